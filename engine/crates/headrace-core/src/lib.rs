@@ -1,0 +1,1 @@
+//! What decides in the transfer engine: no sockets, no files, no clocks.

@@ -1,0 +1,1 @@
+//! What acts in the transfer engine: storage, TLS streams, disk threads, journal.

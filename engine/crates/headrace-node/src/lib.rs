@@ -1,0 +1,1 @@
+//! The mover: attach stream, data listener, sessions.

@@ -1,0 +1,2 @@
+//! The `headrace-node` binary.
+fn main() {}
