@@ -1,3 +1,221 @@
-__all__ = ["__version__"]
+"""The engine's Python face. Documents (permits, tickets, statements) are passed as their exact text."""
+
+from collections.abc import Sequence
+from typing import Literal, final
+
+__all__ = [
+    "AttemptEnded",
+    "AttemptProgress",
+    "EngineError",
+    "Hub",
+    "JoinRequested",
+    "Listing",
+    "ListingEntry",
+    "Node",
+    "NodeAttached",
+    "NodeDetached",
+    "NodeRoot",
+    "Survey",
+    "__version__",
+    "main",
+]
 
 __version__: str
+
+class EngineError(Exception):
+    """Base of every error of the engine: `args[0]` is a sentence for people."""
+
+    code: str
+    """Stable code, listed in docs/errors.md, for example `node_unreachable` or `permit_expired`."""
+    retryable: bool
+    """Whether doing the same again later may help."""
+
+@final
+class NodeRoot:
+    """A root as its node declares it."""
+
+    name: str
+    access: Literal["read", "write", "delete"]
+    """What may be done there at most; each includes the ones before it."""
+    free_bytes: int
+    total_bytes: int
+
+@final
+class JoinRequested:
+    """A node presented a join token; answer with `Hub.answer_join`."""
+
+    request: str
+    secret: str
+    node: str
+    """The node's public key, `ed25519:...`."""
+    name: str
+    version: str
+    roots: list[NodeRoot]
+
+@final
+class NodeAttached:
+    """An enrolled node opened its control stream. Sent again when its roots or addresses change."""
+
+    node: str
+    version: str
+    roots: list[NodeRoot]
+    data_addresses: list[str]
+    accepts_connections: bool
+    clock_skew_ms: int
+
+@final
+class NodeDetached:
+    """The control stream of a node ended."""
+
+    node: str
+    reason: str
+
+@final
+class AttemptProgress:
+    """How far an attempt has come, as its destination node counts it (about four times a second)."""
+
+    transfer: str
+    attempt: int
+    files_total: int
+    files_done: int
+    files_failed: int
+    bytes_total: int
+    bytes_received: int
+    bytes_durable: int
+    resent_bytes: int
+    rate_bps: int
+    streams: int
+    limiter: str
+    """One line that says what limits the transfer now, with its evidence; empty while unknown."""
+
+@final
+class AttemptEnded:
+    """An attempt is over on both nodes."""
+
+    transfer: str
+    attempt: int
+    outcome: Literal["complete", "partial", "failed", "stopped"]
+    code: str
+    """Error code when failed, empty otherwise."""
+    message: str
+    retryable: bool
+    statements: list[str]
+    """Signed statements of the nodes (destination first); empty unless complete or partial."""
+    files_list: str | None
+    """Path of files.jsonl in the folder given to `start_attempt`, digest checked against the statement."""
+    failed_list: str | None
+
+@final
+class ListingEntry:
+    """One name in a folder; `name` is escaped as in sealed documents."""
+
+    name: str
+    kind: Literal["file", "dir", "symlink", "other"]
+    size: int
+    mtime_ns: int
+
+@final
+class Listing:
+    """One page of a folder."""
+
+    entries: list[ListingEntry]
+    next_after: str | None
+
+@final
+class Survey:
+    """What an intent would touch, merged from both nodes' listings."""
+
+    source_kind: Literal["file", "dir", "symlink"]
+    files: int
+    """Regular files and symlinks that would be copied."""
+    bytes: int
+    directories: int
+    symlinks: int
+    identical_files: int
+    excluded_files: int
+    skipped_special: int
+    conflicts: int
+    """Differing names at the destination that the conflict rule leaves alone (they fail or are skipped)."""
+    overwrites: int
+    overwritten_bytes: int
+    overwrites_digest: str
+    deletes: int
+    deleted_bytes: int
+    deletes_digest: str
+    destination_files: int
+    destination_free_bytes: int
+    case_collisions: int
+    largest_file_bytes: int
+    destination_exists: bool
+    sample: list[str]
+    """At most 20 escaped relative paths of what would be copied."""
+    overwrites_sample: list[str]
+    deletes_sample: list[str]
+    conflicts_sample: list[str]
+
+HubEvent = JoinRequested | NodeAttached | NodeDetached | AttemptProgress | AttemptEnded
+
+@final
+class Hub:
+    """The service's side of the control plane: nodes dial it and stay attached (gRPC over mutual TLS)."""
+
+    @staticmethod
+    async def start(*, listen: str, state_dir: str, max_nodes: int = 256) -> Hub:
+        """Listen on `listen` (host:port, port 0 picks one) with the key kept in `state_dir` (made on first start)."""
+
+    address: str
+    key: str
+    """Public key of the hub's TLS identity, pinned in join tokens."""
+
+    def join_token(self, *, secret: str, address: str | None = None) -> str:
+        """Text of a join token: the address to dial (default: `self.address`), the hub's key and `secret`."""
+
+    def enroll(self, node: str) -> None:
+        """Let the node with this key attach."""
+
+    def revoke(self, node: str) -> None:
+        """Detach the node and refuse it from now on; its attempts stop."""
+
+    async def next_event(self) -> HubEvent | None:
+        """The next event in order; `None` once the hub is closed. The queue is bounded; progress is coalesced, nothing else is dropped."""
+
+    async def answer_join(self, request: str, *, accepted: bool, reason: str = "", authority: str = "") -> None:
+        """Accept (pins the ticket `authority`'s public key on the node) or refuse a join."""
+
+    async def browse(self, *, permit: str, path: Sequence[str], after: str | None, limit: int) -> Listing:
+        """List one folder (escaped components, inside the permit's prefix); at most 1,000 entries a page."""
+
+    async def survey(self, *, source_permit: str, destination_permit: str, execution: str, lists_dir: str) -> Survey:
+        """Merge both listings under the draft `execution` (JSON; list digests and ceilings are ignored); writes overwrites.jsonl and deletes.jsonl into `lists_dir`."""
+
+    async def start_attempt(self, *, ticket: str, lists_dir: str, result_dir: str) -> None:
+        """Send the ticket and its lists to its nodes. Progress and end arrive as events; result lists are written into `result_dir`."""
+
+    async def renew(self, *, ticket: str) -> None:
+        """Hand a renewed ticket of a running attempt to its nodes."""
+
+    async def set_rate(self, *, transfer: str, rate_bps: int | None) -> None:
+        """Change the rate ceiling of a running attempt; never above the ticket's own."""
+
+    async def stop_attempt(self, *, transfer: str, reason: str) -> None:
+        """Stop at the next unit or batch and keep the journal."""
+
+    async def forget(self, *, transfer: str) -> None:
+        """Tell the nodes that no attempt of this transfer will follow: temporaries and journal are removed."""
+
+    async def close(self) -> None: ...
+
+@final
+class Node:
+    """A node inside this process (the embedded default). It attaches to a hub like any other."""
+
+    @staticmethod
+    async def start(*, state_dir: str, name: str, roots: Sequence[tuple[str, str, str]], data_listen: str = "127.0.0.1:0", join_token: str | None = None) -> Node:
+        """`roots` are (name, path, access). Joins with the token when the state folder holds no enrolment yet, then stays attached."""
+
+    key: str
+
+    async def close(self) -> None: ...
+
+def main(arguments: Sequence[str]) -> int:
+    """The `headrace-node` binary's command line (`join`, `run`, `cp`, `keygen`, ...) in this process; returns the exit code."""
