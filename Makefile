@@ -6,8 +6,12 @@ SHELL := /bin/bash
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
-MEMBERS := api auth cli client engine guardrails mcp-server
 UV := $(BIN)/uv
+PURE_MEMBERS := api auth cli client guardrails mcp-server
+MEMBERS := $(PURE_MEMBERS) engine
+ENGINE_SOURCES := $(shell find engine/crates engine/proto engine/python -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.proto' -o -name '*.py' \)) engine/Cargo.toml engine/Cargo.lock engine/pyproject.toml
+NODE_PROGRAM := engine/target/release/headrace-node
+B3SUM := .tools/bin/b3sum
 
 .PHONY: help
 help: ## list the commands
@@ -15,7 +19,7 @@ help: ## list the commands
 
 $(UV):
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet 'uv>=0.9'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
 
 .PHONY: lock
 lock: $(UV) ## compile requirements.lock (versions and hashes, no addresses)
@@ -27,9 +31,62 @@ $(VENV)/.packages: requirements.lock | $(UV)
 	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
 	@touch $@
 
-$(VENV)/.members: $(VENV)/.packages $(foreach m,$(filter-out engine,$(MEMBERS)),$(m)/pyproject.toml)
-	@$(UV) pip install --quiet --python $(BIN)/python --no-deps $(foreach m,$(filter-out engine,$(MEMBERS)),-e $(m))
+$(VENV)/.members: $(VENV)/.packages $(foreach m,$(PURE_MEMBERS),$(m)/pyproject.toml)
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps $(foreach m,$(PURE_MEMBERS),-e $(m))
 	@touch $@
+
+$(VENV)/.engine: $(VENV)/.packages $(ENGINE_SOURCES)
+	@echo "building the engine (a few minutes the first time)"
+	@cd engine && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(NODE_PROGRAM): $(ENGINE_SOURCES)
+	@cd engine && cargo build --release --quiet --bin headrace-node
+	@touch $@
+
+# An independent program for the same hash, to check our figures against.
+$(B3SUM):
+	@cargo install --quiet --locked --root .tools b3sum
 
 .PHONY: setup-python
 setup-python: $(VENV)/.members ## the Python environment, without building the engine
+
+.PHONY: setup
+setup: $(VENV)/.members $(VENV)/.engine $(NODE_PROGRAM) $(B3SUM) ## everything the other commands need
+
+.PHONY: demo
+demo: setup ## the main job on real data, from a sentence to verified bytes
+	@$(BIN)/python -m demo
+
+.PHONY: run
+run: setup ## the same service with two nodes, left running for you to try
+	@$(BIN)/python -m demo --stay
+
+.PHONY: test
+test: setup ## set everything up and run every test
+	@BIN=$(BIN) ./tests/run.sh
+
+.PHONY: faults
+faults: setup ## break the product one line at a time: every fault must be caught by a test
+	@$(BIN)/python tests/faults/run.py
+
+.PHONY: check
+check: setup ## lints and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m mypy.stubtest headrace.engine._native
+	@cd engine && cargo fmt --check && cargo clippy --quiet --all-targets -- -D warnings
+	@./tests/cargo-deny.sh
+
+.PHONY: bench
+bench: setup ## measure against peers in the same run
+	@$(BIN)/python -m benchmarks
+
+.PHONY: wheels
+wheels: $(VENV)/.packages ## build the distributions into dist/
+	@rm -rf dist && mkdir dist
+	@cd engine && $(CURDIR)/$(BIN)/maturin build --release --quiet --out $(CURDIR)/dist
+	@for member in $(PURE_MEMBERS); do $(UV) build --quiet --wheel --out-dir dist $$member; done
+	@ls dist
