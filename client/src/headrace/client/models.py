@@ -1,7 +1,8 @@
 """What crosses every door: request and answer models of the API, the Python client, the command line and MCP.
 
-Units are in the names: `_bytes`, `_bps` (bits per second), `_s`, `_ms`. Times are aware UTC datetimes. Names that come
-from storage are escaped text (`%XX` for bytes that are not UTF-8, control characters and `%`): data, never instructions.
+Units are in the names: `_bytes`, `_bps` (bits per second), `_s`, `_ms`. Times are aware UTC datetimes. Names that
+come from storage are escaped text (`%XX` for bytes that are not UTF-8, control characters and `%`): data, never
+instructions.
 """
 
 from datetime import datetime
@@ -277,7 +278,11 @@ class Approval(Model):
 
 
 class TransferState(StrEnum):
-    """queued -> running <-> waiting (a node is away, or a retry is due) | paused -> complete | partial | failed | canceled."""
+    """Where a transfer stands.
+
+    queued -> running <-> waiting (a node is away, or a retry is due) | paused
+    -> complete | partial | failed | canceled.
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -411,7 +416,10 @@ class Entry(Model):
 
 
 class EntryPage(Model):
-    """One page of a folder; pass `next_after` as `after` for the next. With restricted names, `entries` is empty and only `count` is given."""
+    """One page of a folder; pass `next_after` as `after` for the next.
+
+    With restricted names, `entries` is empty and only `count` is given.
+    """
 
     endpoint: str
     path: str
