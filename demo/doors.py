@@ -1,0 +1,81 @@
+"""The two programs of the demo that are not a person at a keyboard: an MCP client, and an observer of progress."""
+
+import asyncio
+import json
+import time
+
+from mcp import Client, StdioServerParameters, stdio_client
+
+from demo.stage import HEADRACE, DemoError, Person, say
+from headrace.client import HttpHeadrace
+
+LIMIT_S = 300
+
+
+async def ask_over_mcp(person: Person, token: str, words: str) -> None:
+    """What a chat assistant does: plan in the person's words, show the card, submit by digest, watch."""
+    say(f"assistant: plan_transfer(request={words!r})")
+    environment = person.environment | {"HEADRACE_TOKEN": token}
+    server = StdioServerParameters(command=str(HEADRACE), args=["mcp"], env=environment)
+    async with Client(stdio_client(server)) as client:
+        plan = await _call(client, "plan_transfer", {"request": words})
+        while plan["state"] == "surveying":
+            plan = await _call(client, "explain_plan", {"plan": plan["id"]})
+        say(f"headrace:  {plan['summary']}")
+        transfer = await _call(client, "submit_plan", {"digest": plan["digest"]})
+        limit = time.monotonic() + LIMIT_S
+        while transfer["state"] not in {"complete", "partial", "failed", "canceled"}:
+            if time.monotonic() > limit:
+                message = "the transfer asked for over MCP did not end in time"
+                raise DemoError(message)
+            transfer = await _call(client, "transfer_status", {"transfer": transfer["id"], "wait_s": 10})
+        say(f"headrace:  {transfer['summary']}")
+        if transfer["state"] != "complete":
+            message = f"the transfer asked for over MCP ended {transfer['state']}"
+            raise DemoError(message)
+
+
+async def _call(client: Client, tool: str, arguments: dict[str, object]) -> dict[str, object]:
+    result = await client.call_tool(tool, arguments)
+    if result.is_error or not isinstance(result.structured_content, dict):
+        message = f"the MCP tool {tool} failed: {result.content}"
+        raise DemoError(message)
+    return result.structured_content
+
+
+def wait_until_attached(person: Person, count: int) -> None:
+    """Wait until `count` nodes are attached."""
+    limit = time.monotonic() + 30
+    while time.monotonic() < limit:
+        nodes = json.loads(person.run("nodes", "--json"))["nodes"]
+        if sum(node["state"] == "attached" for node in nodes) >= count:
+            return
+    message = "the nodes did not attach within 30 s"
+    raise DemoError(message)
+
+
+def follow(person: Person, share: float) -> float:
+    """Watch the newest running transfer until `share` of its bytes are durable; returns the share reached."""
+    return asyncio.run(_follow(person, share))
+
+
+async def _follow(person: Person, share: float) -> float:
+    secret = json.loads((person.config / "session.json").read_text(encoding="utf-8"))["secret"]
+    async with HttpHeadrace(person.service, secret) as headrace:
+        limit = time.monotonic() + LIMIT_S
+        while time.monotonic() < limit:
+            running = await headrace.transfers(state="running", limit=1)
+            if not running:
+                await asyncio.sleep(0.05)
+                continue
+            async for event in headrace.watch(running[0].id):
+                transfer = event.transfer
+                if transfer is None or not transfer.progress.bytes_total:
+                    continue
+                reached = transfer.progress.bytes_durable / transfer.progress.bytes_total
+                if share <= reached < 1:
+                    return reached
+            message = "the transfer ended before the node could be killed"
+            raise DemoError(message)
+    message = "no transfer started"
+    raise DemoError(message)

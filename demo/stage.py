@@ -1,0 +1,138 @@
+"""The processes of the demo: the service, two nodes, and the commands a person types."""
+
+import json
+import os
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+HEADRACE = Path(sys.executable).parent / "headrace"
+NODE_PROGRAM = REPOSITORY / "engine" / "target" / "release" / "headrace-node"
+READY_LIMIT_S = 30
+
+
+class DemoError(Exception):
+    """A step of the demo did not do what it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person at their own terminal: a configuration folder holds their session."""
+
+    name: str
+    config: Path
+    service: str
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the command line reads; nothing of the machine's own configuration leaks in."""
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
+        return kept | {"HEADRACE_CONFIG": str(self.config), "HEADRACE_SERVICE": self.service}
+
+    def run(self, *words: str, typed: str | None = None, expect: Sequence[int] = (0,), show: bool = False) -> str:
+        """Run `headrace WORDS` and return what it printed on standard output."""
+        if show:
+            say(f"\n{self.name} $ headrace {shlex.join(words)}")
+        done = subprocess.run(
+            [HEADRACE, *words],
+            env=self.environment,
+            input=typed if typed is not None else "",
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=None if show else subprocess.PIPE,
+            check=False,
+            timeout=600,
+        )
+        if show:
+            say(done.stdout.rstrip())
+        if done.returncode not in expect:
+            detail = (done.stderr or "") + done.stdout
+            message = f"`headrace {shlex.join(words)}` ended with {done.returncode}, not {list(expect)}:\n{detail}"
+            raise DemoError(message)
+        return done.stdout
+
+    def facts(self, *words: str, typed: str | None = None) -> Mapping[str, object]:
+        """Run `headrace WORDS --json` and return its one document."""
+        answer = json.loads(self.run(*words, "--json", typed=typed))
+        if not isinstance(answer, dict):
+            message = f"`headrace {shlex.join(words)} --json` did not print one object"
+            raise DemoError(message)
+        return answer
+
+
+@dataclass(slots=True)
+class Stage:
+    """Owns every process of the demo and ends them, by process id, when it is left."""
+
+    folder: Path
+    processes: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        """Own nothing yet."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End what still runs: asked first, killed after ten seconds."""
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.terminate()
+        for process in self.processes.values():
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def service(self) -> Mapping[str, object]:
+        """Start `headrace serve` and return its ready line."""
+        data = self.folder / "service"
+        ports = ("--listen", "127.0.0.1:0", "--hub-listen", "127.0.0.1:0")
+        return self._start("service", [str(HEADRACE), "serve", "--data", str(data), *ports, *_as_root(), "--json"])
+
+    def node(self, name: str, *words: str) -> Mapping[str, object]:
+        """Start `headrace-node WORDS` for the node `name` and return its ready line."""
+        state = ("--state", str(self.folder / "state" / name))
+        return self._start(name, [str(NODE_PROGRAM), words[0], *_as_root(), *state, "--json", *words[1:]])
+
+    def kill(self, name: str) -> None:
+        """`kill -9` one process: no chance to tidy up."""
+        process = self.processes[name]
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    def _start(self, name: str, command: list[str]) -> Mapping[str, object]:
+        log = (self.folder / f"{name}.log").open("a")
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        self.processes[name] = process
+        assert process.stdout is not None  # noqa: S101 (asked for above)
+        limit = time.monotonic() + READY_LIMIT_S
+        while time.monotonic() < limit:
+            if select.select([process.stdout], [], [], 1)[0]:
+                line = process.stdout.readline()
+                if not line:
+                    break
+                if line.startswith("{"):
+                    ready = json.loads(line)
+                    if isinstance(ready, dict):
+                        return ready
+        log.close()
+        message = f"{name} did not become ready:\n{(self.folder / f'{name}.log').read_text()[-2000:]}"
+        raise DemoError(message)
+
+
+def say(text: str) -> None:
+    """Print for people."""
+    print(text, flush=True)  # noqa: T201 (the demo talks to a person at a terminal)
+
+
+def _as_root() -> list[str]:
+    return ["--allow-root"] if os.geteuid() == 0 else []
