@@ -1,0 +1,233 @@
+"""The port over HTTP: every method is one request, its body and answer the models as they are."""
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Self
+
+import httpx2
+
+from headrace.client import models as m
+from headrace.client.watch import follow
+from headrace.client.wire import Wire, segment
+
+
+class HttpHeadrace:
+    """`Headrace` at a service's address, as whoever the session secret or API token (`hrt_...`) belongs to.
+
+    Use it as an async context manager, or call `aclose`. Every wait has an end: 5 s to connect, 30 s for an answer
+    (plus `wait_s` where a method waits), and calls that change nothing are tried three times.
+    """
+
+    def __init__(
+        self, url: str, secret: str | None = None, *, transport: httpx2.AsyncBaseTransport | None = None
+    ) -> None:
+        """Prepare for the service at `url` (`https://host[:port]`, or `http://` on this host)."""
+        self._wire = Wire(url, secret, transport=transport)
+
+    @property
+    def url(self) -> str:
+        """The service's address, without a trailing slash."""
+        return self._wire.url
+
+    async def __aenter__(self) -> Self:
+        """Return this object."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the connections."""
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._wire.aclose()
+
+    # -- signing in (outside the port: it needs no principal, or ends one) --
+
+    async def sign_in(self, sign_in: m.SignIn) -> m.Session:
+        """Start an interactive session with a local person's name and password."""
+        return await self._wire.post(m.Session, "sessions", sign_in)
+
+    async def accept_invitation(self, acceptance: m.AcceptInvitation) -> m.Session:
+        """Choose a password with a one-time link's token, and start a session."""
+        return await self._wire.post(m.Session, "invitations/accept", acceptance)
+
+    async def sign_out(self) -> None:
+        """End the session whose secret this object holds."""
+        await self._wire.delete("sessions/current")
+
+    async def me(self) -> m.Me:
+        """As in the port."""
+        return await self._wire.get(m.Me, "me")
+
+    async def health(self) -> m.Health:
+        """As in the port."""
+        return await self._wire.get(m.Health, "health")
+
+    # -- plans --
+
+    async def interpret(self, request: m.InterpretRequest) -> m.Interpretation:
+        """As in the port."""
+        return await self._wire.post(m.Interpretation, "interpretations", request)
+
+    async def create_plan(self, request: m.PlanRequest) -> m.Plan:
+        """As in the port."""
+        return await self._wire.post(m.Plan, "plans", request)
+
+    async def plan(self, plan: str, *, wait_s: float = 0, document: bool = False) -> m.Plan:
+        """As in the port."""
+        query = {"wait_s": wait_s or None, "document": document or None}
+        return await self._wire.get(m.Plan, f"plans/{segment(plan)}", query=query, wait_s=wait_s)
+
+    async def plans(
+        self, *, state: str | None = None, awaiting_me: bool = False, limit: int = 50, after: str | None = None
+    ) -> list[m.Plan]:
+        """As in the port."""
+        query = {"state": state, "awaiting_me": awaiting_me or None, "limit": limit, "after": after}
+        return await self._wire.get(list[m.Plan], "plans", query=query)
+
+    async def confirm_plan(self, plan: str, confirmation: m.Confirmation) -> m.Plan:
+        """As in the port."""
+        path = f"plans/{segment(plan)}/confirmations"
+        return await self._wire.post(m.Plan, path, confirmation)
+
+    async def approve_plan(self, plan: str, approval: m.Approval) -> m.Plan:
+        """As in the port."""
+        return await self._wire.post(m.Plan, f"plans/{segment(plan)}/approvals", approval)
+
+    async def why(self, plan: str) -> m.Decision:
+        """As in the port."""
+        return await self._wire.get(m.Decision, f"plans/{segment(plan)}/why")
+
+    # -- transfers --
+
+    async def submit(self, request: m.SubmitRequest) -> m.Transfer:
+        """As in the port."""
+        return await self._wire.post(m.Transfer, "transfers", request)
+
+    async def transfer(self, transfer: str, *, wait_s: float = 0) -> m.Transfer:
+        """As in the port."""
+        path, query = f"transfers/{segment(transfer)}", {"wait_s": wait_s or None}
+        return await self._wire.get(m.Transfer, path, query=query, wait_s=wait_s)
+
+    async def transfers(
+        self, *, state: str | None = None, limit: int = 50, after: str | None = None
+    ) -> list[m.Transfer]:
+        """As in the port."""
+        query = {"state": state, "limit": limit, "after": after}
+        return await self._wire.get(list[m.Transfer], "transfers", query=query)
+
+    async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
+        """As in the port."""
+        path = f"transfers/{segment(transfer)}/control"
+        return await self._wire.post(m.Transfer, path, request)
+
+    def watch(self, transfer: str) -> AsyncIterator[m.TransferEvent]:
+        """As in the port: reconnects by Last-Event-ID, and polls where event streams do not get through."""
+        return follow(self._wire, self, transfer)
+
+    async def transfer_events(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.TransferEvent]:
+        """As in the port."""
+        path, query = f"transfers/{segment(transfer)}/events", {"after": after, "limit": limit}
+        return await self._wire.get(list[m.TransferEvent], path, query=query)
+
+    async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:
+        """As in the port."""
+        path, query = f"transfers/{segment(transfer)}/failed", {"after": after, "limit": limit}
+        return await self._wire.get(list[m.FailedFile], path, query=query)
+
+    async def receipt(self, receipt: str) -> m.Receipt:
+        """As in the port."""
+        return await self._wire.get(m.Receipt, f"receipts/{segment(receipt)}")
+
+    def receipt_files(self, receipt: str) -> AsyncIterator[bytes]:
+        """As in the port."""
+        return self._wire.chunks(f"receipts/{segment(receipt)}/files")
+
+    # -- endpoints, nodes --
+
+    async def endpoints(self) -> list[m.Endpoint]:
+        """As in the port."""
+        return await self._wire.get(list[m.Endpoint], "endpoints")
+
+    async def update_endpoint(self, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
+        """As in the port."""
+        return await self._wire.patch(m.Endpoint, f"endpoints/{segment(endpoint)}", update)
+
+    async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.EntryPage:
+        """As in the port."""
+        query = {"path": path, "after": after, "limit": limit}
+        return await self._wire.get(m.EntryPage, f"endpoints/{segment(endpoint)}/browse", query=query)
+
+    async def nodes(self) -> list[m.Node]:
+        """As in the port."""
+        return await self._wire.get(list[m.Node], "nodes")
+
+    async def create_join_token(self, request: m.JoinTokenRequest) -> m.JoinToken:
+        """As in the port."""
+        return await self._wire.post(m.JoinToken, "nodes/join-tokens", request)
+
+    async def drain_node(self, node: str, *, drain: bool) -> m.Node:
+        """As in the port."""
+        path = f"nodes/{segment(node)}/{'drain' if drain else 'undrain'}"
+        return await self._wire.post(m.Node, path)
+
+    async def revoke_node(self, node: str) -> m.Node:
+        """As in the port."""
+        return await self._wire.post(m.Node, f"nodes/{segment(node)}/revoke")
+
+    # -- policy, audit --
+
+    async def policies(self) -> list[m.PolicyVersion]:
+        """As in the port."""
+        return await self._wire.get(list[m.PolicyVersion], "policies")
+
+    async def check_policy(self, text: m.PolicyText) -> m.PolicyCheck:
+        """As in the port."""
+        return await self._wire.post(m.PolicyCheck, "policies/check", text)
+
+    async def propose_policy(self, text: m.PolicyText) -> m.PolicyVersion:
+        """As in the port."""
+        return await self._wire.post(m.PolicyVersion, "policies", text)
+
+    async def publish_policy(self, version: str) -> m.PolicyVersion:
+        """As in the port."""
+        return await self._wire.post(m.PolicyVersion, f"policies/{segment(version)}/publish")
+
+    async def audit(
+        self, *, after: int = 0, limit: int = 200, kind: str | None = None, person: str | None = None
+    ) -> list[m.AuditEvent]:
+        """As in the port."""
+        query = {"after": after, "limit": limit, "kind": kind, "person": person}
+        return await self._wire.get(list[m.AuditEvent], "audit", query=query)
+
+    async def verify_audit(self) -> m.AuditVerdict:
+        """As in the port."""
+        return await self._wire.get(m.AuditVerdict, "audit/verify")
+
+    # -- people --
+
+    async def people(self) -> list[m.Person]:
+        """As in the port."""
+        return await self._wire.get(list[m.Person], "people")
+
+    async def invite(self, request: m.InvitationRequest) -> m.Invitation:
+        """As in the port."""
+        return await self._wire.post(m.Invitation, "people/invitations", request)
+
+    async def disable_person(self, person: str) -> m.Person:
+        """As in the port."""
+        return await self._wire.post(m.Person, f"people/{segment(person)}/disable")
+
+    async def tokens(self) -> list[m.Token]:
+        """As in the port."""
+        return await self._wire.get(list[m.Token], "tokens")
+
+    async def create_token(self, request: m.TokenRequest) -> m.Token:
+        """As in the port."""
+        return await self._wire.post(m.Token, "tokens", request)
+
+    async def revoke_token(self, token: str) -> None:
+        """As in the port."""
+        await self._wire.delete(f"tokens/{segment(token)}")
