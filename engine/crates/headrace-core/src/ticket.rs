@@ -1,0 +1,597 @@
+//! Tickets: a signed permission for two nodes to run one attempt of one plan, and the plan's execution part in it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::access::{self, Access, Grants};
+use crate::filter::{Filter, Filters};
+use crate::list::ListDigest;
+use crate::name::RelPath;
+use crate::sealed::{Document, DocumentError, DocumentType, PublicKey, Validity};
+use crate::value::{Digest, Id, Label, Timestamp, decimal};
+
+/// What a plan is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// Add what is missing.
+    Copy,
+    /// Copy, and with `delete_extraneous` remove what the source does not have.
+    Sync,
+    /// Copy, then delete each source file that arrived.
+    Move,
+}
+
+/// What happens to a destination name that differs from its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnConflict {
+    /// That file alone fails.
+    Fail,
+    /// It stays as it is.
+    Skip,
+    /// It is replaced when it is on the overwrite list, unchanged.
+    Overwrite,
+    /// As `Overwrite`; the list holds only those whose source is newer.
+    Newer,
+}
+
+/// When two files count as identical.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compare {
+    /// Same size and modification time.
+    SizeMtime,
+    /// Same content.
+    Checksum,
+}
+
+/// Metadata that a copy keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Preserve {
+    /// Permission bits, without setuid and setgid.
+    Mode,
+    /// Modification time.
+    Mtime,
+}
+
+/// How much is verified before a file counts as arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verify {
+    /// What was written is what the source read.
+    InTransit,
+    /// The destination is also read back from its storage.
+    AtRest,
+}
+
+/// Checksums computed besides BLAKE3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Checksum {
+    /// SHA-256.
+    Sha256,
+    /// SHA-1.
+    Sha1,
+    /// MD5.
+    Md5,
+    /// CRC-32C.
+    Crc32c,
+}
+
+/// Whether data streams are encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encryption {
+    /// TLS 1.3.
+    Required,
+    /// Authenticated and verified, but readable on the way.
+    Off,
+}
+
+/// One end of a transfer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// The node.
+    pub node: PublicKey,
+    /// Its root.
+    pub root: Label,
+    /// Below the root; exact (a folder's content lands under the destination path).
+    pub path: RelPath,
+}
+
+/// What a plan does, verbatim from the plan. A node applies it itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Execution {
+    /// What it is for.
+    pub action: Action,
+    /// From where.
+    pub source: Place,
+    /// To where.
+    pub destination: Place,
+    /// Which names.
+    pub filters: Filters,
+    /// What happens to names that differ.
+    pub on_conflict: OnConflict,
+    /// When files count as identical.
+    pub compare: Compare,
+    /// Metadata that is kept.
+    pub preserve: Vec<Preserve>,
+    /// How much is verified.
+    pub verify: Verify,
+    /// Further checksums.
+    pub checksums: Vec<Checksum>,
+    /// Whether data streams are encrypted.
+    pub encryption: Encryption,
+    /// Whether sources are deleted once they arrived; exactly when the action is `move`.
+    pub delete_source: bool,
+    /// Whether the names on the delete list are deleted; only when the action is `sync`.
+    pub delete_extraneous: bool,
+    /// Most files that may be copied.
+    #[serde(with = "decimal")]
+    pub max_files: u64,
+    /// Most bytes that may be copied.
+    #[serde(with = "decimal")]
+    pub max_bytes: u64,
+    /// The overwrite list.
+    pub overwrites: ListDigest,
+    /// The delete list.
+    pub deletes: ListDigest,
+    /// Highest rate that the plan allows, in bits per second.
+    #[serde(with = "decimal::option")]
+    pub rate_ceiling_bps: Option<u64>,
+    /// The class whose share it gets.
+    pub qos_class: Label,
+}
+
+impl Execution {
+    /// What the source root must allow.
+    #[must_use]
+    pub const fn source_access(&self) -> Access {
+        if self.delete_source {
+            Access::Delete
+        } else {
+            Access::Read
+        }
+    }
+
+    /// What the destination root must allow.
+    #[must_use]
+    pub const fn destination_access(&self) -> Access {
+        if self.delete_extraneous {
+            Access::Delete
+        } else {
+            Access::Write
+        }
+    }
+
+    /// Whether this metadata is kept.
+    #[must_use]
+    pub fn preserves(&self, what: Preserve) -> bool {
+        self.preserve.contains(&what)
+    }
+
+    /// Says what contradicts itself, if anything does.
+    fn contradiction(&self) -> Option<&'static str> {
+        let replaces = matches!(self.on_conflict, OnConflict::Overwrite | OnConflict::Newer);
+        if self.delete_source != (self.action == Action::Move) {
+            Some("`delete_source` goes with the action `move` and with no other")
+        } else if self.delete_extraneous && self.action != Action::Sync {
+            Some("`delete_extraneous` goes with the action `sync` only")
+        } else if self.overwrites != ListDigest::empty() && !replaces {
+            Some("there is an overwrite list, but `on_conflict` replaces nothing")
+        } else if self.deletes != ListDigest::empty() && !self.delete_extraneous {
+            Some("there is a delete list, but `delete_extraneous` is off")
+        } else {
+            None
+        }
+    }
+}
+
+/// What a ticket says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ticket {
+    /// `tk_…`; a renewal has its own.
+    pub id: Id,
+    /// The plan.
+    pub plan_digest: Digest,
+    /// `tr_…`.
+    pub transfer: Id,
+    /// From 1, rising.
+    #[serde(with = "decimal")]
+    pub attempt: u64,
+    /// Who asked.
+    pub person: Label,
+    /// Key of the source node.
+    pub source_node: PublicKey,
+    /// Key of the destination node.
+    pub destination_node: PublicKey,
+    /// What to do.
+    pub execution: Execution,
+    /// Highest rate of this attempt, in bits per second; the plan's ceiling holds besides.
+    #[serde(with = "decimal::option")]
+    pub rate_ceiling_bps: Option<u64>,
+    /// Whether only files that failed in earlier attempts are copied.
+    pub only_failed: bool,
+    /// Start of its validity.
+    pub not_before: Timestamp,
+    /// End of its validity; unrenewed, nodes stop then.
+    pub expires: Timestamp,
+    /// Reserved.
+    pub site: Label,
+    /// Reserved.
+    pub project: Label,
+    /// Reserved.
+    pub local_account: Label,
+}
+
+impl Ticket {
+    /// The lower of both rate ceilings, in bits per second.
+    #[must_use]
+    pub fn rate_ceiling_bps(&self) -> Option<u64> {
+        self.rate_ceiling_bps
+            .into_iter()
+            .chain(self.execution.rate_ceiling_bps)
+            .min()
+    }
+}
+
+/// Which end of a ticket a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// It reads.
+    Source,
+    /// It writes.
+    Destination,
+    /// It does both.
+    Both,
+}
+
+/// A ticket that authorities of this node's roots signed, for this node, and whose time it is.
+#[derive(Debug, Clone)]
+pub struct VerifiedTicket {
+    ticket: Ticket,
+    part: Part,
+    filter: Filter,
+    text: String,
+}
+
+impl VerifiedTicket {
+    /// Verifies the text of a ticket for the node `me`.
+    ///
+    /// # Errors
+    /// The first reason why it gives no permission.
+    pub fn verify(
+        text: &str,
+        grants: &Grants,
+        me: PublicKey,
+        now: Timestamp,
+    ) -> Result<Self, DocumentError> {
+        const TICKET: DocumentType = DocumentType::Ticket;
+        let malformed = |detail: String| DocumentError::Malformed {
+            document: TICKET,
+            detail,
+        };
+        let document = Document::parse(text, TICKET)?;
+        let ticket: Ticket = document.claims()?;
+        let execution = &ticket.execution;
+        if (ticket.source_node, ticket.destination_node)
+            != (execution.source.node, execution.destination.node)
+        {
+            return Err(malformed(
+                "its nodes are not those of its execution".to_owned(),
+            ));
+        }
+        if let Some(contradiction) = execution.contradiction() {
+            return Err(malformed(contradiction.to_owned()));
+        }
+        if ticket.attempt == 0 {
+            return Err(malformed("attempts count from 1".to_owned()));
+        }
+        let part = match (ticket.source_node == me, ticket.destination_node == me) {
+            (true, true) => Part::Both,
+            (true, false) => Part::Source,
+            (false, true) => Part::Destination,
+            (false, false) => {
+                let detail = format!(
+                    "it is for {} and {}, this is {me}",
+                    ticket.source_node, ticket.destination_node
+                );
+                return Err(DocumentError::Foreign {
+                    document: TICKET,
+                    detail,
+                });
+            }
+        };
+        if part != Part::Destination {
+            access::check(
+                grants,
+                &document,
+                execution.source.root.as_str(),
+                execution.source_access(),
+            )?;
+        }
+        if part != Part::Source {
+            access::check(
+                grants,
+                &document,
+                execution.destination.root.as_str(),
+                execution.destination_access(),
+            )?;
+        }
+        Validity {
+            not_before: ticket.not_before,
+            expires: ticket.expires,
+        }
+        .check(TICKET, now)?;
+        let filter =
+            Filter::new(&execution.filters).map_err(|error| malformed(error.to_string()))?;
+        Ok(Self {
+            part,
+            filter,
+            text: text.to_owned(),
+            ticket,
+        })
+    }
+
+    /// What it says.
+    #[must_use]
+    pub const fn ticket(&self) -> &Ticket {
+        &self.ticket
+    }
+
+    /// Which end this node is.
+    #[must_use]
+    pub const fn part(&self) -> Part {
+        self.part
+    }
+
+    /// The other node; `None` when both ends are this one.
+    #[must_use]
+    pub const fn peer(&self) -> Option<PublicKey> {
+        match self.part {
+            Part::Source => Some(self.ticket.destination_node),
+            Part::Destination => Some(self.ticket.source_node),
+            Part::Both => None,
+        }
+    }
+
+    /// The plan's filters, compiled.
+    #[must_use]
+    pub const fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// The document, as it was received.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether this ticket prolongs `older`: the same attempt of the same plan in every respect, ending later.
+    #[must_use]
+    pub fn renews(&self, older: &Self) -> bool {
+        let Ticket {
+            id,
+            rate_ceiling_bps,
+            not_before,
+            expires,
+            ..
+        } = older.ticket.clone();
+        let same = Ticket {
+            id,
+            rate_ceiling_bps,
+            not_before,
+            expires,
+            ..self.ticket.clone()
+        } == older.ticket;
+        same && self.ticket.expires >= expires
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::access::{Authority, Grant};
+    use crate::sealed::SigningKey;
+
+    const NOW: Timestamp = Timestamp::from_unix_ms(1_800_000_000_000);
+
+    fn key(seed: u8) -> SigningKey {
+        SigningKey::from_seed(&[seed; 32])
+    }
+
+    fn body() -> Value {
+        let (source, destination) = (key(8).public(), key(9).public());
+        let empty = json!({"count": "0", "digest": Digest::of(b"")});
+        json!({
+            "id": "tk_1", "plan_digest": Digest::of(b"plan"), "transfer": "tr_1", "attempt": "1", "person": "ada",
+            "source_node": source, "destination_node": destination,
+            "execution": {
+                "action": "copy",
+                "source": {"node": source, "root": "krios1", "path": ["raw", "run42"]},
+                "destination": {"node": destination, "root": "archive", "path": ["run42"]},
+                "filters": {
+                    "include": ["*.mrc"], "exclude": ["*.tmp"], "min_size": null, "max_size": "53687091200",
+                    "modified_after_ns": null, "modified_before_ns": null
+                },
+                "on_conflict": "fail", "compare": "size-mtime", "preserve": ["mode", "mtime"], "verify": "in-transit",
+                "checksums": [], "encryption": "required", "delete_source": false, "delete_extraneous": false,
+                "max_files": "21000", "max_bytes": "1717986918", "overwrites": empty, "deletes": empty,
+                "rate_ceiling_bps": null, "qos_class": "bulk"
+            },
+            "rate_ceiling_bps": null, "only_failed": false, "not_before": NOW, "expires": NOW.plus_ms(900_000),
+            "site": "", "project": "", "local_account": ""
+        })
+    }
+
+    fn grants() -> Grants {
+        let grant = |access, allowed| Grant {
+            access,
+            authorities: vec![Authority {
+                key: key(1).public(),
+                access: allowed,
+            }],
+        };
+        Grants::from([
+            ("krios1".to_owned(), grant(Access::Read, Access::Delete)),
+            ("archive".to_owned(), grant(Access::Delete, Access::Write)),
+        ])
+    }
+
+    fn verify_as(
+        body: &Value,
+        signer: &SigningKey,
+        me: u8,
+    ) -> Result<VerifiedTicket, DocumentError> {
+        let document = Document::seal(DocumentType::Ticket, body, &[signer]).expect("a small body");
+        VerifiedTicket::verify(&document.text(), &grants(), key(me).public(), NOW)
+    }
+
+    fn with(pointer: &str, value: Value) -> Value {
+        let mut body = body();
+        *body.pointer_mut(pointer).expect("a field of a ticket") = value;
+        body
+    }
+
+    fn refused(pointer: &str, value: Value) -> &'static str {
+        verify_as(&with(pointer, value), &key(1), 9)
+            .expect_err("refused")
+            .code()
+    }
+
+    #[test]
+    fn a_good_ticket_tells_each_node_its_part() {
+        let source = verify_as(&body(), &key(1), 8).expect("a good ticket");
+        assert_eq!(
+            (source.part(), source.peer()),
+            (Part::Source, Some(key(9).public()))
+        );
+        let destination = verify_as(&body(), &key(1), 9).expect("a good ticket");
+        assert_eq!(
+            (destination.part(), destination.peer()),
+            (Part::Destination, Some(key(8).public()))
+        );
+        assert_eq!(
+            destination.ticket().execution.filters.max_size,
+            Some(53_687_091_200)
+        );
+    }
+
+    #[test]
+    fn invariant_1_expired_altered_and_foreign_tickets_are_refused() {
+        assert_eq!(
+            verify_as(&body(), &key(2), 9).expect_err("refused").code(),
+            "ticket_foreign"
+        );
+        assert_eq!(
+            verify_as(&body(), &key(1), 7).expect_err("refused").code(),
+            "ticket_foreign"
+        );
+        assert_eq!(refused("/expires", json!(NOW)), "ticket_expired");
+        assert_eq!(
+            refused("/not_before", json!(NOW.plus_ms(60_001))),
+            "ticket_not_yet_valid"
+        );
+
+        let text = Document::seal(DocumentType::Ticket, &body(), &[&key(1)])
+            .expect("a small body")
+            .text();
+        let altered = text.replace("run42", "run43");
+        let result = VerifiedTicket::verify(&altered, &grants(), key(9).public(), NOW);
+        assert_eq!(result.expect_err("refused").code(), "ticket_altered");
+    }
+
+    #[test]
+    fn a_root_and_its_authority_both_limit_what_a_ticket_may_do() {
+        let mut moving = with("/execution/action", json!("move"));
+        moving["execution"]["delete_source"] = json!(true);
+        let code = |body: &Value, me| {
+            verify_as(body, &key(1), me)
+                .map(|_| ())
+                .map_err(|error| error.code())
+        };
+        assert_eq!(code(&moving, 8), Err("root_access"));
+        assert_eq!(code(&moving, 9), Ok(()));
+
+        let mut mirror = with("/execution/action", json!("sync"));
+        mirror["execution"]["delete_extraneous"] = json!(true);
+        assert_eq!(code(&mirror, 9), Err("root_access"));
+        assert_eq!(
+            code(&with("/execution/destination/root", json!("krios1")), 9),
+            Err("root_access")
+        );
+        assert_eq!(
+            code(&with("/execution/destination/root", json!("none")), 9),
+            Err("root_unknown")
+        );
+    }
+
+    #[test]
+    fn tickets_that_contradict_themselves_are_refused() {
+        let list = json!({"count": "1", "digest": Digest::of(b"x")});
+        for (pointer, value) in [
+            ("/source_node", json!(key(7).public())),
+            ("/attempt", json!("0")),
+            ("/attempt", json!(1)),
+            ("/execution/delete_source", json!(true)),
+            ("/execution/delete_extraneous", json!(true)),
+            ("/execution/overwrites", list.clone()),
+            ("/execution/deletes", list),
+            ("/execution/action", json!("erase")),
+            ("/execution/preserve", json!(["acl"])),
+            ("/execution/source/path", json!([".."])),
+            ("/execution/filters/include", json!(["a["])),
+            ("/execution/max_bytes", json!("-1")),
+            ("/transfer", json!("../x")),
+            ("/site", json!("x".repeat(257))),
+        ] {
+            assert_eq!(refused(pointer, value), "ticket_malformed", "{pointer}");
+        }
+        let mut unknown = body();
+        unknown["execution"]["new_rule"] = json!(true);
+        assert_eq!(
+            verify_as(&unknown, &key(1), 9).expect_err("refused").code(),
+            "ticket_malformed"
+        );
+    }
+
+    #[test]
+    fn a_renewal_changes_only_its_id_its_time_and_its_rate() {
+        let ticket = verify_as(&body(), &key(1), 9).expect("a good ticket");
+        let renewal = |pointer: &str, value: Value| {
+            verify_as(&with(pointer, value), &key(1), 9)
+                .expect("a good ticket")
+                .renews(&ticket)
+        };
+        assert!(renewal("/id", json!("tk_2")) && renewal("/expires", json!(NOW.plus_ms(901_000))));
+        assert!(renewal("/rate_ceiling_bps", json!("1000")));
+        assert!(!renewal("/attempt", json!("2")) && !renewal("/execution/max_files", json!("1")));
+        assert!(!renewal("/expires", json!(NOW.plus_ms(899_000))));
+    }
+
+    #[test]
+    fn the_lower_ceiling_holds() {
+        let mut both = with("/rate_ceiling_bps", json!("200"));
+        assert_eq!(
+            verify_as(&both, &key(1), 9)
+                .expect("good")
+                .ticket()
+                .rate_ceiling_bps(),
+            Some(200)
+        );
+        both["execution"]["rate_ceiling_bps"] = json!("100");
+        assert_eq!(
+            verify_as(&both, &key(1), 9)
+                .expect("good")
+                .ticket()
+                .rate_ceiling_bps(),
+            Some(100)
+        );
+    }
+}
