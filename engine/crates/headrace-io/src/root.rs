@@ -1,0 +1,449 @@
+//! Roots: the folders a node exports, and handles below them that cannot lead outside.
+//!
+//! Everything is opened relative to a handle, by names that [`RelPath`] has checked, with `openat2` and
+//! `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS`. Where the kernel (or a container) has no `openat2`, folders are
+//! opened one component at a time with `O_NOFOLLOW`, which refuses the same things. No symlink is ever followed below a root, so
+//! swapping a folder for a symlink while a transfer runs ends in an error and not somewhere else.
+
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use headrace_core::access::Access;
+use headrace_core::entry::{Entry, Kind};
+use headrace_core::name::{PART_PREFIX, RelPath};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, openat, openat2, statat,
+};
+use rustix::io::Errno;
+use thiserror::Error;
+
+/// How often an `openat2` that lost a race against a rename is tried again before the error is reported.
+const MAX_RENAME_RACES: u32 = 64;
+/// Longest symlink target that is read; longer ones are an error.
+const MAX_TARGET_BYTES: u64 = 4096;
+
+/// An exported folder, held open.
+#[derive(Debug)]
+pub struct Root {
+    name: String,
+    path: PathBuf,
+    access: Access,
+    handle: OwnedFd,
+    lookup: Lookup,
+}
+
+/// How names below a handle are resolved; found out once, when a root is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lookup {
+    Openat2,
+    ComponentByComponent,
+}
+
+/// Free and total bytes of a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes an unprivileged process may still write.
+    pub free_bytes: u64,
+    /// Size of the file system.
+    pub total_bytes: u64,
+}
+
+impl Root {
+    /// Open the folder `path` to be exported as `name`. Symlinks in `path` itself are followed: it is the administrator's word.
+    ///
+    /// # Errors
+    /// [`RootError`] when it is not a folder that can be opened, or the name is not 1 to 64 letters, digits, `-`, `_` or `.`.
+    pub fn open(name: &str, path: &Path, access: Access) -> Result<Self, RootError> {
+        let usable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        if name.is_empty() || name.len() > 64 || !name.bytes().all(usable) {
+            return Err(RootError::Name {
+                name: name.to_owned(),
+            });
+        }
+        let failed = |source: Errno| RootError::Open {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            source: source.into(),
+        };
+        let handle = rustix::fs::open(path, dir_flags(), Mode::empty()).map_err(failed)?;
+        let lookup = match openat2(&handle, ".", dir_flags(), Mode::empty(), beneath()) {
+            Ok(_) => Lookup::Openat2,
+            Err(_) => Lookup::ComponentByComponent,
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            access,
+            handle,
+            lookup,
+        })
+    }
+
+    /// The name under which tickets and permits speak of this root.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is on this machine; for messages, never for opening.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What may be done below it at most.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Free and total bytes of its file system.
+    ///
+    /// # Errors
+    /// What `fstatvfs` answers.
+    pub fn space(&self) -> io::Result<Space> {
+        let stat = rustix::fs::fstatvfs(&self.handle)?;
+        Ok(Space {
+            free_bytes: stat.f_bavail.saturating_mul(stat.f_frsize),
+            total_bytes: stat.f_blocks.saturating_mul(stat.f_frsize),
+        })
+    }
+
+    /// Open the folder at `path`, or the root itself for the empty path.
+    ///
+    /// # Errors
+    /// What the kernel answers; `ENOTDIR` or `ELOOP` where a component is a symlink.
+    pub fn dir(&self, path: &RelPath) -> io::Result<Dir> {
+        let handle = if path.is_root() {
+            openat(&self.handle, ".", dir_flags(), Mode::empty())?
+        } else {
+            match self.lookup {
+                Lookup::Openat2 => open_beneath(self.handle.as_fd(), path)?,
+                Lookup::ComponentByComponent => open_stepwise(self.handle.as_fd(), path)?,
+            }
+        };
+        Ok(Dir { handle })
+    }
+
+    /// Open the folder that holds `path`, and the last name of it; `None` for the root itself, which no folder here holds.
+    ///
+    /// # Errors
+    /// As [`Root::dir`].
+    pub fn parent<'p>(&self, path: &'p RelPath) -> io::Result<Option<(Dir, &'p [u8])>> {
+        match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => Ok(Some((self.dir(&parent)?, name))),
+            _ => Ok(None),
+        }
+    }
+
+    /// What is at `path`, without following a symlink there; `None` when nothing is. The entry's path is `path`.
+    ///
+    /// # Errors
+    /// What the kernel answers other than "no such file or directory".
+    pub fn entry(&self, path: &RelPath) -> io::Result<Option<Entry>> {
+        let found = match self.parent(path) {
+            Ok(Some((dir, name))) => dir.entry(name, path.clone()),
+            Ok(None) => self
+                .dir(path)
+                .and_then(|dir| dir.stat())
+                .map(|stat| Some(entry_of(&stat, path.clone(), None))),
+            Err(error) => Err(error),
+        };
+        found.or_else(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                Ok(None)
+            } else {
+                Err(error)
+            }
+        })
+    }
+}
+
+/// An open folder below a root. Operations take one raw name each; names come from [`RelPath`] or from a listing of this folder.
+#[derive(Debug)]
+pub struct Dir {
+    handle: OwnedFd,
+}
+
+impl AsFd for Dir {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
+impl Dir {
+    /// Metadata of the folder itself.
+    ///
+    /// # Errors
+    /// What `fstat` answers.
+    pub fn stat(&self) -> io::Result<Stat> {
+        Ok(rustix::fs::fstat(&self.handle)?)
+    }
+
+    /// What `name` is, as an entry with `path`; `None` when there is no such name. Reads the target of a symlink.
+    ///
+    /// # Errors
+    /// What the kernel answers; `ENAMETOOLONG` for a symlink target over 4,096 bytes.
+    pub fn entry(&self, name: &[u8], path: RelPath) -> io::Result<Option<Entry>> {
+        let stat = match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let target = if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            Some(self.read_link(name)?)
+        } else {
+            None
+        };
+        Ok(Some(entry_of(&stat, path, target)))
+    }
+
+    /// Open the regular file `name` for reading.
+    ///
+    /// # Errors
+    /// What the kernel answers; `ELOOP` for a symlink, `InvalidInput` for anything that is not a regular file.
+    pub fn open_file(&self, name: &[u8]) -> io::Result<File> {
+        // Non-blocking, so that a fifo put there in the meantime cannot hold the thread.
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let handle = openat(&self.handle, name, flags, Mode::empty())?;
+        if FileType::from_raw_mode(rustix::fs::fstat(&handle)?.st_mode) != FileType::RegularFile {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            ));
+        }
+        Ok(handle.into())
+    }
+
+    /// Open the folder `name` in this one.
+    ///
+    /// # Errors
+    /// What the kernel answers; `ENOTDIR` or `ELOOP` for a symlink.
+    pub fn dir(&self, name: &[u8]) -> io::Result<Self> {
+        Ok(Self {
+            handle: openat(
+                &self.handle,
+                name,
+                dir_flags() | OFlags::NOFOLLOW,
+                Mode::empty(),
+            )?,
+        })
+    }
+
+    /// Call `each` with every name in the folder, in the file system's order, but `.`, `..` and our own temporaries.
+    /// Stops early when `each` answers `false`.
+    ///
+    /// # Errors
+    /// What the kernel answers while reading.
+    pub fn names(&self, mut each: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
+        self.all_names(|name| name.starts_with(PART_PREFIX) || each(name))
+    }
+
+    /// As [`Dir::names`], and with our own temporaries.
+    ///
+    /// # Errors
+    /// What the kernel answers while reading.
+    pub fn all_names(&self, mut each: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
+        // A second handle, because reading a folder moves the position of the handle.
+        let handle = openat(&self.handle, ".", dir_flags(), Mode::empty())?;
+        let mut buffer = vec![MaybeUninit::<u8>::uninit(); 64 * 1024];
+        let mut names = RawDir::new(handle, &mut buffer);
+        while let Some(item) = names.next() {
+            let item = item?;
+            let name = item.file_name().to_bytes();
+            if !matches!(name, b"." | b"..") && !each(name) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_link(&self, name: &[u8]) -> io::Result<Box<[u8]>> {
+        let target = rustix::fs::readlinkat(&self.handle, name, Vec::new())?.into_bytes();
+        if target.len() as u64 > MAX_TARGET_BYTES {
+            return Err(Errno::NAMETOOLONG.into());
+        }
+        Ok(target.into())
+    }
+}
+
+/// An entry from what `stat` says.
+#[must_use]
+pub fn entry_of(stat: &Stat, path: RelPath, target: Option<Box<[u8]>>) -> Entry {
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Dir,
+        FileType::Symlink => Kind::Symlink,
+        _ => Kind::Other,
+    };
+    let size = match kind {
+        Kind::File | Kind::Symlink => u64::try_from(stat.st_size).unwrap_or(0),
+        Kind::Dir | Kind::Other => 0,
+    };
+    Entry {
+        path,
+        kind,
+        size,
+        mtime_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
+        ctime_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
+        inode: stat.st_ino,
+        mode: stat.st_mode & 0o7777,
+        target,
+    }
+}
+
+fn nanoseconds(seconds: impl Into<i128>, nanoseconds: impl Into<i128>) -> i128 {
+    seconds.into() * 1_000_000_000 + nanoseconds.into()
+}
+
+fn dir_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
+}
+
+fn beneath() -> ResolveFlags {
+    ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS
+}
+
+fn open_beneath(from: BorrowedFd<'_>, path: &RelPath) -> io::Result<OwnedFd> {
+    for _ in 0..MAX_RENAME_RACES {
+        match openat2(from, path.as_path(), dir_flags(), Mode::empty(), beneath()) {
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            answer => return Ok(answer?),
+        }
+    }
+    Err(Errno::AGAIN.into())
+}
+
+fn open_stepwise(from: BorrowedFd<'_>, path: &RelPath) -> io::Result<OwnedFd> {
+    let mut handle: Option<OwnedFd> = None;
+    for component in path.components() {
+        let parent = handle.as_ref().map_or(from, AsFd::as_fd);
+        handle = Some(openat(
+            parent,
+            component,
+            dir_flags() | OFlags::NOFOLLOW,
+            Mode::empty(),
+        )?);
+    }
+    handle.ok_or_else(|| Errno::INVAL.into())
+}
+
+/// Why a root cannot be exported.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RootError {
+    /// The name is not usable.
+    #[error("root name `{name}` is not 1 to 64 letters, digits, `-`, `_` or `.`")]
+    Name {
+        /// As it was given.
+        name: String,
+    },
+    /// The folder cannot be opened.
+    #[error("cannot open `{}` for root `{name}`: {source}", path.display())]
+    Open {
+        /// Name of the root.
+        name: String,
+        /// The folder.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::from_bytes(text.as_bytes()).expect("a test path")
+    }
+
+    fn roots(folder: &Path) -> [Root; 2] {
+        let open = || Root::open("data", folder, Access::Read).expect("a folder");
+        let mut stepwise = open();
+        stepwise.lookup = Lookup::ComponentByComponent;
+        [open(), stepwise]
+    }
+
+    #[test]
+    fn a_symlink_on_the_way_is_never_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let outside = tempfile::tempdir().expect("another folder");
+        std::fs::create_dir_all(folder.path().join("a/b")).expect("folders");
+        std::fs::write(outside.path().join("secret"), b"x").expect("a file");
+        symlink(outside.path(), folder.path().join("a/out")).expect("a symlink");
+        symlink("b", folder.path().join("a/inside")).expect("a symlink");
+        for root in roots(folder.path()) {
+            assert!(root.dir(&path("a/b")).is_ok());
+            assert!(root.dir(&path("a/out")).is_err());
+            assert!(root.dir(&path("a/inside")).is_err());
+            assert!(root.entry(&path("a/out/secret")).is_err());
+            let link = root
+                .entry(&path("a/out"))
+                .expect("readable")
+                .expect("there");
+            assert_eq!(link.kind, Kind::Symlink);
+            let dir = root.dir(&path("a")).expect("a folder");
+            assert!(dir.open_file(b"out").is_err());
+            assert!(dir.dir(b"out").is_err());
+        }
+    }
+
+    #[test]
+    fn an_entry_says_what_is_there_and_none_says_that_nothing_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("five"), b"12345").expect("a file");
+        symlink("where/ever", folder.path().join("link")).expect("a symlink");
+        for root in roots(folder.path()) {
+            let five = root.entry(&path("five")).expect("readable").expect("there");
+            assert_eq!((five.kind, five.size, five.target), (Kind::File, 5, None));
+            let link = root.entry(&path("link")).expect("readable").expect("there");
+            assert_eq!(
+                (link.size, link.target.as_deref()),
+                (10, Some(&b"where/ever"[..]))
+            );
+            assert_eq!(root.entry(&path("none")).expect("readable"), None);
+            assert_eq!(root.entry(&path("none/below")).expect("readable"), None);
+            assert_eq!(
+                root.entry(&RelPath::root())
+                    .expect("readable")
+                    .map(|entry| entry.kind),
+                Some(Kind::Dir)
+            );
+        }
+    }
+
+    #[test]
+    fn a_fifo_cannot_hold_a_reader() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let fifo = folder.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, FileType::Fifo, Mode::RUSR, 0).expect("a fifo");
+        for root in roots(folder.path()) {
+            let dir = root.dir(&RelPath::root()).expect("a folder");
+            assert_eq!(
+                dir.open_file(b"fifo").map_err(|error| error.kind()).err(),
+                Some(io::ErrorKind::InvalidInput)
+            );
+        }
+    }
+
+    #[test]
+    fn odd_root_names_are_refused() {
+        for name in ["", "a b", "a/b", "é"] {
+            assert!(matches!(
+                Root::open(name, Path::new("/"), Access::Read),
+                Err(RootError::Name { .. })
+            ));
+        }
+        assert!(matches!(
+            Root::open("x", Path::new("/nowhere/at/all"), Access::Read),
+            Err(RootError::Open { .. })
+        ));
+    }
+}
