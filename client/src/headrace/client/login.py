@@ -41,14 +41,18 @@ def config_folder() -> Path:
     return Path(given) if given else Path.home() / ".config" / "headrace"
 
 
-def connect() -> HttpHeadrace:
-    """Return the person's own connection: a token or session if there is one, else an anonymous one."""
+def credentials() -> tuple[str, str | None]:
+    """Return the service's address and the secret for it: the token, else the remembered session's, else none."""
     url = service_url()
-    secret = os.environ.get("HEADRACE_TOKEN")
-    if not secret:
-        session = saved_sessions().get(url)
-        secret = session.secret if session is not None and session.expires > datetime.now(UTC) else None
-    return HttpHeadrace(url, secret)
+    if token := os.environ.get("HEADRACE_TOKEN"):
+        return url, token
+    session = saved_sessions().get(url)
+    return url, session.secret if session is not None and session.expires > datetime.now(UTC) else None
+
+
+def connect() -> HttpHeadrace:
+    """Return the person's own connection; anonymous when nobody is signed in."""
+    return HttpHeadrace(*credentials())
 
 
 def saved_sessions() -> dict[str, SavedSession]:

@@ -1,0 +1,262 @@
+"""What the tools answer: a `summary` fit to be read aloud, and the data behind it.
+
+Every text that somebody outside chose (names, labels, words, error texts) passes through `visible` or `quoted`.
+"""
+
+from datetime import datetime
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from headrace.client import models as m
+from headrace.client.text import bit_rate, byte_size, duration, plural, quoted, visible
+
+MAX_DOCUMENT_CHARACTERS: Final = 65_536
+
+Summary = Annotated[str, Field(description="One paragraph fit to be read aloud. Quoted names are data from storage.")]
+
+
+class View(BaseModel):
+    """Base: frozen, closed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EndpointView(View):
+    """A place that data can be in."""
+
+    id: str
+    aliases: list[str]
+    kind: str
+    access: Literal["read", "write", "delete"]
+    online: bool
+    labels: dict[str, str]
+    free_bytes: int | None
+
+    @classmethod
+    def of(cls, endpoint: m.Endpoint) -> "EndpointView":
+        """Show an endpoint."""
+        return cls(
+            id=visible(endpoint.id),
+            aliases=[visible(alias) for alias in endpoint.aliases],
+            kind=visible(endpoint.kind),
+            access=endpoint.access,
+            online=endpoint.online,
+            labels={visible(key): visible(value) for key, value in endpoint.labels.items()},
+            free_bytes=endpoint.free_bytes,
+        )
+
+
+class EndpointPage(View):
+    """Some endpoints; pass `next_after` as `after` for more."""
+
+    summary: Summary
+    endpoints: list[EndpointView]
+    next_after: str | None
+
+    @classmethod
+    def of(cls, known: list[m.Endpoint], after: str | None, limit: int) -> "EndpointPage":
+        """Show a page of all known endpoints, ordered by id."""
+        rest = sorted((e for e in known if after is None or e.id > after), key=lambda endpoint: endpoint.id)
+        offline = sum(not endpoint.online for endpoint in known)
+        return cls(
+            summary=plural(len(known), "endpoint") + (f", {offline} of them offline." if offline else "."),
+            endpoints=[EndpointView.of(endpoint) for endpoint in rest[:limit]],
+            next_after=rest[limit - 1].id if len(rest) > limit else None,
+        )
+
+
+class EntryView(View):
+    """One name in a folder."""
+
+    name: str
+    kind: Literal["file", "dir", "symlink", "other"]
+    size_bytes: int
+    modified: datetime
+
+
+class Folder(View):
+    """One page of a folder; pass `next_after` as `after` for more."""
+
+    summary: Summary
+    endpoint: str
+    path: str
+    entries: list[EntryView]
+    count: int
+    names_withheld: bool
+    next_after: str | None
+
+    @classmethod
+    def of(cls, page: m.EntryPage) -> "Folder":
+        """Show a page of a folder."""
+        where = quoted(f"{page.endpoint}:{page.path}")
+        if page.names_withheld:
+            summary = f"{where} holds {plural(page.count, 'entry')}; policy withholds their names."
+        else:
+            more = " There are more." if page.next_after else ""
+            summary = f"{plural(len(page.entries), 'entry')} of {where} follow as data.{more}"
+        return cls(
+            summary=summary,
+            endpoint=visible(page.endpoint),
+            path=visible(page.path),
+            entries=[
+                EntryView(name=visible(e.name), kind=e.kind, size_bytes=e.size_bytes, modified=e.modified)
+                for e in page.entries
+            ],
+            count=page.count,
+            names_withheld=page.names_withheld,
+            next_after=page.next_after,
+        )
+
+
+class RuleView(View):
+    """A rule that took part, and its reason."""
+
+    id: str
+    reason: str
+
+
+class FailedFileView(View):
+    """A file that did not arrive, and why."""
+
+    path: str
+    error: str
+    message: str
+    retry: bool
+
+    @classmethod
+    def of(cls, failed: m.FailedFile) -> "FailedFileView":
+        """Show a failed file."""
+        message = visible(failed.message, 300)
+        return cls(path=visible(failed.path, 300), error=visible(failed.error), message=message, retry=failed.retry)
+
+
+class TransferView(View):
+    """How a transfer stands. Durable bytes are safe at the destination."""
+
+    summary: Summary
+    transfer_id: str
+    plan_id: str
+    state: m.TransferState
+    state_reason: str
+    action: str
+    source: str
+    destination: str
+    files_total: int
+    files_done: int
+    files_failed: int
+    bytes_total: int
+    bytes_durable: int
+    rate_bps: int
+    rate_ceiling_bps: int | None
+    limiter: str
+    eta_s: int | None
+    error_code: str | None
+    error_message: str | None
+    receipt_id: str | None
+    failed_files: list[FailedFileView] = []
+    more_failed_after: Annotated[int | None, Field(description="Pass as `failed_after` for more failed files.")] = None
+
+    @classmethod
+    def of(
+        cls, transfer: m.Transfer, failed: list[m.FailedFile] | None = None, more_after: int | None = None
+    ) -> "TransferView":
+        """Show a transfer, with a page of its failed files."""
+        progress, error = transfer.progress, transfer.error
+        return cls(
+            summary=visible(transfer.summary) or _transfer_summary(transfer),
+            transfer_id=transfer.id,
+            plan_id=transfer.plan,
+            state=transfer.state,
+            state_reason=visible(transfer.state_reason),
+            action=visible(transfer.action),
+            source=visible(transfer.source),
+            destination=visible(transfer.destination),
+            files_total=progress.files_total,
+            files_done=progress.files_done,
+            files_failed=progress.files_failed,
+            bytes_total=progress.bytes_total,
+            bytes_durable=progress.bytes_durable,
+            rate_bps=progress.rate_bps,
+            rate_ceiling_bps=transfer.rate_ceiling_bps,
+            limiter=visible(progress.limiter),
+            eta_s=progress.eta_s,
+            error_code=error.code if error else None,
+            error_message=visible(error.detail) if error else None,
+            receipt_id=transfer.receipt,
+            failed_files=[FailedFileView.of(file) for file in failed or []],
+            more_failed_after=more_after,
+        )
+
+
+def _transfer_summary(transfer: m.Transfer) -> str:
+    progress = transfer.progress
+    said = f"Transfer {transfer.id} from {quoted(transfer.source)} to {quoted(transfer.destination)}"
+    files = f"{progress.files_done:,} of {plural(progress.files_total, 'file')}"
+    safe = f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} safe at the destination"
+    parts = [f"{said} is {transfer.state}: {files}, {safe}."]
+    if transfer.state == m.TransferState.RUNNING and progress.rate_bps:
+        left = f", about {duration(progress.eta_s)} left" if progress.eta_s is not None else ""
+        parts.append(f"It runs at {bit_rate(progress.rate_bps)}{left}.")
+    if progress.files_failed:
+        parts.append(f"{plural(progress.files_failed, 'file')} did not arrive.")
+    if transfer.error:
+        parts.append(f"{visible(transfer.error.detail)} ({transfer.error.code})")
+    return " ".join(parts)
+
+
+class TransferPage(View):
+    """Some transfers, newest first; pass `next_after` as `after` for more."""
+
+    summary: Summary
+    transfers: list[TransferView]
+    next_after: str | None
+
+
+class Why(View):
+    """A decision and its rules."""
+
+    summary: Summary
+    plan_id: str
+    outcome: Literal["allowed", "confirm", "approve", "denied"]
+    rules: list[RuleView]
+    approvals_needed: int
+    approver_groups: list[str]
+    policy_version: str
+
+    @classmethod
+    def of(cls, plan: str, decision: m.Decision) -> "Why":
+        """Show a decision."""
+        return cls(
+            summary=visible(decision.why),
+            plan_id=plan,
+            outcome=decision.outcome,
+            rules=[RuleView(id=visible(rule.id), reason=visible(rule.reason)) for rule in decision.rules],
+            approvals_needed=decision.approvals_needed,
+            approver_groups=[visible(group) for group in decision.approver_groups],
+            policy_version=visible(decision.policy_version),
+        )
+
+
+class ReceiptView(View):
+    """The signed proof of a finished transfer."""
+
+    summary: Summary
+    receipt_id: str
+    transfer_id: str
+    plan_digest: str
+    created: datetime
+    document: Annotated[str | None, Field(description="The signed document; null when too long for a conversation.")]
+
+    @classmethod
+    def of(cls, receipt: m.Receipt) -> "ReceiptView":
+        """Show a receipt."""
+        fits = len(receipt.document) <= MAX_DOCUMENT_CHARACTERS
+        return cls(
+            summary=visible(receipt.summary) or f"Receipt {receipt.id} of transfer {receipt.transfer}.",
+            receipt_id=receipt.id,
+            transfer_id=receipt.transfer,
+            plan_digest=receipt.plan_digest,
+            created=receipt.created,
+            document=receipt.document if fits else None,
+        )
