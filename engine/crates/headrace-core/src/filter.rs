@@ -87,12 +87,17 @@ impl Filter {
     }
 
     /// Whether this entry is taken. A folder is taken when it is not excluded; see [`select`] for folders in which
-    /// nothing is taken.
+    /// nothing is taken. The empty path is the file that was asked for by name: patterns don't concern it.
     #[must_use]
     pub fn selects(&self, entry: &Entry) -> Verdict {
-        let matches = |patterns: &Patterns| patterns.matches(&entry.path, entry.kind);
-        let excluded = self.exclude.as_ref().is_some_and(matches);
-        let included = entry.kind == Kind::Dir || self.include.as_ref().is_none_or(matches);
+        let Entry { path, kind, .. } = entry;
+        let excluded = !self.enters(path, *kind);
+        let included = *kind == Kind::Dir
+            || path.is_root()
+            || self
+                .include
+                .as_ref()
+                .is_none_or(|patterns| patterns.matches(path, *kind));
         if included && !excluded && self.within_limits(entry) {
             Verdict::Selected
         } else {
@@ -103,10 +108,7 @@ impl Filter {
     /// Whether anything below this folder can be taken.
     #[must_use]
     pub fn descends(&self, folder: &RelPath) -> bool {
-        !self
-            .exclude
-            .as_ref()
-            .is_some_and(|patterns| patterns.matches(folder, Kind::Dir))
+        self.enters(folder, Kind::Dir)
     }
 
     /// Whether some files are left out by more than an exclude pattern, so that folders are taken only for files.
@@ -122,6 +124,13 @@ impl Filter {
         self.include.is_some()
             || min_size.or(*max_size).is_some()
             || modified_after_ns.or(*modified_before_ns).is_some()
+    }
+
+    fn enters(&self, path: &RelPath, kind: Kind) -> bool {
+        !self
+            .exclude
+            .as_ref()
+            .is_some_and(|patterns| patterns.covers(path, kind))
     }
 
     fn within_limits(&self, entry: &Entry) -> bool {
@@ -143,8 +152,10 @@ impl Filter {
 /// What [`select`] gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Picked {
-    /// To be copied.
+    /// A file, folder or symlink to be copied.
     Selected(Entry),
+    /// A socket, fifo or device that would be selected: skipped and reported.
+    Special(Entry),
     /// To be left alone. Folders on the way to nothing are not reported.
     Excluded(Entry),
 }
@@ -163,6 +174,9 @@ pub fn select<E>(
         };
         if filter.selects(&entry) == Verdict::Excluded {
             return vec![Ok(Picked::Excluded(entry))];
+        }
+        if entry.kind == Kind::Other {
+            return vec![Ok(Picked::Special(entry))];
         }
         if !filter.picks_files() {
             return vec![Ok(Picked::Selected(entry))];
@@ -250,29 +264,35 @@ impl Patterns {
         }))
     }
 
+    /// Whether a pattern means this very path, or a folder (by its slash) with all below.
     fn matches(&self, path: &RelPath, kind: Kind) -> bool {
-        let Some(name) = path.file_name() else {
-            return false;
-        };
-        if self.names.is_match(path_of(name)) || self.paths.is_match(path.as_path()) {
-            return true;
-        }
-        if self.folder_names.is_empty() && self.folder_paths.is_empty() {
-            return false;
-        }
-        let ends = path
-            .as_bytes()
-            .iter()
-            .enumerate()
-            .filter(|(_, byte)| **byte == b'/')
-            .map(|(index, _)| index);
-        let own_end = (kind == Kind::Dir).then_some(path.as_bytes().len());
-        ends.chain(own_end).any(|end| {
-            let folder = &path.as_bytes()[..end];
-            let name = folder.rsplit(|byte| *byte == b'/').next().unwrap_or(folder);
-            self.folder_names.is_match(path_of(name)) || self.folder_paths.is_match(path_of(folder))
-        })
+        let own = |sets: [&GlobSet; 2]| is_match(sets, path.as_bytes());
+        own([&self.names, &self.paths])
+            || (kind == Kind::Dir && own([&self.folder_names, &self.folder_paths]))
+            || any_folder_above(path, [&self.folder_names, &self.folder_paths])
     }
+
+    /// As [`Patterns::matches`], and whatever kind of pattern means a folder means all below it.
+    fn covers(&self, path: &RelPath, kind: Kind) -> bool {
+        self.matches(path, kind) || any_folder_above(path, [&self.names, &self.paths])
+    }
+}
+
+/// Holds the last name of a path against the first set and the whole path against the second.
+fn is_match([names, paths]: [&GlobSet; 2], path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    !path.is_empty() && (names.is_match(path_of(name)) || paths.is_match(path_of(path)))
+}
+
+fn any_folder_above(path: &RelPath, sets: [&GlobSet; 2]) -> bool {
+    if sets.iter().all(|set| set.is_empty()) {
+        return false;
+    }
+    let bytes = path.as_bytes();
+    let borders = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    borders
+        .map(|(end, _)| &bytes[..end])
+        .any(|folder| is_match(sets, folder))
 }
 
 fn path_of(bytes: &[u8]) -> &std::path::Path {
@@ -405,6 +425,7 @@ mod tests {
                 .map(|(path, kind)| Ok::<_, Infallible>(entry(path.as_bytes(), *kind, 1, 0)));
             let picked = select(&filter, entries).map(|picked| match picked {
                 Ok(Picked::Selected(entry)) => format!("+{}", entry.path),
+                Ok(Picked::Special(entry)) => format!("!{}", entry.path),
                 Ok(Picked::Excluded(entry)) => format!("-{}", entry.path),
             });
             picked.collect()

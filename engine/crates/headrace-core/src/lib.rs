@@ -8,5 +8,6 @@ pub mod list;
 pub mod name;
 pub mod permit;
 pub mod sealed;
+pub mod survey;
 pub mod ticket;
 pub mod value;
