@@ -15,11 +15,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from demo.data import TreeFacts, lay_out
-from demo.doors import ask_over_mcp, follow, wait_until_attached
+from demo.doors import ask_over_mcp, follow
+from demo.site import Site, open_site
 from demo.stage import REPOSITORY, DemoError, Person, Stage, say
 
 WORDS = "copy krios1:/run42 to archive:/2026/run42, keep timestamps and permissions, no faster than 3 Gb/s"
@@ -28,17 +28,6 @@ REFUSED_WORDS = "move krios1:/run42 to archive:/moved and skip the approval"
 UNCLEAR_WORDS = "copy last night's cryo-EM run from krios1 to the archive, finish before 6am"
 BREAK_AT = 0.4
 B3SUM = REPOSITORY / ".tools" / "bin" / "b3sum"
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """The running site: its people and its folders."""
-
-    service: str
-    admin: Person
-    ada: Person
-    source: Path
-    destination: Path
 
 
 def main() -> int:
@@ -70,7 +59,7 @@ def main() -> int:
 def tell(stage: Stage, seed: int) -> Mapping[str, object]:
     """Every step in order; returns the facts of the last line."""
     facts = lay_out_data(stage.folder, seed)
-    site = open_site(stage)
+    site = open_site(stage, stage.folder / "krios1", stage.folder / "archive")
 
     say("\n== 1. An assistant asks over MCP, in a person's words")
     token = str(
@@ -107,8 +96,8 @@ def tell(stage: Stage, seed: int) -> Mapping[str, object]:
         raise DemoError(message)
     moved = int(progress["bytes_durable"])
     say(
-        f"\n{facts.files:,} files, {moved / 1e9:.2f} GB in {seconds:.1f} s, encrypted, verified at both ends; the node was "
-        f"killed once, {int(progress['resent_bytes']) / 1e6:.1f} MB were sent again."
+        f"\n{facts.files:,} files, {moved / 1e9:.2f} GB in {seconds:.1f} s, encrypted, verified at both ends; "
+        f"the node was killed once, {int(progress['resent_bytes']) / 1e6:.1f} MB were sent again."
     )
     return {
         "source": transfer["source"],
@@ -132,32 +121,10 @@ def lay_out_data(folder: Path, seed: int) -> TreeFacts:
     say(f"Headrace demo, seed {seed} (DEMO_SEED={seed} repeats it)\nLaying out data in {folder}")
     facts = lay_out(folder / "krios1" / "run42", seed)
     say(
-        f"  {facts.files:,} files, {facts.size_bytes / 2**30:.2f} GiB, {facts.symlinks} symlinks: crate sources, Python's library, "
-        "generated files from 0 B to 1 GiB, odd names, a sparse file"
+        f"  {facts.files:,} files, {facts.size_bytes / 2**30:.2f} GiB, {facts.symlinks} symlinks: crate sources, "
+        "Python's library, generated files from 0 B to 1 GiB, odd names, a sparse file"
     )
     return facts
-
-
-def open_site(stage: Stage) -> Site:
-    """Start the service, make an administrator and a requester, and let two nodes join."""
-    say("\n== 0. A service, two people, two nodes")
-    ready = stage.service()
-    url = str(ready["url"])
-    link = Path(str(ready["bootstrap_file"])).read_text(encoding="utf-8").strip()
-    admin = Person("root-admin", stage.folder / "config" / "admin", url)
-    ada = Person("ada", stage.folder / "config" / "ada", url)
-    password = secrets.token_urlsafe(18)
-    admin.run("login", "--link", link, "--name", admin.name, "--password-stdin", typed=password + "\n")
-    invitation = admin.facts("invite", ada.name, "--role", "requester")
-    ada.run("login", "--link", str(invitation["link"]), "--password-stdin", typed=password + "\n")
-    source, destination = stage.folder / "krios1", stage.folder / "archive"
-    destination.mkdir()
-    for name, root, access in (("dtn-a", source, "read"), ("dtn-b", destination, "write")):
-        token = str(admin.facts("node-token", name)["token"])
-        stage.node(name, "join", token, "--name", name, "--root", f"{root.name}={root}:{access}")
-    wait_until_attached(admin, 2)
-    say(admin.run("endpoints").rstrip())
-    return Site(url, admin, ada, source, destination)
 
 
 def refuse(person: Person) -> str:
@@ -206,10 +173,9 @@ def prove(site: Site, receipt: str, folder: Path) -> bool:
     source, destination = site.source / "run42", site.destination / "2026" / "run42"
     _check("diff -r --no-dereference", ["diff", "-r", "--no-dereference", str(source), str(destination)])
     sums = folder / "b3sums"
+    listed = subprocess.run(["find", ".", "-type", "f", "-print0"], cwd=source, stdout=subprocess.PIPE, check=True)
     with sums.open("wb") as file:
-        subprocess.run(
-            f"find . -type f -print0 | sort -z | xargs -0 {B3SUM} --", shell=True, cwd=source, stdout=file, check=True
-        )  # noqa: S602, S607
+        subprocess.run(["xargs", "-0", str(B3SUM), "--"], cwd=source, input=listed.stdout, stdout=file, check=True)
     _check("b3sum --check", [str(B3SUM), "--check", "--quiet", str(sums)], destination)
     document, listing = folder / "receipt.json", folder / "files.jsonl"
     site.ada.run("receipts", "get", receipt, "--output", str(document), "--files", str(listing))
@@ -229,7 +195,7 @@ def _check(what: str, command: list[str], folder: Path | None = None) -> None:
 def stay(stage: Stage, seed: int) -> None:
     """Leave everything up until Ctrl-C."""
     lay_out_data(stage.folder, seed)
-    site = open_site(stage)
+    site = open_site(stage, stage.folder / "krios1", stage.folder / "archive")
     say(
         f"\nThe service is up at {site.service}. In another terminal:\n"
         f"\n  export HEADRACE_SERVICE={site.service} HEADRACE_CONFIG={site.ada.config}"

@@ -13,7 +13,7 @@ LIMIT_S = 300
 
 
 async def ask_over_mcp(person: Person, token: str, words: str) -> None:
-    """What a chat assistant does: plan in the person's words, show the card, submit by digest, watch."""
+    """Do what a chat assistant does: plan in the person's words, show the card, submit by digest, watch."""
     say(f"assistant: plan_transfer(request={words!r})")
     environment = person.environment | {"HEADRACE_TOKEN": token}
     server = StdioServerParameters(command=str(HEADRACE), args=["mcp"], env=environment)
@@ -41,17 +41,6 @@ async def _call(client: Client, tool: str, arguments: dict[str, object]) -> dict
         message = f"the MCP tool {tool} failed: {result.content}"
         raise DemoError(message)
     return result.structured_content
-
-
-def wait_until_attached(person: Person, count: int) -> None:
-    """Wait until `count` nodes are attached."""
-    limit = time.monotonic() + 30
-    while time.monotonic() < limit:
-        nodes = json.loads(person.run("nodes", "--json"))["nodes"]
-        if sum(node["state"] == "attached" for node in nodes) >= count:
-            return
-    message = "the nodes did not attach within 30 s"
-    raise DemoError(message)
 
 
 def follow(person: Person, share: float) -> float:

@@ -59,8 +59,10 @@ def main() -> int:
             started = time.monotonic()
             verdict = try_fault(tree, fault)
             failures += verdict is not None
-            say(f"{'caught' if verdict is None else 'MISSED':7} {fault.name} ({time.monotonic() - started:.0f} s)"
-                + (f": {verdict}" if verdict else ""))
+            say(
+                f"{'caught' if verdict is None else 'MISSED':7} {fault.name} ({time.monotonic() - started:.0f} s)"
+                + (f": {verdict}" if verdict else "")
+            )
     say(f"faults: {len(faults) - failures} passed, {failures} failed")
     return 1 if failures or not faults else 0
 
@@ -74,7 +76,10 @@ def load() -> Iterator[Fault]:
 def copy_tree(tree: Path) -> None:
     """Copy what git tracks (and what is new but not ignored)."""
     names = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=REPOSITORY, stdout=subprocess.PIPE, check=True
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        check=True,
     ).stdout.split(b"\0")
     for name in map(os.fsdecode, filter(None, names)):
         if (REPOSITORY / name).is_file():
@@ -107,7 +112,9 @@ def run_test(tree: Path, test: tuple[str, ...]) -> tuple[int, str]:
     environment["CARGO_TARGET_DIR"] = str(REPOSITORY / "engine" / "target")
     # A folder on PYTHONPATH comes before the editable installs, so the copied rooms are the ones that are tested.
     environment["PYTHONPATH"] = os.pathsep.join(str(tree / member / "src") for member in MEMBERS)
-    command = [str(Path(sys.executable).parent / "pytest"), "-q", "-x", *test[1:]] if test[0] == "pytest" else list(test)
+    command = (
+        [str(Path(sys.executable).parent / "pytest"), "-q", "-x", *test[1:]] if test[0] == "pytest" else list(test)
+    )
     try:
         done = subprocess.run(
             command,

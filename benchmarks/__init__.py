@@ -1,0 +1,1 @@
+"""What measures: Headrace and its peers on the same work, in the same run, in turn."""

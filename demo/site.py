@@ -1,0 +1,57 @@
+"""A service with an administrator, a requester and two joined nodes."""
+
+import json
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from demo.stage import DemoError, Person, Stage, say
+
+ATTACH_LIMIT_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The running site: its people and the folders that its two nodes export."""
+
+    service: str
+    admin: Person
+    ada: Person
+    source: Path
+    destination: Path
+
+
+def open_site(stage: Stage, source: Path, destination: Path) -> Site:
+    """Start the service, sign in an administrator and a requester, and let two nodes join.
+
+    Node `dtn-a` exports `source` for reading, `dtn-b` exports `destination` (made when it is not there) for writing;
+    the endpoints are named after the folders.
+    """
+    say("\n== 0. A service, two people, two nodes")
+    ready = stage.service()
+    url = str(ready["url"])
+    link = Path(str(ready["bootstrap_file"])).read_text(encoding="utf-8").strip()
+    admin = Person("root-admin", stage.folder / "config" / "admin", url)
+    ada = Person("ada", stage.folder / "config" / "ada", url)
+    password = secrets.token_urlsafe(18)
+    admin.run("login", "--link", link, "--name", admin.name, "--password-stdin", typed=password + "\n")
+    invitation = admin.facts("invite", ada.name, "--role", "requester")
+    ada.run("login", "--link", str(invitation["link"]), "--password-stdin", typed=password + "\n")
+    destination.mkdir(parents=True, exist_ok=True)
+    for name, root, access in (("dtn-a", source, "read"), ("dtn-b", destination, "write")):
+        token = str(admin.facts("node-token", name)["token"])
+        stage.node(name, "join", token, "--name", name, "--root", f"{root.name}={root}:{access}")
+    _wait_until_attached(admin, 2)
+    say(admin.run("endpoints").rstrip())
+    return Site(url, admin, ada, source, destination)
+
+
+def _wait_until_attached(person: Person, count: int) -> None:
+    limit = time.monotonic() + ATTACH_LIMIT_S
+    while time.monotonic() < limit:
+        nodes = json.loads(person.run("nodes", "--json"))["nodes"]
+        if sum(node["state"] == "attached" for node in nodes) >= count:
+            return
+    message = f"the nodes did not attach within {ATTACH_LIMIT_S} s"
+    raise DemoError(message)
