@@ -85,7 +85,7 @@ class RsyncDaemon:
     """A plain rsync daemon: not encrypted; durable only with `fsync`."""
 
     def __init__(self, site: Site, folder: Path, *, fsync: bool) -> None:
-        """Write a configuration that exports the source root; each copy has its own daemon, so that its CPU is counted."""
+        """Write a configuration that exports the source root; each copy has its own daemon: its CPU counts."""
         self.name = "rsync daemon --fsync" if fsync else "rsync daemon"
         self._site, self._fsync = site, fsync
         self._config = folder / "rsyncd.conf"
