@@ -27,15 +27,51 @@ class SealCode(StrEnum):
     WRONG_TYPE = "wrong_type"
 
 
+class Rail(StrEnum):
+    """Rules nobody can switch off, each with a stable id."""
+
+    ACCESS_TOO_LOW = "access_too_low"
+    APPROVAL_MISSING = "approval_missing"
+    CASE_COLLISION = "case_collision"
+    CONFIRMATION_MISSING = "confirmation_missing"
+    DELETE_EMPTY_SOURCE = "delete_empty_source"
+    DELETE_NEEDS_SYNC = "delete_needs_sync"
+    DIGEST_MISMATCH = "digest_mismatch"
+    EMPTY_RANGE = "empty_range"
+    ENDPOINT_NAME = "endpoint_name"
+    HOME_PATH = "home_path"
+    MALFORMED_GLOB = "malformed_glob"
+    MALFORMED_PATH = "malformed_path"
+    MOVE_OF_ROOT = "move_of_root"
+    MOVE_NEEDS_AT_REST = "move_needs_at_rest"
+    NOT_ENOUGH_SPACE = "not_enough_space"
+    NOT_RUNNABLE = "not_runnable"
+    NUL_IN_PATH = "nul_in_path"
+    NUMBER_OUT_OF_RANGE = "number_out_of_range"
+    OVERLAPPING_PLACES = "overlapping_places"
+    PARENT_COMPONENT = "parent_component"
+    PATH_TOO_LONG = "path_too_long"
+    PLAN_EXPIRED = "plan_expired"
+    POLICY_CHANGED = "policy_changed"
+    RELATIVE_PATH = "relative_path"
+    SYNC_OF_FILE = "sync_of_file"
+    TOO_MANY_GLOBS = "too_many_globs"
+    UNC_PATH = "unc_path"
+    UNSUPPORTED_CHECKSUM = "unsupported_checksum"
+    UNSUPPORTED_PRESERVE = "unsupported_preserve"
+    UNSUPPORTED_SLOT = "unsupported_slot"
+    VERIFY_NONE = "verify_none"
+
+
 @dataclass(frozen=True, slots=True)
 class RailRefusal:
     """A rule nobody can switch off that stopped a request.
 
-    `rule` is a stable snake_case id, `message` says what, where and what to do, `words` are the caller's
+    `rule` is its stable id, `message` says what, where and what to do, `words` are the caller's
     own words that met the rule (empty when there are none). Names in both are escaped already.
     """
 
-    rule: str
+    rule: Rail
     message: str
     words: str = ""
 

@@ -30,7 +30,7 @@ JsonObject: TypeAlias = Mapping[str, Json]
 
 MAX_BODY_BYTES: Final = 1 << 20
 MAX_SIGNATURES: Final = 16
-# Canonical JSON holds no raw control characters, so written as a JSON string it doubles at most; the rest is signatures.
+# Canonical JSON holds no raw control characters: as a JSON string it doubles at most. The rest is signatures.
 MAX_DOCUMENT_BYTES: Final = 2 * MAX_BODY_BYTES + 8192
 MAX_DEPTH: Final = 32
 

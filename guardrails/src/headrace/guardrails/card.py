@@ -1,0 +1,95 @@
+"""What a plan card says, and what is read aloud: the same words at every door."""
+
+from typing import Final
+
+from headrace.guardrails.decision import Decision, why
+from headrace.guardrails.execution import GROWTH_PERCENT, Execution, SurveyCounts
+from headrace.guardrails.names import counted, shown, sized
+
+MAX_SENTENCE: Final = 600
+_VERBS: Final = {"copy": "Copy", "sync": "Bring up to date with a sync of", "move": "Move"}
+
+
+def card_notes(execution: Execution, counts: SurveyCounts) -> tuple[str, ...]:
+    """Say what this plan does to identical, different, excluded and moved files, and how far it may grow."""
+    same = "size and modification time" if execution.compare == "size-mtime" else "checksum"
+    notes = [f"Files with the same {same} at the destination are skipped ({counted(counts.identical_files, 'file')})."]
+    notes.append(_different(execution, counts))
+    notes.append(_deleted(execution, counts))
+    if execution.action == "move":
+        notes.append("Each source file is deleted only after its copy is verified at rest at the destination.")
+    if counts.skipped_special:
+        notes.append(f"{counted(counts.skipped_special, 'socket, pipe or device')} are skipped; only files are copied.")
+    if counts.symlinks:
+        notes.append("Symbolic links are copied as links; what they point at is not.")
+    if counts.case_collisions:
+        notes.append(f"{counted(counts.case_collisions, 'name')} differ only in upper and lower case; each is kept.")
+    again = "" if execution.verify == "in-transit" else ", and again as read back at rest"
+    notes.append(f"Every byte is verified with BLAKE3 while it travels{again}.")
+    notes.append("Encrypted with TLS 1.3." if execution.encryption == "required" else "NOT encrypted on the way.")
+    notes.append(
+        f"If the source grows meanwhile, at most {counted(execution.max_files, 'file')} and "
+        f"{sized(execution.max_bytes)} are copied ({GROWTH_PERCENT}% over the survey, or more for a small one)."
+    )
+    return tuple(notes)
+
+
+def spoken_summary(
+    execution: Execution, counts: SurveyCounts, decision: Decision, source: str, destination: str
+) -> str:
+    """One paragraph fit to be read aloud; `source` and `destination` are `endpoint:/path`, escaped here."""
+    verb = _VERBS[execution.action]
+    what = f"{counted(counts.files, 'file')}, {sized(counts.bytes)}," if counts.files else "no files"
+    parts = [f"{verb} {what} from {shown(source)} to {shown(destination)}."]
+    if counts.identical_files:
+        parts.append(f"{counted(counts.identical_files, 'file')} are already there and skipped.")
+    if counts.excluded_files:
+        parts.append(f"{counted(counts.excluded_files, 'file')} are left out by the filters.")
+    changes = []
+    if counts.overwrites:
+        changes.append(f"{counted(counts.overwrites, 'file')} will be overwritten")
+    if counts.deletes:
+        changes.append(f"{counted(counts.deletes, 'name')} will be deleted at the destination")
+    if execution.delete_source:
+        changes.append("the source files will be deleted once verified")
+    parts.append(f"{_sentence(changes)}." if changes else "Nothing is overwritten or deleted.")
+    if counts.conflicts:
+        fate = "skipped" if execution.on_conflict in {"skip", "newer"} else "reported as failed"
+        parts.append(f"{counted(counts.conflicts, 'file')} differ at the destination and will be {fate}.")
+    parts.append(why(decision))
+    return " ".join(parts)
+
+
+def _different(execution: Execution, counts: SurveyCounts) -> str:
+    """Say what happens to files that differ at the destination."""
+    match execution.on_conflict:
+        case "fail":
+            return f"A file that differs at the destination fails; nothing is overwritten ({counts.conflicts:,} now)."
+        case "skip":
+            return f"A file that differs at the destination is left as it is ({counts.conflicts:,} now)."
+        case "overwrite":
+            return (
+                f"{counted(counts.overwrites, 'file')} that differ at the destination are overwritten "
+                f"({sized(counts.overwritten_bytes)} there now), if they are still as surveyed."
+            )
+        case "newer":
+            return (
+                f"{counted(counts.overwrites, 'file')} that are older at the destination are overwritten "
+                f"({sized(counts.overwritten_bytes)} there now); newer ones there are left as they are."
+            )
+
+
+def _deleted(execution: Execution, counts: SurveyCounts) -> str:
+    """Say what happens to names that only the destination has."""
+    if not execution.delete_extraneous:
+        return "Nothing is deleted at the destination."
+    return (
+        f"{counted(counts.deletes, 'name')} that the source does not have are deleted at the destination "
+        f"({sized(counts.deleted_bytes)}); excluded files are never deleted."
+    )
+
+
+def _sentence(parts: list[str]) -> str:
+    """Join with `and`, beginning with a capital."""
+    joined = " and ".join(parts)
+    return joined[:1].upper() + joined[1:]

@@ -1,0 +1,150 @@
+"""Decisions: a policy, a caller, a place and facts go in; allowed, confirm, approve or denied comes out.
+
+Everything fails closed: a missing policy, a missing fact, an error of any rule, anything but a clear Allow is a deny.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+import cedarpy
+
+from headrace.guardrails.decision import (
+    DEFAULT_QOS_CLASS,
+    Decision,
+    NeedsApproval,
+    Obligation,
+    Outcome,
+    RuleReason,
+    lowest_qos,
+    merge_obligations,
+)
+from headrace.guardrails.facts import Caller, Facts, Moment, PolicyAction
+from headrace.guardrails.names import counted
+from headrace.guardrails.places import ResolvedEndpoint, Route
+from headrace.guardrails.policy import PolicyRule, PolicySet, schema
+from headrace.guardrails.record import cedar_entities, cedar_request, folder_record, record_of
+from headrace.guardrails.seal import Json, JsonObject
+
+MAX_UNAPPROVED_DELETES: Final = 10_000
+MAX_UNAPPROVED_SHARE_PERCENT: Final = 50
+FEW_DELETES: Final = 10
+"""A rail nobody can switch off: deletes above the count, or above the share when more than a few, need an approval."""
+
+NO_POLICY: Final = RuleReason("headrace-no-policy", "no policy is active, so nothing is allowed")
+NO_RULE: Final = RuleReason("headrace-no-rule", "no rule of the policy permits this")
+POLICY_ERROR: Final = RuleReason("headrace-policy-error", "the policy could not be evaluated for this request")
+NOT_ASKED: Final = RuleReason(
+    "headrace-must-be-allowed", "looking into folders can't wait for a confirmation or approval"
+)
+LARGE_DELETES: Final = "headrace-large-deletes"
+
+_log = logging.getLogger(__name__)
+
+
+def decide(policies: PolicySet | None, action: PolicyAction, caller: Caller, route: Route, facts: Facts) -> Decision:
+    """Decide on a surveyed copy, sync or move. `policies` is the active policy, `None` when there is none."""
+    resource: JsonObject = {"source": folder_record(route.source), "destination": folder_record(route.destination)}
+    return redecide(policies, record_of(action, caller, resource, facts.context()))
+
+
+def may_browse(policies: PolicySet | None, caller: Caller, folder: ResolvedEndpoint, moment: Moment) -> Decision:
+    """Decide whether the caller may have this folder, and what is below it, listed: allowed or denied."""
+    return redecide(policies, record_of("browse", caller, folder_record(folder), moment.context()))
+
+
+def may_plan(policies: PolicySet | None, caller: Caller, route: Route, moment: Moment) -> Decision:
+    """Decide whether this route may be surveyed for the caller: `browse` on both ends and `plan`; allowed or denied."""
+    for folder in (route.source, route.destination):
+        decision = may_browse(policies, caller, folder, moment)
+        if decision.outcome == "denied":
+            return decision
+    resource: JsonObject = {"source": folder_record(route.source), "destination": folder_record(route.destination)}
+    return redecide(policies, record_of("plan", caller, resource, moment.context()))
+
+
+def redecide(policies: PolicySet | None, context_json: str) -> Decision:
+    """Decide a recorded request under a policy: to simulate what another policy would have said."""
+    version = policies.version if policies else ""
+    if policies is None:
+        return _denied((NO_POLICY,), version, context_json)
+    try:
+        return _evaluate(policies, context_json)
+    except Exception:  # noqa: BLE001 - whatever goes wrong in here, the answer is no
+        _log.exception("the policy could not be evaluated")
+        return _denied((POLICY_ERROR,), version, context_json)
+
+
+def replay(policies: PolicySet, decision: Decision) -> Decision:
+    """Decide again exactly what `decision` decided; raises `ValueError` unless it is the same version of the policy."""
+    if policies.version != decision.policy_version:
+        raise ValueError(policies.version)
+    return redecide(policies, decision.context_json)
+
+
+def names_withheld(caller: Caller, folder: ResolvedEndpoint) -> bool:
+    """Whether the caller gets counts instead of names there (label `names` is `restricted`, and an agent asks)."""
+    return caller.agent is not None and folder.labels.get("names") == "restricted"
+
+
+def _evaluate(policies: PolicySet, context_json: str) -> Decision:
+    record: Mapping[str, Json] = json.loads(context_json)
+    request, entities = (
+        cedar_request(record),
+        cedarpy.Entities.from_json_str(json.dumps(cedar_entities(record)), schema()),
+    )
+    answer = cedarpy.is_authorized(request, policies.cedar, entities, schema())
+    deciding = [policies.by_cedar_id[reason] for reason in answer.diagnostics.reasons]
+    if answer.diagnostics.errors or answer.decision is cedarpy.Decision.NoDecision:
+        _log.error("policy %s: %s", policies.version, answer.diagnostics.errors)
+        return _denied((POLICY_ERROR,), policies.version, context_json)
+    if not answer.allowed:
+        if not deciding or not all(rule.asks for rule in deciding):
+            hard = [rule for rule in deciding if not rule.asks]
+            return _denied(_reasons(hard) or (NO_RULE,), policies.version, context_json)
+        # Rules that ask have hidden whether anything permits this at all: ask once more without them.
+        strict = cedarpy.is_authorized(request, policies.strict, entities, schema())
+        if not strict.allowed or strict.diagnostics.errors:
+            return _denied((NO_RULE,), policies.version, context_json)
+        deciding += [policies.by_cedar_id[reason] for reason in strict.diagnostics.reasons]
+    return _granted(record, deciding, policies.version, context_json)
+
+
+def _granted(record: Mapping[str, Json], deciding: list[PolicyRule], version: str, context_json: str) -> Decision:
+    """Merge what the deciding rules ask for, and what the rails add."""
+    needs: set[Obligation] = {need for rule in deciding for need in rule.obligations}
+    asking = [rule for rule in deciding if rule.obligations]
+    reasons = _reasons(asking or deciding)
+    rail = _large_deletes(record["context"])
+    if rail and not any(isinstance(need, NeedsApproval) for need in needs):
+        needs.add(NeedsApproval("approver", 1))
+        reasons = (rail, *(_reasons(asking)))
+    obligations = merge_obligations(needs)
+    if obligations and record["action"] in {"browse", "plan"}:
+        return _denied((NOT_ASKED,), version, context_json)
+    outcome: Outcome = "allowed"
+    if obligations:
+        outcome = "approve" if any(isinstance(need, NeedsApproval) for need in obligations) else "confirm"
+    classes = {rule.qos_class for rule in deciding if rule.qos_class is not None}
+    return Decision(outcome, reasons, obligations, lowest_qos(classes), version, context_json)
+
+
+def _large_deletes(context: Json) -> RuleReason | None:
+    """Apply the rail on deletes, as a rule that takes part, when it applies."""
+    if not isinstance(context, Mapping) or "deletes" not in context:
+        return None
+    deletes, share = int(str(context["deletes"])), int(str(context["delete_share_percent"]))
+    if deletes > MAX_UNAPPROVED_DELETES or (deletes > FEW_DELETES and share > MAX_UNAPPROVED_SHARE_PERCENT):
+        reason = f"{counted(deletes, 'name')} would be deleted, {share}% of the files at the destination"
+        return RuleReason(LARGE_DELETES, reason)
+    return None
+
+
+def _denied(rules: tuple[RuleReason, ...], version: str, context_json: str) -> Decision:
+    return Decision("denied", rules, (), DEFAULT_QOS_CLASS, version, context_json)
+
+
+def _reasons(rules: list[PolicyRule]) -> tuple[RuleReason, ...]:
+    """Deciding rules by id, so that the same request always gets the same answer."""
+    return tuple(RuleReason(rule.id, rule.reason) for rule in sorted(rules, key=lambda rule: rule.id))

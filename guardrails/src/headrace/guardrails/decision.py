@@ -1,0 +1,141 @@
+"""What policy says of a request, in a form that can be stored, sealed, explained and replayed."""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from headrace.guardrails.seal import JsonObject
+
+Outcome = Literal["allowed", "confirm", "approve", "denied"]
+
+ROLES: Final = frozenset({"viewer", "requester", "approver", "policy_admin", "operator", "auditor", "admin"})
+"""Role names; any other name in an approval obligation is a group's."""
+QOS_CLASSES: Final = ("background", "bulk", "priority")
+"""Known classes, lowest first: of several that rules name, the lowest is taken."""
+DEFAULT_QOS_CLASS: Final = "bulk"
+MAX_APPROVALS: Final = 9
+
+_APPROVAL: Final = re.compile(r"approval:([\w.@-]{1,64}):([1-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsConfirmation:
+    """The requester's own yes, in their own session."""
+
+    def __str__(self) -> str:
+        """Its form in policies and sealed plans."""
+        return "confirmation"
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsApproval:
+    """A yes of `count` different other people who have the role, or are in the group, `by`."""
+
+    by: str
+    count: int
+
+    def __str__(self) -> str:
+        """Its form in policies and sealed plans."""
+        return f"approval:{self.by}:{self.count}"
+
+    def may_be_given_by(self, roles: frozenset[str], groups: frozenset[str]) -> bool:
+        """Whether somebody with these roles and groups counts; a group named like a role does not stand for it."""
+        return self.by in (roles if self.by in ROLES else groups)
+
+
+Obligation: TypeAlias = NeedsConfirmation | NeedsApproval
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReason:
+    """A rule that took part in a decision, and its reason in words."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What policy says of a request.
+
+    `context_json` is the exact request that was decided (canonical JSON), `policy_version` the digest of the policy's
+    text: with both, `replay` gives the same answer.
+    """
+
+    outcome: Outcome
+    rules: tuple[RuleReason, ...]
+    obligations: tuple[Obligation, ...]
+    qos_class: str
+    policy_version: str
+    context_json: str
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether the requester must confirm."""
+        return any(isinstance(need, NeedsConfirmation) for need in self.obligations)
+
+    @property
+    def approvals(self) -> tuple[NeedsApproval, ...]:
+        """Approvals that are needed, each on its own; one person's yes counts for every one that it fits."""
+        return tuple(need for need in self.obligations if isinstance(need, NeedsApproval))
+
+    def to_body(self) -> JsonObject:
+        """Its form in sealed plans."""
+        return {
+            "outcome": self.outcome,
+            "rules": [{"id": rule.id, "reason": rule.reason} for rule in self.rules],
+            "obligations": [str(need) for need in self.obligations],
+            "qos_class": self.qos_class,
+            "policy_version": self.policy_version,
+            "context": self.context_json,
+        }
+
+
+def why(decision: Decision) -> str:
+    """One sentence that says what was decided and by which rules."""
+    reasons = "; ".join(f"{rule.reason} ({rule.id})" for rule in decision.rules)
+    match decision.outcome:
+        case "allowed":
+            return f"Allowed: {reasons}."
+        case "confirm":
+            return f"Needs the requester's confirmation: {reasons}."
+        case "approve":
+            needs = " and ".join(_people(need) for need in decision.approvals)
+            own = " and the requester's confirmation" if decision.needs_confirmation else ""
+            return f"Needs {needs}{own}: {reasons}."
+        case "denied":
+            return f"Denied: {reasons}."
+
+
+def parse_obligations(text: str) -> tuple[Obligation, ...] | None:
+    """Read `confirmation`, `approval:GROUP_OR_ROLE:N` (N 1 to 9), or several with `;` between; `None` when unknown."""
+    needs: list[Obligation] = []
+    for part in map(str.strip, text.split(";")):
+        match = _APPROVAL.fullmatch(part)
+        if match:
+            needs.append(NeedsApproval(match[1], int(match[2])))
+        elif part == "confirmation":
+            needs.append(NeedsConfirmation())
+        else:
+            return None
+    return tuple(needs)
+
+
+def merge_obligations(needs: "frozenset[Obligation] | set[Obligation]") -> tuple[Obligation, ...]:
+    """Union in a fixed order; of several counts for the same group or role, the largest."""
+    counts: dict[str, int] = {}
+    for need in needs:
+        if isinstance(need, NeedsApproval):
+            counts[need.by] = max(need.count, counts.get(need.by, 0))
+    confirmation: tuple[Obligation, ...] = (NeedsConfirmation(),) if NeedsConfirmation() in needs else ()
+    return (*confirmation, *(NeedsApproval(by, counts[by]) for by in sorted(counts)))
+
+
+def lowest_qos(classes: "set[str] | frozenset[str]") -> str:
+    """Pick the lowest of the classes that rules named; `bulk` when none did."""
+    return min(classes, key=QOS_CLASSES.index, default=DEFAULT_QOS_CLASS)
+
+
+def _people(need: NeedsApproval) -> str:
+    whose = f"the role {need.by}" if need.by in ROLES else f"the group {need.by}"
+    return f"an approval by {whose}" if need.count == 1 else f"{need.count} approvals by {whose}"

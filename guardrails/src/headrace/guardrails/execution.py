@@ -1,0 +1,216 @@
+"""The execution part of a plan: exactly what the nodes are told, carried verbatim by every ticket."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final, Literal, Protocol, Self
+
+from headrace.guardrails.seal import JsonObject
+
+Action = Literal["copy", "sync", "move"]
+OnConflict = Literal["fail", "skip", "overwrite", "newer"]
+Compare = Literal["size-mtime", "checksum"]
+Verify = Literal["in-transit", "at-rest"]
+Encryption = Literal["required", "off"]
+
+GROWTH_PERCENT: Final = 5
+"""How far a source may outgrow its survey, in percent of files and of bytes."""
+MIN_GROWTH_FILES: Final = 16
+MIN_GROWTH_BYTES: Final = 64 << 20
+"""A small survey may grow by these at least, or one late log file would stop it."""
+NO_LIST_DIGEST: Final = hashlib.sha256(b"").hexdigest()
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path below a root of a node; `node` is its public key, `path` holds escaped components."""
+
+    node: str
+    root: str
+    path: tuple[str, ...]
+
+    def to_body(self) -> JsonObject:
+        """Its form in sealed documents."""
+        return {"node": self.node, "root": self.root, "path": self.path}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Which files take part; sizes in bytes, inclusive; times in nanoseconds since 1970, inclusive."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    min_size: int | None = None
+    max_size: int | None = None
+    modified_after_ns: int | None = None
+    modified_before_ns: int | None = None
+
+    def to_body(self) -> JsonObject:
+        """Its form in sealed documents."""
+        return {
+            "include": self.include,
+            "exclude": self.exclude,
+            "min_size": _decimal(self.min_size),
+            "max_size": _decimal(self.max_size),
+            "modified_after_ns": _decimal(self.modified_after_ns),
+            "modified_before_ns": _decimal(self.modified_before_ns),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ListDigest:
+    """How many names an overwrite or delete list holds, and the SHA-256 of its file."""
+
+    count: int = 0
+    digest: str = NO_LIST_DIGEST
+
+    def to_body(self) -> JsonObject:
+        """Its form in sealed documents."""
+        return {"count": str(self.count), "digest": self.digest}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What nodes carry out. `max_files` and `max_bytes` are ceilings; a draft before the survey has zeros there.
+
+    Rates are bits per second. `checksums` stays empty until the engine can compute more than BLAKE3.
+    """
+
+    action: Action
+    source: Place
+    destination: Place
+    filters: Filters
+    on_conflict: OnConflict
+    compare: Compare
+    preserve: tuple[str, ...]
+    verify: Verify
+    encryption: Encryption
+    delete_source: bool
+    delete_extraneous: bool
+    max_files: int = 0
+    max_bytes: int = 0
+    overwrites: ListDigest = ListDigest()
+    deletes: ListDigest = ListDigest()
+    rate_ceiling_bps: int | None = None
+    qos_class: str = "bulk"
+    checksums: tuple[str, ...] = ()
+
+    def to_body(self) -> JsonObject:
+        """Its form in plans and tickets (INTERFACES section 1)."""
+        return {
+            "action": self.action,
+            "source": self.source.to_body(),
+            "destination": self.destination.to_body(),
+            "filters": self.filters.to_body(),
+            "on_conflict": self.on_conflict,
+            "compare": self.compare,
+            "preserve": self.preserve,
+            "verify": self.verify,
+            "checksums": self.checksums,
+            "encryption": self.encryption,
+            "delete_source": self.delete_source,
+            "delete_extraneous": self.delete_extraneous,
+            "max_files": str(self.max_files),
+            "max_bytes": str(self.max_bytes),
+            "overwrites": self.overwrites.to_body(),
+            "deletes": self.deletes.to_body(),
+            "rate_ceiling_bps": _decimal(self.rate_ceiling_bps),
+            "qos_class": self.qos_class,
+        }
+
+    def surveyed(self, counts: "SurveyCounts") -> Self:
+        """Set the ceilings and the list digests that the survey found."""
+        return replace(
+            self,
+            max_files=_ceiling(counts.files, MIN_GROWTH_FILES),
+            max_bytes=_ceiling(counts.bytes, MIN_GROWTH_BYTES),
+            overwrites=ListDigest(counts.overwrites, counts.overwrites_digest),
+            deletes=ListDigest(counts.deletes, counts.deletes_digest),
+        )
+
+
+class SurveyLike(Protocol):
+    """What the engine's survey answers; its `Survey` fits."""
+
+    source_kind: Literal["file", "dir", "symlink"]
+    files: int
+    bytes: int
+    directories: int
+    symlinks: int
+    identical_files: int
+    excluded_files: int
+    skipped_special: int
+    conflicts: int
+    overwrites: int
+    overwritten_bytes: int
+    overwrites_digest: str
+    deletes: int
+    deleted_bytes: int
+    deletes_digest: str
+    destination_files: int
+    destination_free_bytes: int
+    case_collisions: int
+    largest_file_bytes: int
+    destination_exists: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyCounts:
+    """What the plan would touch, as the survey counted it."""
+
+    source_kind: Literal["file", "dir", "symlink"]
+    files: int
+    bytes: int
+    directories: int = 0
+    symlinks: int = 0
+    identical_files: int = 0
+    excluded_files: int = 0
+    skipped_special: int = 0
+    conflicts: int = 0
+    overwrites: int = 0
+    overwritten_bytes: int = 0
+    overwrites_digest: str = NO_LIST_DIGEST
+    deletes: int = 0
+    deleted_bytes: int = 0
+    deletes_digest: str = NO_LIST_DIGEST
+    destination_files: int = 0
+    destination_free_bytes: int
+    case_collisions: int = 0
+    largest_file_bytes: int = 0
+    destination_exists: bool = False
+
+    @classmethod
+    def of(cls, survey: SurveyLike) -> Self:
+        """Copy the counts of an engine survey."""
+        return cls(**{name: getattr(survey, name) for name in cls.__dataclass_fields__})
+
+    @property
+    def delete_share_percent(self) -> int:
+        """Share of the destination's files that would vanish, rounded up; 100 when it is said to hold none."""
+        if self.deletes == 0:
+            return 0
+        return min(100, -(-100 * self.deletes // max(1, self.destination_files)))
+
+    def to_body(self) -> JsonObject:
+        """Its form in sealed plans: counts as decimal strings."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {
+            name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+            for name, value in values.items()
+        }
+
+
+def nanoseconds(moment: datetime) -> int:
+    """Nanoseconds since 1970 of an aware time, exact."""
+    since = moment - _EPOCH
+    return ((since.days * 86400 + since.seconds) * 1_000_000 + since.microseconds) * 1000
+
+
+def _decimal(value: int | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _ceiling(count: int, least: int) -> int:
+    """Add `GROWTH_PERCENT` (rounded up) to a count, or `least` if that is more."""
+    return count + max(least, -(-count * GROWTH_PERCENT // 100))

@@ -1,0 +1,127 @@
+"""What a decision is made from: who asks, where, and the facts that the service computed. Never anybody's claim."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Literal, Self
+from zoneinfo import ZoneInfo
+
+from headrace.guardrails.execution import Execution, SurveyCounts
+from headrace.guardrails.seal import JsonObject, utc_text
+
+PolicyAction = Literal["browse", "plan", "copy", "sync", "move"]
+
+TIB: Final = 1 << 40
+DEFAULT_PERSON_BUDGET_BYTES: Final = 10 * TIB
+DEFAULT_AGENT_BUDGET_BYTES: Final = 1 * TIB
+DEFAULT_PLAN_BUDGET_BYTES: Final = 10 * TIB
+DEFAULT_PLAN_BUDGET_FILES: Final = 10_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks: a person's id, role names and groups, and the agent acting for the person, if any."""
+
+    person: str
+    roles: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """When and by which door; `zone` is the IANA name of the site's zone."""
+
+    now: datetime
+    zone: str = "UTC"
+    door: Literal["api", "cli", "console", "mcp"] = "api"
+
+    def context(self) -> JsonObject:
+        """Make the part of the context that every action has."""
+        local = self.now.astimezone(ZoneInfo(self.zone))
+        return {
+            "now": utc_text(self.now),
+            "weekday": local.isoweekday(),
+            "minute": local.hour * 60 + local.minute,
+            "door": self.door,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budgets:
+    """Bytes in the site's day (this plan not included) and their limits; limits of one plan."""
+
+    person_used_bytes: int = 0
+    person_budget_bytes: int = DEFAULT_PERSON_BUDGET_BYTES
+    agent_used_bytes: int = 0
+    agent_budget_bytes: int = DEFAULT_AGENT_BUDGET_BYTES
+    plan_budget_bytes: int = DEFAULT_PLAN_BUDGET_BYTES
+    plan_budget_files: int = DEFAULT_PLAN_BUDGET_FILES
+    running_transfers: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """The context of a surveyed transfer; counts are files and bytes."""
+
+    moment: Moment
+    files: int
+    bytes: int
+    max_files: int
+    max_bytes: int
+    overwrites: int = 0
+    overwritten_bytes: int = 0
+    deletes: int = 0
+    deleted_bytes: int = 0
+    delete_share_percent: int = 0
+    moved_files: int = 0
+    encrypted: bool = True
+    verification: Literal["in-transit", "at-rest", "none"] = "in-transit"
+    budgets: Budgets = field(default_factory=Budgets)
+    approvals: int = 0
+
+    @classmethod
+    def of(cls, execution: Execution, counts: SurveyCounts, moment: Moment, budgets: Budgets | None = None) -> Self:
+        """Collect the facts of a surveyed execution."""
+        return cls(
+            moment=moment,
+            files=counts.files,
+            bytes=counts.bytes,
+            max_files=execution.max_files,
+            max_bytes=execution.max_bytes,
+            overwrites=counts.overwrites,
+            overwritten_bytes=counts.overwritten_bytes,
+            deletes=counts.deletes,
+            deleted_bytes=counts.deleted_bytes,
+            delete_share_percent=counts.delete_share_percent,
+            moved_files=counts.files + counts.identical_files if execution.delete_source else 0,
+            encrypted=execution.encryption == "required",
+            verification=execution.verify,
+            budgets=budgets or Budgets(),
+        )
+
+    def context(self) -> JsonObject:
+        """Make the Cedar context of copy, sync and move."""
+        budgets = self.budgets
+        return {
+            **self.moment.context(),
+            "files": self.files,
+            "bytes": self.bytes,
+            "max_files": self.max_files,
+            "max_bytes": self.max_bytes,
+            "overwrites": self.overwrites,
+            "overwritten_bytes": self.overwritten_bytes,
+            "deletes": self.deletes,
+            "deleted_bytes": self.deleted_bytes,
+            "delete_share_percent": self.delete_share_percent,
+            "moved_files": self.moved_files,
+            "encrypted": self.encrypted,
+            "verification": self.verification,
+            "person_used_bytes": budgets.person_used_bytes,
+            "person_budget_bytes": budgets.person_budget_bytes,
+            "agent_used_bytes": budgets.agent_used_bytes,
+            "agent_budget_bytes": budgets.agent_budget_bytes,
+            "plan_budget_bytes": budgets.plan_budget_bytes,
+            "plan_budget_files": budgets.plan_budget_files,
+            "running_transfers": budgets.running_transfers,
+            "approvals": self.approvals,
+        }

@@ -1,0 +1,52 @@
+"""Where data is: endpoints that names were resolved to, and the route between two of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from headrace.guardrails.names import path_text
+
+Access = Literal["read", "write", "delete"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedEndpoint:
+    """A folder or file below a root: what `endpoint:/path` stands for.
+
+    `path` holds escaped components below the root. `into` says that the path was written with a trailing slash
+    ("into this folder"; the root itself always counts as such). `access` is the most that the root allows.
+    """
+
+    endpoint: str
+    node: str
+    root: str
+    path: tuple[str, ...]
+    into: bool = False
+    access: Access = "read"
+    kind: str = "posix"
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """`endpoint:/path`, escaped."""
+        return f"{self.endpoint}:{path_text(self.path)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """From where to where; both paths are exact. Make it with `settle`."""
+
+    source: ResolvedEndpoint
+    destination: ResolvedEndpoint
+
+
+def settle(source: ResolvedEndpoint, destination: ResolvedEndpoint) -> Route:
+    """Apply the "into a folder" rule, which is about how the paths were written and nothing else.
+
+    A destination written with a trailing slash and a source without one gets the source's last name appended:
+    `/raw/run42` to `/2026/` goes to `/2026/run42`, and `/raw/run42/` to `/2026/` goes to `/2026`.
+    """
+    into = destination.into or not destination.path
+    if into and source.path and not source.into:
+        destination = replace(destination, path=(*destination.path, source.path[-1]))
+    return Route(source=replace(source, into=False), destination=replace(destination, into=False))

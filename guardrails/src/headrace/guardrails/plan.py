@@ -1,0 +1,155 @@
+"""Plans: what a request becomes once it is exact. The draft that is surveyed, the sealed body, and permits."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from headrace.guardrails.decision import Decision
+from headrace.guardrails.errors import Refused
+from headrace.guardrails.execution import (
+    Execution,
+    Filters,
+    OnConflict,
+    Place,
+    SurveyCounts,
+    Verify,
+    nanoseconds,
+)
+from headrace.guardrails.places import ResolvedEndpoint, Route
+from headrace.guardrails.rails import check_request
+from headrace.guardrails.seal import Document, JsonObject, new_id, seal, utc_text
+from headrace.guardrails.signing_key import SigningKey
+from headrace.guardrails.slots import TransferSlots
+
+PLAN_LIFETIME: Final = timedelta(hours=24)
+"""How long a plan may wait for its confirmation, approvals and submission."""
+PERMIT_LIFETIME: Final = timedelta(minutes=15)
+PERMIT_MAX_ENTRIES: Final = 10_000_000
+PERMIT_MAX_SECONDS: Final = 600
+_MODES: Final = {"permissions": "mode", "timestamps": "mtime"}
+
+
+def execution_of(slots: TransferSlots, route: Route, kept: frozenset[str] = frozenset()) -> Execution:
+    """Make the draft execution of a request: what a survey needs, without ceilings and lists.
+
+    Defaults: a copy or move fails files that differ at the destination; a sync overwrites them. A move verifies at
+    rest, everything else in transit unless told otherwise; asking for BLAKE3 by name means at rest, too. `kept` names
+    the schedule slots (`start`, `deadline`, `window`, `repeat`) that the caller keeps itself; others are refused.
+    Raises `Refused` with every rail that the request meets.
+    """
+    refusals = check_request(slots, route, kept)
+    if refusals:
+        raise Refused(refusals)
+    on_conflict: OnConflict = slots.on_conflict or ("overwrite" if slots.action == "sync" else "fail")
+    at_rest = slots.action == "move" or slots.verify in {"at-rest", "blake3"}
+    verify: Verify = "at-rest" if at_rest else "in-transit"
+    return Execution(
+        action=slots.action,
+        source=_place(route.source),
+        destination=_place(route.destination),
+        filters=Filters(
+            include=tuple(slots.include),
+            exclude=tuple(slots.exclude),
+            min_size=slots.min_size_bytes,
+            max_size=slots.max_size_bytes,
+            modified_after_ns=None if slots.modified_after is None else nanoseconds(slots.modified_after),
+            modified_before_ns=None if slots.modified_before is None else nanoseconds(slots.modified_before),
+        ),
+        on_conflict=on_conflict,
+        compare=slots.compare,
+        preserve=tuple(sorted(_MODES[kept] for kept in slots.preserve if kept in _MODES)),
+        verify=verify,
+        encryption="required" if slots.encryption else "off",
+        delete_source=slots.action == "move",
+        delete_extraneous=slots.delete_extraneous,
+        rate_ceiling_bps=slots.rate_limit_bps,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDraft:
+    """Everything a plan seals. `words` are the person's own, kept as data; `agent` is the token's, no claim."""
+
+    id: str
+    requester: str
+    agent: str | None
+    door: str
+    words: str | None
+    canonical_sentence: str
+    source: str
+    destination: str
+    execution: Execution
+    counts: SurveyCounts
+    decision: Decision
+    notes: tuple[str, ...]
+    danger: tuple[str, ...]
+    created: datetime
+
+    @property
+    def expires(self) -> datetime:
+        """When it may no longer be started."""
+        return self.created + PLAN_LIFETIME
+
+    def to_body(self) -> JsonObject:
+        """Its form under the seal."""
+        return {
+            "id": self.id,
+            "requester": self.requester,
+            "agent": self.agent,
+            "door": self.door,
+            "words": self.words,
+            "canonical_sentence": self.canonical_sentence,
+            "source": self.source,
+            "destination": self.destination,
+            "execution": self.execution.to_body(),
+            "survey": self.counts.to_body(),
+            "decision": self.decision.to_body(),
+            "notes": self.notes,
+            "danger": self.danger,
+            "created": utc_text(self.created),
+            "expires": utc_text(self.expires),
+            **RESERVED,
+        }
+
+
+RESERVED: Final[JsonObject] = {"site": "", "project": "", "local_account": ""}
+"""Fields that every sealed document reserves."""
+
+
+def seal_plan(draft: PlanDraft, *keys: SigningKey) -> Document:
+    """Seal a plan; its digest is what people confirm and approve."""
+    return seal("plan", draft.to_body(), *keys)
+
+
+def danger_of(execution: Execution) -> tuple[str, ...]:
+    """List what a confirmation must show, sorted, in the words of the language cases."""
+    dangers = {
+        "delete_extraneous": execution.delete_extraneous,
+        "delete_source": execution.delete_source,
+        "encryption_off": execution.encryption == "off",
+        "overwrite": execution.overwrites.count > 0,
+        "root_source": not execution.source.path,
+    }
+    return tuple(sorted(name for name, present in dangers.items() if present))
+
+
+def permit_body(
+    *, person: str, folder: ResolvedEndpoint, now: datetime, max_entries: int = PERMIT_MAX_ENTRIES
+) -> JsonObject:
+    """Write the body of a permit to list this folder and what is below it; seal it as type `permit`."""
+    return {
+        "id": new_id("pm"),
+        "person": person,
+        "node": folder.node,
+        "root": folder.root,
+        "path": folder.path,
+        "max_entries": str(max_entries),
+        "max_seconds": str(PERMIT_MAX_SECONDS),
+        "not_before": utc_text(now),
+        "expires": utc_text(now + PERMIT_LIFETIME),
+        **RESERVED,
+    }
+
+
+def _place(end: ResolvedEndpoint) -> Place:
+    return Place(end.node, end.root, end.path)

@@ -1,0 +1,195 @@
+"""Policies: Cedar text that has been parsed, validated against the schema, and whose annotations are known.
+
+A text either becomes a `PolicySet` or `PolicyProblems`; nothing in between can be asked for a decision.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Final, Literal
+
+import cedarpy
+
+from headrace.guardrails.decision import QOS_CLASSES, Obligation, parse_obligations
+from headrace.guardrails.names import shown
+from headrace.guardrails.seal import digest
+
+MAX_TEXT: Final = 200_000
+MAX_RULES: Final = 1000
+MAX_REASON: Final = 200
+RESERVED_PREFIX: Final = "headrace-"
+"""Rule ids that begin so are Headrace's own (rails, and decisions without a rule)."""
+
+_DATA: Final = resources.files("headrace.guardrails") / "data"
+_ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_KNOWN_ANNOTATIONS: Final = frozenset({"id", "reason", "obligation", "qos"})
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyProblem:
+    """One thing wrong with a policy text; `start` and `end` are code points of the rule's `@id`, where it has one."""
+
+    message: str
+    rule: str | None = None
+    start: int | None = None
+    end: int | None = None
+    severity: Literal["error", "warning"] = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyProblems:
+    """Why a text is no policy; holds at least one error."""
+
+    problems: tuple[PolicyProblem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRule:
+    """One rule, with what its annotations say."""
+
+    id: str
+    reason: str
+    effect: Literal["permit", "forbid"]
+    obligations: tuple[Obligation, ...]
+    qos_class: str | None
+
+    @property
+    def asks(self) -> bool:
+        """Whether it forbids only until its obligations are met."""
+        return self.effect == "forbid" and bool(self.obligations)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySet:
+    """A checked policy. `version` is the SHA-256 of its text; `cedar` and `strict` are handles for evaluation.
+
+    `strict` leaves out the rules that only ask for a confirmation or approval: what it does not allow, no yes allows.
+    `by_cedar_id` maps Cedar's own policy ids to rules.
+    """
+
+    text: str
+    version: str
+    by_cedar_id: Mapping[str, PolicyRule]
+    cedar: cedarpy.PolicySet = field(repr=False, compare=False)
+    strict: cedarpy.PolicySet = field(repr=False, compare=False)
+    warnings: tuple[PolicyProblem, ...] = ()
+
+    @property
+    def rules(self) -> tuple[PolicyRule, ...]:
+        """Its rules in the order of the text."""
+        return tuple(self.by_cedar_id.values())
+
+    @staticmethod
+    def parse(text: str) -> "PolicySet | PolicyProblems":
+        """Parse and check a policy text: size, syntax, schema, annotations. Examples are `check_policy`'s."""
+        if len(text) > MAX_TEXT:
+            return PolicyProblems((PolicyProblem(f"a policy has at most {MAX_TEXT:,} characters"),))
+        try:
+            cedar = cedarpy.PolicySet.from_str(text)
+            parsed = json.loads(cedarpy.policies_to_json_str(text))
+        except ValueError as error:
+            return PolicyProblems((PolicyProblem(f"the text is not Cedar: {error}"),))
+        static: Mapping[str, Mapping[str, object]] = parsed["staticPolicies"]
+        rules: dict[str, PolicyRule] = {}
+        problems: list[PolicyProblem] = []
+        if parsed["templates"]:
+            problems.append(PolicyProblem("templates (`?principal`, `?resource`) are not supported"))
+        if not 0 < len(static) <= MAX_RULES:
+            problems.append(PolicyProblem(f"a policy has 1 to {MAX_RULES:,} rules; this one has {len(static):,}"))
+        for cedar_id in sorted(static, key=_number):
+            rule = _rule(static[cedar_id], problems, text)
+            if any(rule.id == other.id for other in rules.values()):
+                problems.append(_problem("this id is used by two rules", rule.id, text))
+            rules[cedar_id] = rule
+        for fault in cedarpy.validate_policies(text, schema()).errors:
+            rule_id = rules[fault.policy_id].id if fault.policy_id in rules else None
+            problems.append(_problem(fault.error, rule_id, text))
+        if any(problem.severity == "error" for problem in problems):
+            return PolicyProblems(tuple(problems))
+        strict = {**parsed, "staticPolicies": {key: value for key, value in static.items() if not rules[key].asks}}
+        return PolicySet(
+            text,
+            digest(text.encode()),
+            rules,
+            cedar,
+            cedarpy.PolicySet.from_json_str(json.dumps(strict)),
+            tuple(problems),
+        )
+
+
+@cache
+def schema() -> cedarpy.Schema:
+    """Parse the schema of every policy, once."""
+    return cedarpy.Schema.from_str(schema_text())
+
+
+@cache
+def schema_text() -> str:
+    """Load the schema's text (Cedar schema syntax), for editors and documentation."""
+    return (_DATA / "schema.cedarschema").read_text("utf-8")
+
+
+@cache
+def default_policy_text() -> str:
+    """Load the policy a new site starts with."""
+    return (_DATA / "default.cedar").read_text("utf-8")
+
+
+@cache
+def default_policy() -> PolicySet:
+    """Parse the default policy, once."""
+    policies = PolicySet.parse(default_policy_text())
+    if isinstance(policies, PolicyProblems):
+        raise TypeError(policies)  # the packaged text is wrong: a test holds that this can't be
+    return policies
+
+
+def _rule(source: Mapping[str, object], problems: list[PolicyProblem], text: str) -> PolicyRule:
+    """Read one rule's annotations, adding what is wrong with them to `problems`."""
+    found = source.get("annotations")
+    annotations = {str(key): str(value or "") for key, value in found.items()} if isinstance(found, Mapping) else {}
+    effect: Literal["permit", "forbid"] = "permit" if source["effect"] == "permit" else "forbid"
+    rule_id = annotations.get("id", "")
+
+    def wrong(message: str, severity: Literal["error", "warning"] = "error") -> None:
+        problems.append(_problem(message, rule_id or None, text, severity))
+
+    if not _ID.fullmatch(rule_id) or rule_id.startswith(RESERVED_PREFIX):
+        wrong(
+            f"every rule needs `@id(...)`: lower-case letters, digits and `-`, not beginning with `{RESERVED_PREFIX}`"
+        )
+    reason = annotations.get("reason", "")
+    if not reason.strip() or shown(reason, MAX_REASON) != reason:
+        wrong(f"every rule needs `@reason(...)`: 1 to {MAX_REASON} visible characters that say why")
+    for name in sorted(set(annotations) - _KNOWN_ANNOTATIONS):
+        wrong(f"the annotation `@{shown(name)}` is unknown; known are @id, @obligation, @qos and @reason")
+    obligations = parse_obligations(annotations["obligation"]) if "obligation" in annotations else ()
+    if obligations is None:
+        wrong("`@obligation` must be `confirmation` or `approval:GROUP_OR_ROLE:N` (N 1 to 9), several with `;` between")
+    qos_class = annotations.get("qos")
+    if qos_class is not None and (qos_class not in QOS_CLASSES or effect == "forbid"):
+        wrong(f"`@qos` stands on rules that permit and names one of {', '.join(QOS_CLASSES)}")
+    if effect == "permit" and not source.get("conditions") and _unscoped(source):
+        wrong("this rule permits everything to everybody", "warning")
+    return PolicyRule(rule_id, reason, effect, obligations or (), qos_class)
+
+
+def _unscoped(source: Mapping[str, object]) -> bool:
+    return all(source.get(part) == {"op": "All"} for part in ("principal", "action", "resource"))
+
+
+def _problem(
+    message: str, rule_id: str | None, text: str, severity: Literal["error", "warning"] = "error"
+) -> PolicyProblem:
+    """Make a problem with the place of its rule's `@id` in the text."""
+    place = re.search(rf'@id\(\s*"{re.escape(rule_id)}"\s*\)', text) if rule_id else None
+    return PolicyProblem(message, rule_id, place and place.start(), place and place.end(), severity)
+
+
+def _number(cedar_id: str) -> tuple[int, str]:
+    """Sort `policy2` before `policy10`."""
+    digits = cedar_id.removeprefix("policy")
+    return (int(digits) if digits.isdecimal() else 0, cedar_id)
