@@ -47,10 +47,12 @@ class HttpHeadrace:
 
     async def sign_in(self, sign_in: m.SignIn) -> m.Session:
         """Start an interactive session with a local person's name and password."""
+        self._wire.require_privacy()
         return await self._wire.post(m.Session, "sessions", sign_in)
 
     async def accept_invitation(self, acceptance: m.AcceptInvitation) -> m.Session:
         """Choose a password with a one-time link's token, and start a session."""
+        self._wire.require_privacy()
         return await self._wire.post(m.Session, "invitations/accept", acceptance)
 
     async def sign_out(self) -> None:

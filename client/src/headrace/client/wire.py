@@ -83,12 +83,9 @@ class Wire:
         self.url = url.rstrip("/")
         parsed = _parse(self.url)
         local = _is_loopback(parsed.host)
-        if parsed.scheme == "http" and secret and not local:
-            raise failure(
-                Code.SERVICE_INSECURE,
-                f"`{self.url}` is not encrypted and not on this host, so no password or token is sent there. "
-                "Use an https:// address.",
-            )
+        self._in_the_clear = parsed.scheme == "http" and not local
+        if secret:
+            self.require_privacy()
         self._client = httpx2.AsyncClient(
             base_url=f"{self.url}/api/v1/",
             headers={"Authorization": f"Bearer {secret}"} if secret else {},
@@ -97,6 +94,15 @@ class Wire:
             trust_env=not local,  # a proxy for the world is no way to this host
             transport=transport,
         )
+
+    def require_privacy(self) -> None:
+        """Refuse, with HeadraceError `service_insecure`, to send a secret in the clear to another host."""
+        if self._in_the_clear:
+            raise failure(
+                Code.SERVICE_INSECURE,
+                f"`{self.url}` is not encrypted and not on this host, so no password or token is sent there. "
+                "Use an https:// address.",
+            )
 
     async def aclose(self) -> None:
         """Close the connections."""

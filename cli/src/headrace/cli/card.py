@@ -1,0 +1,174 @@
+"""Plans and transfers as people read them. Every text from outside passes through `visible`."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from headrace.client import models as m
+from headrace.client.text import bit_rate, byte_size, duration, plural, visible
+
+SHORT_DIGEST: Final = 12
+"""Characters of a digest that people compare."""
+MAX_NAMES: Final = 5
+
+_OUTCOME_STYLE: Final = {"allowed": "green", "confirm": "yellow", "approve": "yellow", "denied": "red"}
+_OUTCOME_WORDS: Final = {
+    "allowed": "allowed",
+    "confirm": "allowed once you confirm it",
+    "approve": "needs approval",
+    "denied": "denied",
+}
+
+
+def plan_card(plan: m.Plan) -> RenderableType:
+    """Return the card of a plan: what, from where to where, what it touches, what policy says."""
+    grid = _grid()
+    if plan.words:
+        by = f", through {visible(plan.agent)}" if plan.agent else ""
+        grid.add_row("asked", Text(f"“{visible(plan.words)}” ({visible(plan.requester)}{by})"))
+    if plan.intent is not None:
+        grid.add_row("from", Text(visible(plan.intent.source), style="bold"))
+        grid.add_row("to", Text(visible(plan.intent.destination), style="bold"))
+    if plan.survey is not None:
+        _add_survey(grid, plan.survey)
+    if plan.eta_s is not None:
+        grid.add_row("time", f"about {duration(plan.eta_s)}")
+    for danger in plan.danger:
+        grid.add_row(Text("beware", style="red"), Text(visible(danger), style="red"))
+    for refusal in plan.refusals:
+        grid.add_row(Text("refused", style="red"), Text(f"{visible(refusal.message)} ({visible(refusal.rule)})"))
+    if plan.decision is not None:
+        _add_decision(grid, plan)
+    for note in plan.notes:
+        grid.add_row(Text("note", style="dim"), Text(visible(note), style="dim"))
+    if plan.digest:
+        until = f", may run until {local_time(plan.expires)}" if plan.expires else ""
+        grid.add_row("digest", f"{plan.digest[:SHORT_DIGEST]}...{until}")
+    sentence = Text(visible(plan.canonical_sentence), style="italic") if plan.canonical_sentence else None
+    title = Text(f" plan {visible(plan.id)}: {plan.state} ")
+    body: list[RenderableType] = [sentence, Text()] if sentence is not None else []
+    return Panel(Group(*body, grid), title=title, title_align="left", border_style="cyan")
+
+
+def _add_survey(grid: Table, survey: m.SurveyCounts) -> None:
+    also = [
+        plural(count, noun) for count, noun in ((survey.directories, "folder"), (survey.symlinks, "symlink")) if count
+    ]
+    inside = f" (and {', '.join(also)})" if also else ""
+    grid.add_row("moves", Text(f"{plural(survey.files, 'file')}, {byte_size(survey.bytes)}{inside}", style="bold"))
+    if survey.identical_files:
+        grid.add_row("identical", f"{plural(survey.identical_files, 'file')} already there, skipped")
+    if survey.excluded_files:
+        grid.add_row("left out", f"{plural(survey.excluded_files, 'file')} by the filters")
+    if survey.skipped_special:
+        grid.add_row("left out", f"{plural(survey.skipped_special, 'socket, pipe or device')}")
+    if survey.conflicts:
+        names = _names(survey.conflicts_sample, survey.conflicts)
+        text = f"{plural(survey.conflicts, 'file')} differ at the destination and stay as they are there{names}"
+        grid.add_row(Text("conflicts", style="yellow"), Text(text, style="yellow"))
+    if survey.overwrites:
+        lost = f"{plural(survey.overwrites, 'file')} ({byte_size(survey.overwritten_bytes)}) at the destination"
+        names = _names(survey.overwrites_sample, survey.overwrites)
+        text = f"{lost} will be replaced; what they hold now is lost{names}"
+        grid.add_row(Text("REPLACES", style="bold red"), Text(text, style="red"))
+    if survey.deletes:
+        lost = f"{plural(survey.deletes, 'entry')} ({byte_size(survey.deleted_bytes)}) at the destination"
+        text = f"{lost} will be deleted and is lost{_names(survey.deletes_sample, survey.deletes)}"
+        grid.add_row(Text("DELETES", style="bold red"), Text(text, style="red"))
+
+
+def _add_decision(grid: Table, plan: m.Plan) -> None:
+    decision = plan.decision
+    if decision is None:
+        return
+    words = _OUTCOME_WORDS[decision.outcome]
+    if decision.outcome == "confirm" and plan.confirmed:
+        words = "allowed; confirmed"
+    if decision.outcome == "approve":
+        given = sum(approval.verdict == "approved" for approval in plan.approvals)
+        by = " or ".join(visible(group) for group in decision.approver_groups) or "an approver"
+        words = f"needs {plural(decision.approvals_needed, 'approval')} by {by}; {given} given"
+    grid.add_row("policy", Text(words, style=_OUTCOME_STYLE[decision.outcome]))
+    grid.add_row("why", Text(visible(decision.why)))
+    if decision.rules:
+        grid.add_row("rules", Text(", ".join(visible(rule.id) for rule in decision.rules)))
+    for approval in plan.approvals:
+        reason = f": {visible(approval.reason)}" if approval.reason else ""
+        grid.add_row("", Text(f"{approval.verdict} by {visible(approval.person)}{reason}"))
+
+
+def transfer_card(transfer: m.Transfer) -> RenderableType:
+    """Return the card of a transfer: where it stands, what is safe, what went wrong."""
+    grid = _grid()
+    progress = transfer.progress
+    grid.add_row("from", Text(visible(transfer.source), style="bold"))
+    grid.add_row("to", Text(visible(transfer.destination), style="bold"))
+    reason = f" ({visible(transfer.state_reason)})" if transfer.state_reason else ""
+    grid.add_row("state", Text(f"{transfer.state}{reason}", style=state_style(transfer.state)))
+    grid.add_row("files", f"{progress.files_done:,} of {progress.files_total:,}")
+    grid.add_row("safe", f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}")
+    if progress.rate_bps:
+        left = f", about {duration(progress.eta_s)} left" if progress.eta_s is not None else ""
+        grid.add_row("rate", f"{bit_rate(progress.rate_bps)}{left}")
+    if transfer.rate_ceiling_bps:
+        grid.add_row("ceiling", bit_rate(transfer.rate_ceiling_bps))
+    if progress.files_failed:
+        grid.add_row(Text("failed", style="red"), Text(plural(progress.files_failed, "file"), style="red"))
+    if transfer.error is not None:
+        grid.add_row(Text("error", style="red"), Text(f"{visible(transfer.error.detail)} [{transfer.error.code}]"))
+    if transfer.receipt:
+        grid.add_row("receipt", visible(transfer.receipt))
+    grid.add_row("plan", Text(f"{visible(transfer.plan)}  {transfer.plan_digest[:SHORT_DIGEST]}..."))
+    title = Text(f" transfer {visible(transfer.id)} ")
+    return Panel(grid, title=title, title_align="left", border_style="cyan")
+
+
+def state_style(state: m.TransferState) -> str:
+    """Return the colour of a state; the word says it as well."""
+    match state:
+        case m.TransferState.COMPLETE:
+            return "green"
+        case m.TransferState.PARTIAL | m.TransferState.WAITING | m.TransferState.PAUSED:
+            return "yellow"
+        case m.TransferState.FAILED | m.TransferState.CANCELED:
+            return "red"
+        case m.TransferState.QUEUED | m.TransferState.RUNNING:
+            return "cyan"
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
+    """Return a table of cells, each made visible and none cut off."""
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        shown.add_column(heading, overflow="fold")
+    for row in rows:
+        shown.add_row(*(Text(visible(cell)) for cell in row))
+    return shown
+
+
+def local_time(moment: datetime | None) -> str:
+    """Return a time in this machine's zone, to the minute."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment is not None else ""
+
+
+def age(moment: datetime | None) -> str:
+    """Return how long ago a time was."""
+    return f"{duration((datetime.now(UTC) - moment).total_seconds())} ago" if moment is not None else "never"
+
+
+def _names(sample: Sequence[str], count: int) -> str:
+    shown = [visible(name, 200) for name in sample[:MAX_NAMES]]
+    more = f" and {count - len(shown):,} more" if count > len(shown) else ""
+    return f": {', '.join(shown)}{more}" if shown else ""
+
+
+def _grid() -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    return grid

@@ -1,0 +1,111 @@
+"""What every command has in hand: the port, a way to await its calls, and where to write what."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Annotated, Any, NoReturn, TypeVar
+
+import typer
+from pydantic import BaseModel, TypeAdapter
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from headrace.cli.exits import Exit, exit_of
+from headrace.client import HeadraceError, HttpHeadrace, login
+from headrace.client.text import visible
+
+Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
+
+T = TypeVar("T")
+
+
+class Out:
+    """Where text goes: people's to standard output, unless `--json` has it; notes always to standard error.
+
+    Text is never read as Rich markup, and what came from outside must pass through `visible` (or a function that does).
+    """
+
+    def __init__(self, *, as_json: bool) -> None:
+        """Write for people, or with `as_json` for programs."""
+        self.as_json = as_json
+        self.notes = _console(to_stderr=True)
+        self.people = self.notes if as_json else _console(to_stderr=False)
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person is there to be asked."""
+        return sys.stdin.isatty() and sys.stderr.isatty() and not self.as_json
+
+    def show(self, shown: RenderableType) -> None:
+        """Write something for people."""
+        self.people.print(shown)
+
+    def say(self, text: str, style: str = "") -> None:
+        """Write a line for people; unseen characters become visible."""
+        self.people.print(Text(visible(text, 10_000), style=style))
+
+    def note(self, text: str, style: str = "") -> None:
+        """Write a line that is no result: what happens, what to do next, what went wrong."""
+        self.notes.print(Text(visible(text, 10_000), style=style), soft_wrap=True)
+
+    def document(self, value: BaseModel | Sequence[BaseModel] | dict[str, object]) -> None:
+        """Write the command's one JSON document, if JSON is wanted."""
+        if self.as_json:
+            self.line(value, indent=2)
+
+    def line(self, value: BaseModel | Sequence[BaseModel] | dict[str, object], indent: int | None = None) -> None:
+        """Write JSON to standard output."""
+        content = TypeAdapter(Any).dump_json(value, indent=indent)
+        sys.stdout.write(content.decode() + "\n")
+        sys.stdout.flush()
+
+
+class Door:
+    """The port at the service, and where to write."""
+
+    def __init__(self, headrace: HttpHeadrace, out: Out, runner: asyncio.Runner) -> None:
+        """Bind the three together."""
+        self.headrace = headrace
+        self.out = out
+        self.on_interrupt: Callable[[], None] = lambda: out.note("Interrupted; nothing was started.")
+        self._runner = runner
+
+    def wait(self, call: Coroutine[Any, Any, T]) -> T:
+        """Await a call. Between calls nothing runs, so questions to the person can simply block."""
+        return self._runner.run(call)
+
+
+def run(work: Callable[[Door], Exit | None], *, as_json: bool) -> NoReturn:
+    """Do a command's work and end with its exit code; problems and Ctrl-C are told and have codes of their own."""
+    out = Out(as_json=as_json)
+    try:
+        with asyncio.Runner() as runner:
+            headrace = login.connect()
+            door = Door(headrace, out, runner)
+            try:
+                code = work(door) or Exit.DONE
+            except (KeyboardInterrupt, typer.Abort):
+                door.on_interrupt()
+                code = Exit.INTERRUPTED
+            finally:
+                runner.run(headrace.aclose())
+    except HeadraceError as error:
+        code = tell(out, error)
+    raise typer.Exit(code)
+
+
+def tell(out: Out, error: HeadraceError) -> Exit:
+    """Say what went wrong, for people or as the JSON document; returns the exit code."""
+    problem = error.problem
+    code = exit_of(problem)
+    hint = " Sign in with `headrace login`." if problem.code == "not_signed_in" else ""
+    out.note(f"headrace: {problem.detail}{hint} [{problem.code}]", "red")
+    out.document(problem)
+    return code
+
+
+def _console(*, to_stderr: bool) -> Console:
+    console = Console(stderr=to_stderr, markup=False, emoji=False, highlight=False)
+    if not console.is_terminal:
+        console = Console(stderr=to_stderr, markup=False, emoji=False, highlight=False, width=200)
+    return console

@@ -1,0 +1,58 @@
+"""How a command ends."""
+
+from enum import IntEnum
+from typing import Final
+
+from headrace.client.models import Problem, Transfer, TransferState
+
+
+class Exit(IntEnum):
+    """Exit codes; docs/cli.md lists them."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    ASKED_BACK = 3
+    REFUSED = 4
+    NEEDS_YES = 5
+    PARTIAL = 6
+    UNREACHABLE = 7
+    NOT_SIGNED_IN = 8
+    INTERRUPTED = 130
+
+
+_OF_CODE: Final = {
+    "invalid_request": Exit.USAGE,
+    "denied_by_policy": Exit.REFUSED,
+    "kill_switch": Exit.REFUSED,
+    "plan_declined": Exit.REFUSED,
+    "needs_confirmation": Exit.NEEDS_YES,
+    "needs_approval": Exit.NEEDS_YES,
+    "approval_expired": Exit.NEEDS_YES,
+    "service_unreachable": Exit.UNREACHABLE,
+    "service_untrusted": Exit.UNREACHABLE,
+    "service_timeout": Exit.UNREACHABLE,
+    "shutting_down": Exit.UNREACHABLE,
+    "node_away": Exit.UNREACHABLE,
+    "node_draining": Exit.UNREACHABLE,
+    "nodes_unreachable": Exit.UNREACHABLE,
+    "session_needed": Exit.NOT_SIGNED_IN,
+}
+_OF_STATUS: Final = {401: Exit.NOT_SIGNED_IN, 403: Exit.REFUSED}
+_OF_STATE: Final = {
+    TransferState.COMPLETE: Exit.DONE,
+    TransferState.PARTIAL: Exit.PARTIAL,
+    TransferState.CANCELED: Exit.FAILED,
+}
+
+
+def exit_of(problem: Problem) -> Exit:
+    """Return the exit code of a problem: by its code, else by its status, else 1."""
+    return _OF_CODE.get(problem.code) or _OF_STATUS.get(problem.status) or Exit.FAILED
+
+
+def exit_of_end(transfer: Transfer) -> Exit:
+    """Return the exit code of an ended transfer."""
+    if transfer.state in _OF_STATE:
+        return _OF_STATE[transfer.state]
+    return exit_of(transfer.error) if transfer.error else Exit.FAILED

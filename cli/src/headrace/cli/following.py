@@ -1,0 +1,158 @@
+"""Following a transfer to its end: a progress bar on a terminal, lines elsewhere, and what did not arrive."""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.text import Text
+
+from headrace.cli.card import state_style, table
+from headrace.cli.door import Door
+from headrace.cli.exits import Exit, exit_of_end
+from headrace.client import END_STATES
+from headrace.client import models as m
+from headrace.client.text import bit_rate, byte_size, duration, plural, visible
+
+MAX_FAILED_SHOWN: Final = 20
+LINE_EVERY_S: Final = 10
+"""Without a terminal, progress is a line at most this often."""
+
+
+def follow(door: Door, transfer: m.Transfer) -> m.Transfer:
+    """Show a transfer until it ends and return how it ended. Ctrl-C stops only the showing."""
+    seen = [transfer]
+    door.on_interrupt = lambda: _left(door, seen[0])
+    if transfer.state in END_STATES:
+        return transfer
+    door.wait(_show(door, transfer, seen))
+    return seen[0]
+
+
+def ended(door: Door, transfer: m.Transfer) -> Exit:
+    """Say how a transfer ended, with the files that did not arrive, and return the exit code."""
+    progress = transfer.progress
+    took = ""
+    if transfer.started and transfer.ended:
+        seconds = (transfer.ended - transfer.started).total_seconds()
+        took = f" in {duration(seconds)}" if seconds >= 1 else f" in {seconds:.1f} s"
+    done = f"{plural(progress.files_done, 'file')}, {byte_size(progress.bytes_durable)}{took}"
+    door.out.say(f"Transfer {transfer.id} is {transfer.state}: {done}.", state_style(transfer.state))
+    if transfer.error is not None:
+        door.out.say(f"{transfer.error.detail} [{transfer.error.code}]", "red")
+    if transfer.receipt:
+        door.out.say(f"Receipt {transfer.receipt}: headrace receipts get {transfer.id} -o receipt.json")
+    if progress.files_failed or transfer.state == m.TransferState.PARTIAL:
+        failed = door.wait(door.headrace.failed_files(transfer.id, limit=MAX_FAILED_SHOWN))
+        show_failed(door, transfer, failed, more=progress.files_failed > len(failed))
+    door.out.document(transfer)
+    return exit_of_end(transfer)
+
+
+def show_failed(door: Door, transfer: m.Transfer, failed: list[m.FailedFile], *, more: bool) -> None:
+    """List files that did not arrive, and the one command that sends them again."""
+    if not failed:
+        door.out.say("Every file arrived.")
+        return
+    door.out.show(table(("did not arrive", "why", "code"), ((f.path, f.message, f.error) for f in failed)))
+    if more:
+        door.out.say(f"There are more: headrace failed {transfer.id}")
+    door.out.say(f"To send only these again: headrace retry {transfer.id}", "bold")
+
+
+async def _show(door: Door, transfer: m.Transfer, seen: list[m.Transfer]) -> None:
+    events = door.headrace.watch(transfer.id)
+    if door.out.notes.is_terminal:
+        await _bar(door, events, seen)
+    else:
+        await _lines(door, events, seen)
+
+
+async def _bar(door: Door, events: AsyncIterator[m.TransferEvent], seen: list[m.Transfer]) -> None:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Durable(), _Rate(), _Left(), _Files())
+    with Progress(*columns, console=door.out.notes, transient=True) as bar:
+        shown = bar.add_task(seen[0].state, transfer=seen[0])
+        async for event in events:
+            if event.transfer is not None:
+                seen[0] = event.transfer
+                progress = event.transfer.progress
+                bar.update(
+                    shown,
+                    description=event.transfer.state,
+                    total=progress.bytes_total or None,
+                    completed=progress.bytes_durable,
+                    transfer=event.transfer,
+                )
+            if event.kind != "progress" and event.message:
+                bar.console.print(Text(visible(event.message), style="dim"))
+
+
+async def _lines(door: Door, events: AsyncIterator[m.TransferEvent], seen: list[m.Transfer]) -> None:
+    last_line_at = None
+    async for event in events:
+        if event.transfer is not None:
+            seen[0] = event.transfer
+        if event.kind != "progress":
+            if event.message:
+                door.out.note(event.message)
+        elif last_line_at is None or (event.at - last_line_at).total_seconds() >= LINE_EVERY_S:
+            last_line_at = event.at
+            door.out.note(progress_line(seen[0]))
+
+
+def progress_line(transfer: m.Transfer) -> str:
+    """Return one line of progress: what is safe, how fast, how long still."""
+    progress = transfer.progress
+    parts = [
+        str(transfer.state),
+        f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} safe",
+        f"{progress.files_done:,} of {plural(progress.files_total, 'file')}",
+        bit_rate(progress.rate_bps),
+    ]
+    if progress.eta_s is not None:
+        parts.append(f"about {duration(progress.eta_s)} left")
+    return ", ".join(parts)
+
+
+def _left(door: Door, transfer: m.Transfer) -> None:
+    name = transfer.id
+    if transfer.state == m.TransferState.PAUSED:
+        how = f"is paused and can go on where it stopped: headrace resume {name}"
+    elif transfer.state in END_STATES:
+        how = f"is {transfer.state}: headrace status {name}"
+    else:
+        how = f"goes on without this terminal: headrace watch {name}, or stop it: headrace cancel {name}"
+    door.out.note(f"Transfer {name} {how}")
+    door.out.document(transfer)
+
+
+class _Cell(ProgressColumn):
+    """A column made from the task's transfer."""
+
+    def render(self, task: Task) -> Text:
+        """Render the cell."""
+        return Text(self.text(task.fields["transfer"].progress), style="cyan")
+
+    def text(self, progress: m.Progress) -> str:
+        """Return the cell's text."""
+        raise NotImplementedError
+
+
+class _Durable(_Cell):
+    def text(self, progress: m.Progress) -> str:
+        return f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} safe"
+
+
+class _Rate(_Cell):
+    def text(self, progress: m.Progress) -> str:
+        return bit_rate(progress.rate_bps)
+
+
+class _Left(_Cell):
+    def text(self, progress: m.Progress) -> str:
+        return f"{duration(progress.eta_s)} left" if progress.eta_s is not None else ""
+
+
+class _Files(_Cell):
+    def text(self, progress: m.Progress) -> str:
+        failed = f", {progress.files_failed:,} failed" if progress.files_failed else ""
+        return f"{progress.files_done:,}/{progress.files_total:,} files{failed}"

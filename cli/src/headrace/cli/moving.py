@@ -1,0 +1,233 @@
+"""Commands that plan and run: ask, copy, sync, move, plan, plans, submit, confirm, approve, why."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from headrace.cli import flags as f
+from headrace.cli.card import SHORT_DIGEST, local_time, plan_card, table
+from headrace.cli.door import Door, Json, run
+from headrace.cli.exits import Exit
+from headrace.cli.planning import Wishes, answered, confirmed, decided, submitted, surveyed
+from headrace.client import models as m
+
+_IS_PLAN: Final = re.compile(r"pl_[A-Za-z0-9_-]+|[0-9a-f]{64}")
+_IS_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_TYPED_WORDS: Final = 3
+
+PlanName = Annotated[str, typer.Argument(metavar="PLAN", help="A plan's id or digest.")]
+
+
+def ask(
+    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="What should be where, in a sentence.")],
+    *,
+    yes: f.Yes = False,
+    wait: f.Wait = True,
+    json: Json = False,
+) -> None:
+    """Ask in a sentence: see the plan and what policy says, answer questions, run it, follow it."""
+    request = m.PlanRequest(words=" ".join(words), timezone=f.zone())
+    run(lambda door: decided(door, answered(door, request), Wishes(yes, wait)), as_json=json)
+
+
+def _mover(action: f.Action, *, help: str) -> Callable[..., None]:  # noqa: A002 - as typer names it
+    def command(  # noqa: PLR0913 - one parameter a flag
+        source: Annotated[str, typer.Argument(help="endpoint:/path of a file or a folder's content.")],
+        destination: Annotated[str, typer.Argument(help="endpoint:/path; a trailing slash means 'into this folder'.")],
+        *,
+        include: f.Include = None,
+        exclude: f.Exclude = None,
+        min_size: f.MinSize = None,
+        max_size: f.MaxSize = None,
+        newer_than: f.NewerThan = None,
+        older_than: f.OlderThan = None,
+        on_conflict: f.OnConflict = None,
+        checksum: f.Checksum = False,
+        delete: f.Delete = False,
+        rate: f.Rate = None,
+        verify: f.Verify = "default",
+        yes: f.Yes = False,
+        wait: f.Wait = True,
+        json: Json = False,
+    ) -> None:
+        given = f.Flags(
+            include, exclude, min_size, max_size, newer_than, older_than, on_conflict, checksum, delete, rate, verify
+        )
+        request = m.PlanRequest(intent=given.intent(action, source, destination), timezone=f.zone())
+        run(lambda door: decided(door, answered(door, request), Wishes(yes, wait)), as_json=json)
+
+    command.__doc__ = help
+    return command
+
+
+copy = _mover("copy", help="Copy a file or a folder's content. Identical files are skipped; nothing is replaced.")
+sync = _mover("sync", help="Make the destination hold what the source holds; --delete removes what is gone there.")
+move = _mover("move", help="Copy, then delete each source file once its copy is verified at rest.")
+
+
+def plan(  # noqa: PLR0913 - one parameter a flag
+    request: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WORDS | copy|sync|move SOURCE DESTINATION | PLAN",
+            help="A sentence, a typed transfer with the flags of `copy`, or an earlier plan's id or digest.",
+        ),
+    ],
+    *,
+    include: f.Include = None,
+    exclude: f.Exclude = None,
+    min_size: f.MinSize = None,
+    max_size: f.MaxSize = None,
+    newer_than: f.NewerThan = None,
+    older_than: f.OlderThan = None,
+    on_conflict: f.OnConflict = None,
+    checksum: f.Checksum = False,
+    delete: f.Delete = False,
+    rate: f.Rate = None,
+    verify: f.Verify = "default",
+    document: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the sealed plan there.")] = None,
+    json: Json = False,
+) -> None:
+    """Show what a request would do, without running it."""
+    given = f.Flags(
+        include, exclude, min_size, max_size, newer_than, older_than, on_conflict, checksum, delete, rate, verify
+    )
+    asked = None
+    if len(request) == _TYPED_WORDS and f.is_action(request[0]):
+        action, source, destination = request
+        asked = m.PlanRequest(intent=given.intent(action, source, destination), timezone=f.zone())  # type: ignore[arg-type]  # is_action
+    elif len(request) != 1 or not _IS_PLAN.fullmatch(request[0]):
+        asked = m.PlanRequest(words=" ".join(request), timezone=f.zone())
+
+    def work(door: Door) -> Exit:
+        found = answered(door, asked) if asked else surveyed(door, door.wait(door.headrace.plan(request[0])))
+        return _shown(door, found, document)
+
+    run(work, as_json=json)
+
+
+def plans(
+    *,
+    awaiting_me: Annotated[
+        bool, typer.Option("--awaiting-me", help="Others' plans that wait for your approval.")
+    ] = False,
+    state: Annotated[m.PlanState | None, typer.Option(help="Only those in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200)] = 20,
+    json: Json = False,
+) -> None:
+    """List your plans, newest first, or those that wait for your approval."""
+
+    def work(door: Door) -> None:
+        found = door.wait(door.headrace.plans(state=state, awaiting_me=awaiting_me, limit=limit))
+        rows = (
+            (p.id, p.state, p.requester, local_time(p.created), p.canonical_sentence or p.words or "") for p in found
+        )
+        door.out.show(table(("plan", "state", "asked by", "made", "what"), rows))
+        door.out.document(found)
+
+    run(work, as_json=json)
+
+
+def submit(
+    digest: Annotated[str, typer.Argument(metavar="DIGEST", help="A plan's digest (or id).")],
+    *,
+    wait: f.Wait = True,
+    json: Json = False,
+) -> None:
+    """Run exactly the plan with this digest."""
+
+    def work(door: Door) -> Exit:
+        if _IS_DIGEST.fullmatch(digest):
+            return submitted(door, digest, wait=wait)
+        found = surveyed(door, door.wait(door.headrace.plan(digest)))
+        return decided(door, found, Wishes(yes=True, wait=wait))
+
+    run(work, as_json=json)
+
+
+def confirm(plan: PlanName, *, json: Json = False) -> None:
+    """Give your own yes to a plan that replaces or deletes; only in a terminal, signed in as yourself."""
+
+    def work(door: Door) -> Exit:
+        found = door.wait(door.headrace.plan(plan))
+        door.out.show(plan_card(found))
+        if not found.digest:
+            door.out.note(f"Plan {found.id} is {found.state}: there is nothing to confirm.")
+            door.out.document(found)
+            return Exit.FAILED
+        after = confirmed(door, found)
+        door.out.document(after or found)
+        if after is None:
+            return Exit.NEEDS_YES
+        door.out.say(f"Confirmed. To run it: headrace submit {found.digest}")
+        return Exit.DONE
+
+    run(work, as_json=json)
+
+
+def approve(
+    plan: PlanName,
+    *,
+    refuse: Annotated[bool, typer.Option("--refuse", help="Say no instead.")] = False,
+    reason: Annotated[str, typer.Option(help="For the requester and the record.")] = "",
+    json: Json = False,
+) -> None:
+    """Approve (or refuse) another person's plan; only in a terminal, signed in as yourself."""
+
+    def work(door: Door) -> Exit:
+        found = door.wait(door.headrace.plan(plan))
+        door.out.show(plan_card(found))
+        if not found.digest or not door.out.interactive:
+            state = "" if found.digest else f"Plan {found.id} is {found.state}. "
+            door.out.note(f"{state}An approval is given to a ready plan, by a person in a terminal or in the console.")
+            door.out.document(found)
+            return Exit.NEEDS_YES
+        verb = "Refuse" if refuse else "Approve"
+        if not typer.confirm(f"{verb} plan {found.digest[:SHORT_DIGEST]} of {found.requester}?", err=True):
+            return Exit.NEEDS_YES
+        word = m.Approval(digest=found.digest, verdict="refused" if refuse else "approved", reason=reason)
+        after = door.wait(door.headrace.approve_plan(found.id, word))
+        door.out.say("Refused." if refuse else "Approved.")
+        door.out.document(after)
+        return Exit.DONE
+
+    run(work, as_json=json)
+
+
+def why(plan: PlanName, *, json: Json = False) -> None:
+    """Explain what policy says of a plan, rule by rule."""
+
+    def work(door: Door) -> None:
+        decision = door.wait(door.headrace.why(plan))
+        door.out.say(f"{decision.outcome}: {decision.why}")
+        door.out.show(table(("rule", "reason"), ((rule.id, rule.reason) for rule in decision.rules)))
+        door.out.say(f"Policy version {decision.policy_version}.", "dim")
+        door.out.document(decision)
+
+    run(work, as_json=json)
+
+
+def _shown(door: Door, plan: m.Plan, document: Path | None) -> Exit:
+    door.out.show(plan_card(plan))
+    if document is not None and plan.digest:
+        sealed = door.wait(door.headrace.plan(plan.id, document=True)).document or ""
+        document.write_text(sealed, encoding="utf-8")
+        door.out.note(f"Sealed plan saved in {document}")
+    if plan.state == m.PlanState.READY:
+        door.out.note(f"To run exactly this plan: headrace submit {plan.digest}")
+    for question in plan.questions:
+        door.out.note(question.message)
+    door.out.document(plan)
+    match plan.state:
+        case m.PlanState.READY:
+            return Exit.DONE
+        case m.PlanState.ASK:
+            return Exit.ASKED_BACK
+        case m.PlanState.DENIED:
+            return Exit.REFUSED
+        case _:
+            door.out.note(plan.summary)
+            return Exit.FAILED

@@ -1,0 +1,212 @@
+"""Commands about people: login, logout, whoami, invite, people, token."""
+
+import sys
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from headrace.cli.card import age, local_time, table
+from headrace.cli.door import Door, Json, run
+from headrace.cli.exits import Exit
+from headrace.cli.quantities import as_flag, span_s
+from headrace.client import HttpHeadrace
+from headrace.client import login as saved
+from headrace.client import models as m
+
+MIN_PASSWORD = 12
+"""Characters; the service has the last word."""
+
+
+def login(
+    *,
+    name: Annotated[str | None, typer.Option(help="Your name; asked for when needed and not given.")] = None,
+    link: Annotated[str | None, typer.Option(help="A one-time link: an invitation, or the first start's.")] = None,
+    password_stdin: Annotated[
+        bool, typer.Option("--password-stdin", help="Read the password from standard input's first line.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Sign in and remember the session; with --link, choose your password first."""
+
+    def work(door: Door) -> Exit | None:
+        if not password_stdin and not door.out.interactive:
+            door.out.note("Nobody is there to type a password: use --password-stdin.")
+            return Exit.USAGE
+        if link is not None:
+            session, url = _accepted(door, link, name, from_stdin=password_stdin)
+        else:
+            person = name or str(typer.prompt("Name", err=True))
+            password = _password(from_stdin=password_stdin, new=False)
+            url = door.headrace.url
+            session = door.wait(door.headrace.sign_in(m.SignIn(name=person, password=password)))
+        path = saved.remember(url, session)
+        door.out.say(f"Signed in to {url} as {session.me.name} until {local_time(session.expires)}.")
+        door.out.note(f"The session is kept in {path}.")
+        door.out.document({"service": url, "me": session.me.model_dump(), "expires": session.expires.isoformat()})
+        return Exit.DONE
+
+    run(work, as_json=json)
+
+
+def logout(*, json: Json = False) -> None:
+    """End the session at the service and forget it."""
+
+    def work(door: Door) -> None:
+        url = door.headrace.url
+        if url in saved.saved_sessions():
+            try:
+                door.wait(door.headrace.sign_out())
+            finally:
+                saved.forget(url)
+        door.out.say(f"Signed out of {url}.")
+        door.out.document({"service": url})
+
+    run(work, as_json=json)
+
+
+def whoami(*, json: Json = False) -> None:
+    """Say who you are at the service, and what you may do."""
+
+    def work(door: Door) -> None:
+        me = door.wait(door.headrace.me())
+        how = "in a session" if me.session else "with a token"
+        agent = f" for {me.agent}" if me.agent else ""
+        door.out.say(f"{me.name} ({me.id}) at {door.headrace.url}, {how}{agent}")
+        door.out.say(f"roles: {', '.join(me.roles)}")
+        door.out.say(f"may: {', '.join(me.scopes)}")
+        door.out.document(me)
+
+    run(work, as_json=json)
+
+
+def invite(
+    name: Annotated[str, typer.Argument(help="The person's name.")],
+    *,
+    role: Annotated[
+        list[str], typer.Option(help="viewer, requester, approver, policy_admin, operator, auditor, admin.")
+    ],
+    valid: Annotated[int, typer.Option(parser=as_flag(span_s), metavar="TIME", help="Like 12h or 3d.")] = 3 * 86400,
+    json: Json = False,
+) -> None:
+    """Invite a person by a one-time link, with roles."""
+
+    def work(door: Door) -> None:
+        made = door.wait(door.headrace.invite(m.InvitationRequest(name=name, roles=role, valid_s=valid)))
+        door.out.note(f"Give {made.name} this link before {local_time(made.expires)} (shown once):")
+        door.out.say(made.link)
+        door.out.document(made)
+
+    run(work, as_json=json)
+
+
+people = typer.Typer(invoke_without_command=True, rich_markup_mode=None, help="List local people; disable one.")
+
+
+@people.callback()
+def people_list(ctx: typer.Context, *, json: Json = False) -> None:
+    """List local people."""
+    if ctx.invoked_subcommand is not None:
+        return
+
+    def work(door: Door) -> None:
+        found = door.wait(door.headrace.people())
+        rows = ((p.name, p.id, ", ".join(p.roles), p.state, local_time(p.created)) for p in found)
+        door.out.show(table(("name", "id", "roles", "state", "made"), rows))
+        door.out.document(found)
+
+    run(work, as_json=json)
+
+
+@people.command("disable")
+def people_disable(person: Annotated[str, typer.Argument(help="A person's id.")], *, json: Json = False) -> None:
+    """Disable a person; their sessions and tokens end."""
+
+    def work(door: Door) -> None:
+        after = door.wait(door.headrace.disable_person(person))
+        door.out.say(f"{after.name} is {after.state}.")
+        door.out.document(after)
+
+    run(work, as_json=json)
+
+
+token = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make, list and revoke API tokens.")
+
+
+@token.command("create")
+def token_create(
+    name: Annotated[str, typer.Argument(help="What it is for.")],
+    *,
+    scope: Annotated[
+        list[str], typer.Option(help="transfer:read, transfer:plan, transfer:run, ... May be given again.")
+    ],
+    agent: Annotated[str | None, typer.Option(help="The assistant that will act with it.")] = None,
+    valid: Annotated[int, typer.Option(parser=as_flag(span_s), metavar="TIME", help="Like 30d.")] = 30 * 86400,
+    json: Json = False,
+) -> None:
+    """Make an API token for a pipeline or an assistant; its secret is shown once."""
+
+    def work(door: Door) -> None:
+        wanted = m.TokenRequest(name=name, scopes=scope, valid_s=valid, agent=agent)
+        made = door.wait(door.headrace.create_token(wanted))
+        door.out.note(f"Token {made.id}, until {local_time(made.expires)}. Shown once:")
+        door.out.say(made.secret or "")
+        door.out.document(made)
+
+    run(work, as_json=json)
+
+
+@token.command("list")
+def token_list(*, json: Json = False) -> None:
+    """List your API tokens."""
+
+    def work(door: Door) -> None:
+        found = door.wait(door.headrace.tokens())
+        rows = (
+            (t.id, t.name, ", ".join(t.scopes), t.agent or "", local_time(t.expires), age(t.last_used)) for t in found
+        )
+        door.out.show(table(("id", "name", "scopes", "agent", "until", "used"), rows))
+        door.out.document(found)
+
+    run(work, as_json=json)
+
+
+@token.command("revoke")
+def token_revoke(token_id: Annotated[str, typer.Argument(metavar="ID")], *, json: Json = False) -> None:
+    """End an API token at once."""
+
+    def work(door: Door) -> None:
+        door.wait(door.headrace.revoke_token(token_id))
+        door.out.say(f"Token {token_id} is revoked.")
+        door.out.document({"revoked": token_id})
+
+    run(work, as_json=json)
+
+
+def _accepted(door: Door, link: str, name: str | None, *, from_stdin: bool) -> tuple[m.Session, str]:
+    parts = urlsplit(link)
+    if not parts.scheme or not parts.fragment:
+        message = "a link looks like https://host/accept#TOKEN"
+        raise typer.BadParameter(message)
+    url = f"{parts.scheme}://{parts.netloc}"
+    password = _password(from_stdin=from_stdin, new=True)
+    acceptance = m.AcceptInvitation(token=parts.fragment, password=password, name=name)
+
+    async def accept() -> m.Session:
+        async with HttpHeadrace(url) as service:
+            return await service.accept_invitation(acceptance)
+
+    return door.wait(accept()), url
+
+
+def _password(*, from_stdin: bool, new: bool) -> str:
+    if from_stdin:
+        given = sys.stdin.readline().rstrip("\n")
+    else:
+        given = str(
+            typer.prompt("New password" if new else "Password", hide_input=True, confirmation_prompt=new, err=True)
+        )
+    if new and len(given) < MIN_PASSWORD:
+        message = f"a password has at least {MIN_PASSWORD} characters"
+        raise typer.BadParameter(message)
+    return given

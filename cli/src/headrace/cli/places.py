@@ -1,0 +1,237 @@
+"""Commands about places: endpoints, browse, nodes, node-token; and the site's policy."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headrace.cli.card import age, local_time, table
+from headrace.cli.door import Door, Json, run
+from headrace.cli.exits import Exit
+from headrace.cli.quantities import as_flag, span_s
+from headrace.client import models as m
+from headrace.client.text import byte_size
+
+PAGE = 1000
+"""Names asked for at a time."""
+
+
+def endpoints(*, json: Json = False) -> None:
+    """List the places data can be in: name them as ENDPOINT:/PATH."""
+
+    def work(door: Door) -> None:
+        found = door.wait(door.headrace.endpoints())
+        rows = (
+            (
+                e.id,
+                ", ".join(e.aliases),
+                e.access,
+                "online" if e.online else "offline",
+                byte_size(e.free_bytes) if e.free_bytes is not None else "",
+                ", ".join(f"{key}={value}" for key, value in e.labels.items()),
+            )
+            for e in found
+        )
+        door.out.show(table(("endpoint", "also", "access", "state", "free", "labels"), rows))
+        door.out.document(found)
+
+    run(work, as_json=json)
+
+
+def browse(
+    place: Annotated[str, typer.Argument(metavar="ENDPOINT:/PATH", help="A folder.")],
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many names.")] = 1000,
+    after: Annotated[str | None, typer.Option(metavar="NAME", help="Go on after this name.")] = None,
+    json: Json = False,
+) -> None:
+    """List one folder of an endpoint."""
+    endpoint, colon, path = place.partition(":")
+    if not colon:
+        message = f"`{place}` is no place: write ENDPOINT:/PATH"
+        raise typer.BadParameter(message)
+
+    def work(door: Door) -> None:
+        page = door.wait(door.headrace.browse(endpoint, path or "/", after=after, limit=min(limit, PAGE)))
+        entries = list(page.entries)
+        while page.next_after is not None and len(entries) < limit:
+            want = min(limit - len(entries), PAGE)
+            page = door.wait(door.headrace.browse(endpoint, path or "/", after=page.next_after, limit=want))
+            entries += page.entries
+        if page.names_withheld:
+            door.out.say(f"{page.count:,} entries; policy withholds their names.")
+        rows = (
+            (f"{e.name}/" if e.kind == "dir" else e.name, e.kind, byte_size(e.size_bytes), local_time(e.modified))
+            for e in entries
+        )
+        door.out.show(table(("name", "kind", "size", "changed"), rows))
+        if page.next_after is not None:
+            door.out.note("There are more: give --limit, or --after with the last name.")
+        door.out.document(page.model_copy(update={"entries": entries}))
+
+    run(work, as_json=json)
+
+
+nodes = typer.Typer(
+    invoke_without_command=True, rich_markup_mode=None, help="List the nodes; drain, undrain or revoke one."
+)
+NodeName = Annotated[str, typer.Argument(metavar="NODE", help="A node's id or name.")]
+
+
+@nodes.callback()
+def nodes_list(ctx: typer.Context, *, json: Json = False) -> None:
+    """List the nodes."""
+    if ctx.invoked_subcommand is not None:
+        return
+
+    def work(door: Door) -> None:
+        found = door.wait(door.headrace.nodes())
+        rows = (
+            (n.name, n.id, n.state, ", ".join(n.roots), str(n.running_transfers), age(n.last_seen), n.detail)
+            for n in found
+        )
+        door.out.show(table(("node", "id", "state", "roots", "running", "seen", ""), rows))
+        door.out.document(found)
+
+    run(work, as_json=json)
+
+
+@nodes.command("drain")
+def nodes_drain(node: NodeName, *, json: Json = False) -> None:
+    """Give a node no new work; what runs there goes on."""
+    _drain(node, drain=True, as_json=json)
+
+
+@nodes.command("undrain")
+def nodes_undrain(node: NodeName, *, json: Json = False) -> None:
+    """Give a drained node work again."""
+    _drain(node, drain=False, as_json=json)
+
+
+@nodes.command("revoke")
+def nodes_revoke(
+    node: NodeName,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """End a node's membership for good; what runs there stops."""
+
+    def work(door: Door) -> Exit:
+        asked = yes or (door.out.interactive and typer.confirm(f"Revoke {node} for good?", err=True))
+        if not asked:
+            door.out.note("Nothing was done. Say --yes, or answer in a terminal.")
+            return Exit.NEEDS_YES
+        _node(door, door.wait(door.headrace.revoke_node(node)))
+        return Exit.DONE
+
+    run(work, as_json=json)
+
+
+def node_token(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the node shall be called.")],
+    *,
+    valid: Annotated[int, typer.Option(parser=as_flag(span_s), metavar="TIME", help="Like 1h or 2d.")] = 3600,
+    json: Json = False,
+) -> None:
+    """Make a one-time token with which a node may join, and the lines to run on its host."""
+
+    def work(door: Door) -> None:
+        token = door.wait(door.headrace.create_join_token(m.JoinTokenRequest(name=name, valid_s=valid)))
+        door.out.note(f"Run this on the other host before {local_time(token.expires)} (shown once):")
+        for command in token.commands:
+            door.out.say(command)
+        door.out.document(token)
+
+    run(work, as_json=json)
+
+
+policy = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Check, propose, publish and list policies.")
+PolicyFile = Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="Cedar text.")]
+Note = Annotated[str, typer.Option(help="What changed, for the record.")]
+
+
+@policy.command("list")
+def policy_list(*, json: Json = False) -> None:
+    """List the policy's versions."""
+
+    def work(door: Door) -> None:
+        found = door.wait(door.headrace.policies())
+        rows = ((p.version, p.state, p.author, p.publisher or "", local_time(p.created), p.note) for p in found)
+        door.out.show(table(("version", "state", "author", "published by", "made", "note"), rows))
+        door.out.document(found)
+
+    run(work, as_json=json)
+
+
+@policy.command("show")
+def policy_show(
+    version: Annotated[str | None, typer.Argument(help="Default: the active one.")] = None, *, json: Json = False
+) -> None:
+    """Show a version's text."""
+
+    def work(door: Door) -> Exit | None:
+        for found in door.wait(door.headrace.policies()):
+            if found.version == version or (version is None and found.state == "active"):
+                for line in found.text.splitlines():
+                    door.out.say(line)
+                door.out.document(found)
+                return Exit.DONE
+        door.out.note(f"There is no policy version {version}: see `headrace policy list`.")
+        return Exit.FAILED
+
+    run(work, as_json=json)
+
+
+@policy.command("check")
+def policy_check(file: PolicyFile, *, json: Json = False) -> None:
+    """Check a policy text; nothing is stored."""
+
+    def work(door: Door) -> Exit:
+        checked = door.wait(door.headrace.check_policy(m.PolicyText(text=file.read_text(encoding="utf-8"))))
+        for problem in checked.problems:
+            where = f" at {problem.start}" if problem.start is not None else ""
+            rule = f" in {problem.rule}" if problem.rule else ""
+            door.out.say(f"{problem.severity}{rule}{where}: {problem.message}")
+        door.out.say("It can be published." if checked.valid else "It cannot be published.")
+        door.out.document(checked)
+        return Exit.DONE if checked.valid else Exit.FAILED
+
+    run(work, as_json=json)
+
+
+@policy.command("propose")
+def policy_propose(file: PolicyFile, *, note: Note = "", json: Json = False) -> None:
+    """Store a policy text as a proposed version."""
+
+    def work(door: Door) -> None:
+        text = m.PolicyText(text=file.read_text(encoding="utf-8"), note=note)
+        made = door.wait(door.headrace.propose_policy(text))
+        door.out.say(f"Proposed as {made.version}. Another person publishes it: headrace policy publish {made.version}")
+        door.out.document(made)
+
+    run(work, as_json=json)
+
+
+@policy.command("publish")
+def policy_publish(version: Annotated[str, typer.Argument()], *, json: Json = False) -> None:
+    """Make a proposed version active, or go back to an earlier one."""
+
+    def work(door: Door) -> None:
+        made = door.wait(door.headrace.publish_policy(version))
+        door.out.say(f"Policy {made.version} is {made.state}.")
+        door.out.document(made)
+
+    run(work, as_json=json)
+
+
+def _drain(node: str, *, drain: bool, as_json: bool) -> None:
+    def work(door: Door) -> None:
+        _node(door, door.wait(door.headrace.drain_node(node, drain=drain)))
+
+    run(work, as_json=as_json)
+
+
+def _node(door: Door, node: m.Node) -> None:
+    door.out.say(f"Node {node.name} is {node.state}.")
+    door.out.document(node)

@@ -1,0 +1,182 @@
+"""From a request to a running transfer: plan, questions, decision, the person's yes, submit."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import typer
+from rich.text import Text
+
+from headrace.cli.card import SHORT_DIGEST, plan_card
+from headrace.cli.door import Door
+from headrace.cli.exits import Exit
+from headrace.cli.following import ended, follow
+from headrace.client import models as m
+from headrace.client.text import plural, visible
+
+MAX_ROUNDS: Final = 8
+"""Rounds of questions before a person is asked to write a new sentence."""
+WAIT_S: Final = 2.0
+
+_CUES: Final = {"source": "from", "destination": "to", "rate_limit_bps": "at", "exclude": "except", "include": "only"}
+"""Words that lead a missing part of a sentence in."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the person said about this run."""
+
+    yes: bool
+    wait: bool
+
+
+def planned(door: Door, request: m.PlanRequest) -> m.Plan:
+    """Plan a request and wait until planning is done, however long the survey takes."""
+    plan = door.wait(door.headrace.create_plan(request))
+    return surveyed(door, plan)
+
+
+def surveyed(door: Door, plan: m.Plan) -> m.Plan:
+    """Wait for a plan to leave `surveying`, telling how far it is."""
+    door.on_interrupt = lambda: door.out.note(f"Interrupted; nothing was started. Look again: headrace plan {plan.id}")
+    with door.out.notes.status(Text("reading the request")) as status:
+        while plan.state == m.PlanState.SURVEYING:
+            plan = door.wait(door.headrace.plan(plan.id, wait_s=WAIT_S))
+            status.update(Text(f"surveying: {plural(plan.surveyed_entries, 'entry')}"))
+    return plan
+
+
+def answered(door: Door, request: m.PlanRequest) -> m.Plan:
+    """Plan a request; on a terminal, ask the person what was not understood and plan the fuller sentence."""
+    plan = planned(door, request)
+    for _ in range(MAX_ROUNDS):
+        if plan.state != m.PlanState.ASK or not door.out.interactive or request.words is None:
+            break
+        words = request.words
+        for question in plan.questions:
+            words = reworded(words, question, _answer(door, question))
+        door.out.note(f"Reading: {words}", "italic")
+        request = request.model_copy(update={"words": words})
+        plan = planned(door, request)
+    return plan
+
+
+def reworded(words: str, question: m.Question, answer: str) -> str:
+    """Put an answer in the place of the words asked about, or at the end; the result is a sentence like any other."""
+    if question.words and question.words in words:
+        return words.replace(question.words, answer, 1)
+    if question.slot == "action":
+        return f"{answer} {words}"
+    cue = _CUES.get(question.slot, "")
+    return f"{words} {cue} {answer}" if cue and not answer.startswith(f"{cue} ") else f"{words} {answer}"
+
+
+def decided(door: Door, plan: m.Plan, wishes: Wishes) -> Exit:
+    """Show a plan and, if it may run and is wanted, run it; returns the exit code."""
+    door.out.show(plan_card(plan))
+    match plan.state:
+        case m.PlanState.ASK:
+            return _asked_back(door, plan)
+        case m.PlanState.READY:
+            return _ready(door, plan, wishes)
+        case m.PlanState.EXPIRED:
+            door.out.note("This plan is too old to run; plan it again.")
+        case m.PlanState.DENIED:
+            door.out.note(plan.summary or "This may not run.", "red")
+        case m.PlanState.FAILED | m.PlanState.SURVEYING:
+            door.out.note(plan.summary or "This could not be planned.", "red")
+    door.out.document(plan)
+    return Exit.REFUSED if plan.state == m.PlanState.DENIED else Exit.FAILED
+
+
+def confirmed(door: Door, plan: m.Plan) -> m.Plan | None:
+    """Ask the person to confirm exactly this plan; None when they decline or nobody is there to ask."""
+    digest = _digest(plan)
+    if not door.out.interactive:
+        door.out.note(
+            f"This needs your own confirmation: run `headrace confirm {plan.id}` in a terminal, or use the console."
+        )
+        return None
+    said_yes = typer.confirm(f"Confirm plan {digest[:SHORT_DIGEST]} with what it replaces or deletes?", err=True)
+    verdict = m.Confirmation(digest=digest, verdict="confirmed" if said_yes else "declined")
+    after = door.wait(door.headrace.confirm_plan(plan.id, verdict))
+    return after if said_yes else None
+
+
+def _asked_back(door: Door, plan: m.Plan) -> Exit:
+    for question in plan.questions:
+        door.out.note(_question(question))
+        for choice in question.choices:
+            door.out.note(f"  - {choice.value}: {choice.label}" if choice.label else f"  - {choice.value}")
+    door.out.note("Nothing was started. Say it again with the answer.")
+    door.out.document(plan)
+    return Exit.ASKED_BACK
+
+
+def _ready(door: Door, plan: m.Plan, wishes: Wishes) -> Exit:
+    outcome = plan.decision.outcome if plan.decision else "denied"
+    if outcome == "denied":
+        door.out.document(plan)
+        return Exit.REFUSED
+    if outcome == "confirm" and not plan.confirmed:
+        after = confirmed(door, plan)
+        if after is None:
+            door.out.document(plan)
+            return Exit.NEEDS_YES
+        plan = after
+    elif outcome == "approve" and _missing_approvals(plan):
+        door.out.note(
+            f"An approver gives it with `headrace approve {plan.id}`; then run `headrace submit {_digest(plan)}`."
+        )
+        door.out.document(plan)
+        return Exit.NEEDS_YES
+    elif not wishes.yes and not _wanted(door, plan):
+        return Exit.NEEDS_YES
+    return submitted(door, _digest(plan), wait=wishes.wait)
+
+
+def submitted(door: Door, digest: str, *, wait: bool) -> Exit:
+    """Run the plan with this digest, and follow the transfer if wanted."""
+    transfer = door.wait(door.headrace.submit(m.SubmitRequest(plan_digest=digest)))
+    if not wait:
+        door.out.say(f"Transfer {transfer.id} is {transfer.state}: headrace watch {transfer.id}")
+        door.out.document(transfer)
+        return Exit.DONE
+    door.out.note(f"Transfer {transfer.id}")
+    return ended(door, follow(door, transfer))
+
+
+def _wanted(door: Door, plan: m.Plan) -> bool:
+    if door.out.interactive and typer.confirm("Run it?", default=True, err=True):
+        return True
+    door.out.note(f"Not started. To run exactly this plan: headrace submit {_digest(plan)}")
+    door.out.document(plan)
+    return False
+
+
+def _missing_approvals(plan: m.Plan) -> bool:
+    given = sum(approval.verdict == "approved" for approval in plan.approvals)
+    return plan.decision is not None and given < plan.decision.approvals_needed
+
+
+def _digest(plan: m.Plan) -> str:
+    return plan.digest or ""
+
+
+def _question(question: m.Question) -> str:
+    about = f" (“{question.words}”)" if question.words else ""
+    return f"{question.message}{about}"
+
+
+def _answer(door: Door, question: m.Question) -> str:
+    door.out.note(_question(question), "bold")
+    for number, choice in enumerate(question.choices, start=1):
+        label = f" - {choice.label}" if choice.label and choice.label != choice.value else ""
+        door.out.note(f"  {number}. {choice.value}{label}")
+    hint = "number or words" if question.choices else "in words"
+    while True:
+        given = str(typer.prompt(f"Your answer ({hint})", err=True)).strip()
+        if not given.isdecimal() or not question.choices:
+            return given
+        if 1 <= int(given) <= len(question.choices):
+            return question.choices[int(given) - 1].value
+        door.out.note(f"There is no choice {visible(given)}.")

@@ -1,0 +1,99 @@
+"""Sizes, rates and times as people write them in flags. What could mean two things is refused, never guessed."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import Final, TypeVar
+
+import typer
+
+_PREFIXES: Final = {
+    "": 1,
+    "k": 10**3,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "P": 10**15,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
+    "Pi": 2**50,
+}
+_PREFIX: Final = r"(?P<prefix>[kKMGTP]?|[KMGTP]i)"
+_NUMBER: Final = r"(?P<number>[0-9]+(?:\.[0-9]+)?)"
+_SIZE: Final = re.compile(rf"{_NUMBER} ?{_PREFIX}(?P<unit>B|bytes?)")
+_RATE: Final = re.compile(rf"{_NUMBER} ?{_PREFIX}(?P<unit>b|bit|B)(?:/s|ps)")
+_AGE: Final = re.compile(r"(?P<number>[0-9]+) ?(?P<unit>s|min|h|d|w)")
+_AGE_UNITS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_LARGEST: Final = 2**63 - 1
+
+T = TypeVar("T")
+
+
+def size_bytes(text: str) -> int:
+    """Read `512`, `10MB`, `1.5 GiB` as bytes. Raises ValueError that shows how to write it."""
+    if re.fullmatch(r"[0-9]{1,19}", text):
+        return _bounded(Fraction(text), text, "size")
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        message = f"`{text}` is no size: write bytes, or a number with B, kB, MB, GiB and so on, like 10MB"
+        raise ValueError(message)
+    return _bounded(Fraction(match["number"]) * _PREFIXES[match["prefix"]], text, "size")
+
+
+def rate_bps(text: str) -> int:
+    """Read `5Gb/s`, `600MB/s`, `2 Gbit/s` as bits per second; b is bit, B is byte. Raises ValueError."""
+    match = _RATE.fullmatch(text.strip())
+    if match is None:
+        message = f"`{text}` is no rate: write b for bits or B for bytes and `/s`, like 5Gb/s or 600MB/s"
+        raise ValueError(message)
+    bits = 8 if match["unit"] == "B" else 1
+    value = _bounded(Fraction(match["number"]) * _PREFIXES[match["prefix"]] * bits, text, "rate")
+    if value == 0:
+        message = "a rate of 0 moves nothing: use `headrace pause`"
+        raise ValueError(message)
+    return value
+
+
+def moment(text: str, now: datetime) -> datetime:
+    """Read an age (`90min`, `12h`, `2d`, `1w`) before `now`, a date, or a time; without a zone it is local time."""
+    if (match := _AGE.fullmatch(text.strip())) is not None:
+        return now - timedelta(seconds=int(match["number"]) * _AGE_UNITS[match["unit"]])
+    try:
+        read = datetime.fromisoformat(text.strip())
+        return (read if read.tzinfo is not None else read.astimezone()).astimezone(UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        message = f"`{text}` is no time: write an age like 2d or 12h, or 2026-11-25 or 2026-11-25T14:30"
+        raise ValueError(message) from error
+
+
+def span_s(text: str) -> int:
+    """Read `90min`, `12h`, `30d` as seconds. Raises ValueError."""
+    match = _AGE.fullmatch(text.strip())
+    if match is None:
+        message = f"`{text}` is no length of time: write s, min, h, d or w, like 12h or 30d"
+        raise ValueError(message)
+    return int(match["number"]) * _AGE_UNITS[match["unit"]]
+
+
+def as_flag(read: Callable[[str], T]) -> Callable[[str], T]:
+    """Make a reader fit for a flag: its ValueError becomes a usage error."""
+
+    def parser(text: str) -> T:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+
+    parser.__name__ = read.__name__.upper()
+    return parser
+
+
+def _bounded(value: Fraction, text: str, what: str) -> int:
+    if value.denominator != 1 or value > _LARGEST:
+        message = f"`{text}` is no whole {what} that can be counted"
+        raise ValueError(message)
+    return int(value)

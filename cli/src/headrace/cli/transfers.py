@@ -1,0 +1,207 @@
+"""Commands that follow and steer: status, watch, pause, resume, cancel, retry, rate, failed, receipts."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from headrace.cli.card import age, table, transfer_card
+from headrace.cli.door import Door, Json, run
+from headrace.cli.exits import Exit, exit_of_end
+from headrace.cli.following import ended, follow, progress_line, show_failed
+from headrace.cli.quantities import as_flag, rate_bps
+from headrace.client import END_STATES
+from headrace.client import models as m
+from headrace.client.text import bit_rate, byte_size
+
+TransferName = Annotated[str, typer.Argument(metavar="TRANSFER", help="A transfer's id, or a unique beginning of it.")]
+Reason = Annotated[str, typer.Option(help="For the record.")]
+
+
+def status(
+    transfer: Annotated[str | None, typer.Argument(metavar="[TRANSFER]", help="Without it: your transfers.")] = None,
+    *,
+    state: Annotated[m.TransferState | None, typer.Option(help="List only those in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200)] = 20,
+    json: Json = False,
+) -> None:
+    """Show how a transfer stands, or list your transfers."""
+
+    def one(door: Door, name: str) -> None:
+        found = door.wait(door.headrace.transfer(name))
+        door.out.show(transfer_card(found))
+        if found.progress.files_failed:
+            door.out.say(f"Which files: headrace failed {found.id}")
+        door.out.document(found)
+
+    def many(door: Door) -> None:
+        found = door.wait(door.headrace.transfers(state=state, limit=limit))
+        rows = (
+            (t.id, t.state, f"{byte_size(t.progress.bytes_durable)} of {byte_size(t.progress.bytes_total)}",
+             t.source, t.destination, age(t.created))
+            for t in found
+        )  # fmt: skip
+        door.out.show(table(("transfer", "state", "safe", "from", "to", "made"), rows))
+        door.out.document(found)
+
+    run(lambda door: one(door, transfer) if transfer else many(door), as_json=json)
+
+
+def watch(transfer: TransferName, *, json: Json = False) -> None:
+    """Follow a transfer to its end; with --json, one event a line."""
+
+    async def lines(door: Door, name: str) -> m.Transfer | None:
+        last = None
+        async for event in door.headrace.watch(name):
+            door.out.line(event)
+            last = event.transfer or last
+        return last
+
+    def work(door: Door) -> Exit:
+        found = door.wait(door.headrace.transfer(transfer))
+        if not json:
+            return ended(door, follow(door, found))
+        door.on_interrupt = lambda: door.out.note(f"Transfer {found.id} goes on: headrace watch {found.id}")
+        return exit_of_end(door.wait(lines(door, found.id)) or found)
+
+    run(work, as_json=json)
+
+
+def pause(transfer: TransferName, *, reason: Reason = "", json: Json = False) -> None:
+    """Pause a transfer; what is safe stays safe."""
+    _control(transfer, m.ControlRequest(action="pause", reason=reason), as_json=json)
+
+
+def resume(transfer: TransferName, *, reason: Reason = "", json: Json = False) -> None:
+    """Let a paused transfer go on where it stopped."""
+    _control(transfer, m.ControlRequest(action="resume", reason=reason), as_json=json)
+
+
+def cancel(transfer: TransferName, *, reason: Reason = "", json: Json = False) -> None:
+    """Stop a transfer for good; files that are complete stay."""
+    _control(transfer, m.ControlRequest(action="cancel", reason=reason), as_json=json)
+
+
+def retry(
+    transfer: TransferName,
+    *,
+    reason: Reason = "",
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow it to its end.")] = True,
+    json: Json = False,
+) -> None:
+    """Send the files that did not arrive again."""
+
+    def work(door: Door) -> Exit:
+        again = door.wait(door.headrace.control(transfer, m.ControlRequest(action="retry", reason=reason)))
+        if wait:
+            return ended(door, follow(door, again))
+        door.out.say(f"Transfer {again.id} is {again.state}: headrace watch {again.id}")
+        door.out.document(again)
+        return Exit.DONE
+
+    run(work, as_json=json)
+
+
+def _rate_or_none(text: str) -> int:
+    return 0 if text == "none" else rate_bps(text)
+
+
+def rate(
+    transfer: TransferName,
+    ceiling: Annotated[
+        int,
+        typer.Argument(parser=as_flag(_rate_or_none), metavar="RATE", help="Like 5Gb/s, or none for the plan's own."),
+    ],
+    *,
+    json: Json = False,
+) -> None:
+    """Change the rate ceiling of a transfer while it runs."""
+    _control(transfer, m.ControlRequest(action="set_rate", rate_bps=ceiling or None), as_json=json)
+
+
+def failed(
+    transfer: TransferName,
+    *,
+    after: Annotated[int, typer.Option(min=0, help="Skip so many.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 200,
+    json: Json = False,
+) -> None:
+    """List the files that did not arrive, why, and the one command that sends them again."""
+
+    def work(door: Door) -> Exit:
+        found = door.wait(door.headrace.transfer(transfer))
+        files = door.wait(door.headrace.failed_files(found.id, after=after, limit=limit))
+        show_failed(door, found, files, more=False)
+        if len(files) == limit:
+            door.out.say(f"The next page: headrace failed {found.id} --after {after + limit}")
+        door.out.document(files)
+        return Exit.PARTIAL if files else Exit.DONE
+
+    run(work, as_json=json)
+
+
+receipts = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Get receipts and their file lists.")
+ReceiptName = Annotated[str, typer.Argument(metavar="RECEIPT", help="A receipt's id, or its transfer's.")]
+File = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there.")]
+
+
+@receipts.command("get")
+def receipts_get(receipt: ReceiptName, *, output: File = None, json: Json = False) -> None:
+    """Get the signed document; `headrace receipt verify FILE` checks it without the service."""
+
+    def work(door: Door) -> None:
+        found = door.wait(door.headrace.receipt(receipt))
+        if output is not None:
+            output.write_text(found.document, encoding="utf-8")
+            door.out.say(f"Receipt {found.id} saved in {output}: headrace receipt verify {output}")
+        elif not json:
+            door.out.say(found.summary or f"Receipt {found.id} of transfer {found.transfer}, {age(found.created)}.")
+            door.out.say(f"To save it: headrace receipts get {found.id} -o receipt.json")
+        door.out.document(found)
+
+    run(work, as_json=json)
+
+
+@receipts.command("files")
+def receipts_files(
+    receipt: ReceiptName,
+    *,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Write there.")] = Path("files.jsonl"),
+    json: Json = False,
+) -> None:
+    """Save the list of every file with its BLAKE3, whose digest the receipt holds."""
+
+    async def save(door: Door) -> int:
+        count = 0
+        with output.open("wb") as file:
+            async for chunk in door.headrace.receipt_files(receipt):
+                count += file.write(chunk)
+        return count
+
+    def work(door: Door) -> None:
+        count = door.wait(save(door))
+        door.out.say(f"{byte_size(count)} saved in {output}")
+        door.out.document({"file": str(output), "bytes": count})
+
+    run(work, as_json=json)
+
+
+def _control(transfer: str, request: m.ControlRequest, *, as_json: bool) -> None:
+    def work(door: Door) -> None:
+        after = door.wait(door.headrace.control(transfer, request))
+        ceiling = f" at most {bit_rate(after.rate_ceiling_bps)}" if after.rate_ceiling_bps else ""
+        door.out.say(f"Transfer {after.id}{ceiling}: {progress_line(after)}")
+        if after.state not in END_STATES:
+            door.out.say(_NEXT[request.action].format(after.id), "dim")
+        door.out.document(after)
+
+    run(work, as_json=as_json)
+
+
+_NEXT: dict[Literal["pause", "resume", "cancel", "retry", "set_rate"], str] = {
+    "pause": "To go on: headrace resume {}",
+    "resume": "To follow it: headrace watch {}",
+    "cancel": "To see it end: headrace watch {}",
+    "retry": "To follow it: headrace watch {}",
+    "set_rate": "To follow it: headrace watch {}",
+}
