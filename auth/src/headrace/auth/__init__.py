@@ -1,1 +1,42 @@
 """Who is calling: local people, API tokens, sessions."""
+
+from headrace.auth.authenticator import Authenticator, Lifetimes, SignedIn, TokenWish
+from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
+from headrace.auth.memory import MemoryPeopleStore
+from headrace.auth.passwords import fold
+from headrace.auth.principal import BOOTSTRAP_ROLES, SCOPES_OF_ROLE, TOKEN_SCOPES, Principal, Role, Scope, scopes_of
+from headrace.auth.secret_forms import Pepper
+from headrace.auth.store import (
+    InvitationRecord,
+    NameTaken,
+    PeopleStore,
+    PersonRecord,
+    SessionRecord,
+    TokenRecord,
+)
+
+__all__ = [
+    "BOOTSTRAP_ROLES",
+    "SCOPES_OF_ROLE",
+    "TOKEN_SCOPES",
+    "AuthCode",
+    "AuthError",
+    "Authenticator",
+    "InvitationRecord",
+    "Lifetimes",
+    "MemoryPeopleStore",
+    "NameTaken",
+    "PeopleStore",
+    "Pepper",
+    "PersonRecord",
+    "Principal",
+    "Role",
+    "Scope",
+    "SessionRecord",
+    "SignedIn",
+    "TokenRecord",
+    "TokenWish",
+    "TooManyAttempts",
+    "fold",
+    "scopes_of",
+]

@@ -1,0 +1,52 @@
+"""What sign-in and everything around it raises.
+
+Exception tree::
+
+    AuthError               `code` is stable and listed in docs/errors-guardrails.md
+    └── TooManyAttempts     throttled; `retry_after_s` says how long
+"""
+
+from enum import StrEnum
+from typing import Final
+
+
+class AuthCode(StrEnum):
+    """Why a caller was turned away."""
+
+    INVITATION_REFUSED = "invitation_refused"
+    NAME_REFUSED = "name_refused"
+    NOT_ALLOWED = "not_allowed"
+    NOT_FOUND = "not_found"
+    NOT_SIGNED_IN = "not_signed_in"
+    PASSWORD_REFUSED = "password_refused"  # noqa: S105 - a code, not a password
+    SIGN_IN_REFUSED = "sign_in_refused"
+    TOO_MANY_ATTEMPTS = "too_many_attempts"
+
+
+_ONE_MESSAGE: Final = {
+    AuthCode.INVITATION_REFUSED: "This link was used already, is too old, or was never good; ask for a new one.",
+    AuthCode.NOT_SIGNED_IN: "You are not signed in, or your session or token is no longer good; sign in again.",
+    AuthCode.SIGN_IN_REFUSED: "The name or the password is wrong, or this person may not sign in.",
+}
+"""Strangers learn nothing from these: people see one message, and only the log says why."""
+
+
+class AuthError(Exception):
+    """A caller turned away: `args[0]` is a sentence for people, `reason` is for the log. Neither holds secrets."""
+
+    def __init__(self, code: AuthCode, reason: str) -> None:
+        """Take the reason as the message, too, unless this code has one message for everything."""
+        super().__init__(_ONE_MESSAGE.get(code, reason))
+        self.code = code
+        self.reason = reason
+
+
+class TooManyAttempts(AuthError):  # noqa: N818 - says what is the case
+    """Throttled: nothing was checked."""
+
+    def __init__(self, retry_after_s: int) -> None:
+        """Say how many seconds to wait."""
+        super().__init__(
+            AuthCode.TOO_MANY_ATTEMPTS, f"There were too many attempts; try again in {retry_after_s} seconds."
+        )
+        self.retry_after_s = retry_after_s

@@ -1,0 +1,84 @@
+"""Passwords: the rule, and argon2id. Hashing takes tens of milliseconds and 64 MiB: in a thread, few at a time."""
+
+import unicodedata
+from typing import Final
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from headrace.auth.errors import AuthCode, AuthError
+
+MIN_PASSWORD: Final = 12
+MAX_PASSWORD: Final = 1000
+MIN_DISTINCT: Final = 5
+MAX_NAME: Final = 64
+
+_hasher: Final = PasswordHasher()
+_NAME_MARKS: Final = frozenset(" .-_@+'")
+
+
+def check_password(password: str, name: str) -> None:
+    """Hold a new password to the rule; raises `password_refused` that says what is wrong.
+
+    12 to 1,000 characters, at least 5 different ones, not the person's own name in it. Nothing else: no character
+    classes, no expiry.
+    """
+    if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
+        raise AuthError(AuthCode.PASSWORD_REFUSED, f"A password has {MIN_PASSWORD} to {MAX_PASSWORD:,} characters.")
+    if len(set(password)) < MIN_DISTINCT:
+        raise AuthError(AuthCode.PASSWORD_REFUSED, f"A password has at least {MIN_DISTINCT} different characters.")
+    if len(name) >= 3 and fold(name) in fold(password):  # noqa: PLR2004
+        raise AuthError(AuthCode.PASSWORD_REFUSED, "A password does not contain your name.")
+
+
+def check_name(name: str) -> str:
+    """Hold a person's name to the rule and answer it normalised (NFC); raises `name_refused`.
+
+    1 to 64 letters, digits and ` .-_@+'`, of one script, so that no name looks like another's.
+    """
+    normal = unicodedata.normalize("NFC", name)
+    scripts = {unicodedata.name(letter, "?").split()[0] for letter in normal if letter.isalpha()}
+    if (
+        not 0 < len(normal) <= MAX_NAME
+        or normal != normal.strip()
+        or unicodedata.normalize("NFKC", normal) != normal
+        or not all(letter.isalnum() or letter in _NAME_MARKS for letter in normal)
+        or len(scripts) > 1
+    ):
+        raise AuthError(
+            AuthCode.NAME_REFUSED,
+            f"A name has 1 to {MAX_NAME} letters, digits, spaces and . - _ @ + ', all letters of one script.",
+        )
+    return normal
+
+
+def fold(name: str) -> str:
+    """Put a name in the form in which names are compared: case and width do not tell two people apart."""
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def hash_password(password: str) -> str:
+    """Hash with argon2id (the library's recommended cost); the result says how it was made."""
+    return _hasher.hash(_normal(password))
+
+
+def password_fits(password: str, stored: str | None) -> bool:
+    """Check a password; without a stored hash it takes as long, so that nobody learns who exists."""
+    try:
+        fits = _hasher.verify(stored if stored is not None else _NOBODY, _normal(password))
+    except (VerificationError, InvalidHashError):
+        return False
+    return fits and stored is not None
+
+
+def needs_rehash(stored: str) -> bool:
+    """Whether the hash was made at a lower cost than today's."""
+    return _hasher.check_needs_rehash(stored)
+
+
+def _normal(password: str) -> str:
+    """One spelling for what looks the same (NFC), so that keyboards agree."""
+    return unicodedata.normalize("NFC", password)
+
+
+_NOBODY: Final = hash_password("nobody has this password")

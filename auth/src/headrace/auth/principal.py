@@ -1,0 +1,82 @@
+"""Who is calling: the one form in which every way in ends."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, Literal
+
+Kind = Literal["person", "service"]
+Method = Literal["password", "token", "bootstrap"]
+
+
+class Role(StrEnum):
+    """What somebody is here; a table says what each may do."""
+
+    VIEWER = "viewer"
+    REQUESTER = "requester"
+    APPROVER = "approver"
+    POLICY_ADMIN = "policy_admin"
+    OPERATOR = "operator"
+    AUDITOR = "auditor"
+    ADMIN = "admin"
+
+
+class Scope(StrEnum):
+    """What a call may do at most; policy decides on top of it."""
+
+    TRANSFER_READ = "transfer:read"
+    TRANSFER_PLAN = "transfer:plan"
+    TRANSFER_RUN = "transfer:run"
+    TRANSFER_DELETE = "transfer:delete"
+    TRANSFER_APPROVE = "transfer:approve"
+    POLICY_WRITE = "policy:write"
+    NODE_WRITE = "node:write"
+    AUDIT_READ = "audit:read"
+    ADMIN = "admin"
+
+
+SCOPES_OF_ROLE: Final[dict[Role, frozenset[Scope]]] = {
+    Role.VIEWER: frozenset({Scope.TRANSFER_READ}),
+    Role.REQUESTER: frozenset({Scope.TRANSFER_READ, Scope.TRANSFER_PLAN, Scope.TRANSFER_RUN, Scope.TRANSFER_DELETE}),
+    Role.APPROVER: frozenset({Scope.TRANSFER_READ, Scope.TRANSFER_APPROVE}),
+    Role.POLICY_ADMIN: frozenset({Scope.TRANSFER_READ, Scope.POLICY_WRITE}),
+    Role.OPERATOR: frozenset({Scope.TRANSFER_READ, Scope.NODE_WRITE}),
+    Role.AUDITOR: frozenset({Scope.TRANSFER_READ, Scope.AUDIT_READ}),
+    Role.ADMIN: frozenset({Scope.TRANSFER_READ, Scope.POLICY_WRITE, Scope.NODE_WRITE, Scope.AUDIT_READ, Scope.ADMIN}),
+}
+"""An admin administrates: to ask for transfers or to approve them takes the role of a requester or an approver."""
+
+TOKEN_SCOPES: Final = frozenset(Scope) - {Scope.TRANSFER_APPROVE, Scope.ADMIN}
+"""What a token may hold at most: it never approves, and never makes people."""
+
+BOOTSTRAP_ROLES: Final = frozenset({Role.ADMIN, Role.REQUESTER, Role.APPROVER})
+"""Roles of the first person, who must be able to try everything and to invite others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Who is calling. `session` is true only for a person's own interactive session: only such may confirm or approve.
+
+    `agent` is the assistant that the token was made for, never what a client says of itself.
+    """
+
+    id: str
+    name: str
+    kind: Kind
+    roles: frozenset[Role]
+    scopes: frozenset[Scope]
+    groups: frozenset[str]
+    method: Method
+    session: bool
+    authenticated_at: datetime
+    agent: str | None = None
+
+    def may(self, scope: Scope) -> bool:
+        """Whether this call holds the scope."""
+        return scope in self.scopes
+
+
+def scopes_of(roles: Iterable[Role]) -> frozenset[Scope]:
+    """Every scope that some of the roles give."""
+    return frozenset().union(*(SCOPES_OF_ROLE[role] for role in roles))

@@ -1,0 +1,94 @@
+"""Secrets that are shown once and stored only as keyed hashes: API tokens, sessions, invitation links.
+
+All hold 256 random bits, a prefix that says what they are, and a CRC-32 that tells a typing mistake from a wrong secret
+(and lets secret scanners find them).
+"""
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+import zlib
+from dataclasses import dataclass, field
+from typing import Final
+
+MIN_PEPPER_BYTES: Final = 32
+MAX_SECRET: Final = 200
+
+_BASE32: Final = r"[a-z2-7]{52}"
+_TOKEN: Final = re.compile(rf"hrt_(?P<id>[0-9a-f]{{16}})_{_BASE32}[0-9a-f]{{8}}")
+_SESSION: Final = re.compile(rf"hrs_{_BASE32}[0-9a-f]{{8}}")
+_INVITATION: Final = re.compile(rf"hri_{_BASE32}[0-9a-f]{{8}}")
+
+
+@dataclass(frozen=True, slots=True)
+class MadeSecret:
+    """A fresh secret and the id it carries (empty unless it is a token); never log `text`."""
+
+    text: str = field(repr=False)
+    id: str = ""
+
+
+class Pepper:
+    """The service's key for hashing secrets (HMAC-SHA256): a stolen database alone lets nobody check a guess."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes) -> None:
+        """Take at least 32 random bytes; raises `ValueError` for fewer."""
+        if len(key) < MIN_PEPPER_BYTES:
+            raise ValueError(len(key))
+        self._key = key
+
+    def hash(self, secret: str) -> str:
+        """Lower-case hex HMAC of a secret: what is stored."""
+        return hmac.new(self._key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+    def fits(self, secret: str, stored: str) -> bool:
+        """Compare with a stored hash in constant time."""
+        return hmac.compare_digest(self.hash(secret), stored)
+
+
+def make_token() -> MadeSecret:
+    """Make an API token: `hrt_<id>_<secret><crc>`."""
+    token_id = secrets.token_hex(8)
+    return MadeSecret(_with_crc(f"hrt_{token_id}_{_random()}"), token_id)
+
+
+def make_session() -> MadeSecret:
+    """Make a session secret: `hrs_<secret><crc>`."""
+    return MadeSecret(_with_crc(f"hrs_{_random()}"))
+
+
+def make_invitation() -> MadeSecret:
+    """Make an invitation's secret: `hri_<secret><crc>`."""
+    return MadeSecret(_with_crc(f"hri_{_random()}"))
+
+
+def token_id(text: str) -> str | None:
+    """Read the id of a well-formed API token; `None` when its form or its CRC is wrong."""
+    match = _TOKEN.fullmatch(text)
+    return match["id"] if match and _crc_fits(text) else None
+
+
+def is_session(text: str) -> bool:
+    """Whether this has the form of a session secret."""
+    return _SESSION.fullmatch(text) is not None and _crc_fits(text)
+
+
+def is_invitation(text: str) -> bool:
+    """Whether this has the form of an invitation's secret."""
+    return _INVITATION.fullmatch(text) is not None and _crc_fits(text)
+
+
+def _random() -> str:
+    return base64.b32encode(secrets.token_bytes(32)).decode("ascii").rstrip("=").lower()
+
+
+def _with_crc(body: str) -> str:
+    return f"{body}{zlib.crc32(body.encode('ascii')):08x}"
+
+
+def _crc_fits(text: str) -> bool:
+    return text == _with_crc(text[:-8])
