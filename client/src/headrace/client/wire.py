@@ -20,8 +20,8 @@ from headrace.client.port import HeadraceError
 CONNECT_TIMEOUT_S: Final = 5.0
 READ_TIMEOUT_S: Final = 30.0
 """How long an answer may stay silent; a call that waits (`wait_s`) adds its own wait."""
-STREAM_SILENCE_S: Final = 60.0
-"""How long an event stream may stay silent; the service sends a comment at least every 15 s."""
+STREAM_SILENCE_S: Final = 30.0
+"""How much longer an event stream may stay silent; the service sends a comment at least every 15 s."""
 RETRY_DELAYS_S: Final = (0.2, 0.8)
 """Pauses before the second and third try of a call that changes nothing. Other calls are tried once."""
 MAX_ANSWER_BYTES: Final = 32 * 1024 * 1024
@@ -59,7 +59,12 @@ class _Exchange:
     body: Model | None = None
     query: Query = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    silence_s: float = READ_TIMEOUT_S
+    wait_s: float = 0
+
+    @property
+    def silence_s(self) -> float:
+        """How long the answer may stay silent."""
+        return READ_TIMEOUT_S + self.wait_s
 
 
 class _Trouble(Exception):  # noqa: N818 - never leaves this module; its `error` does
@@ -110,7 +115,7 @@ class Wire:
 
     async def get(self, answer: type[T], path: str, *, query: Query | None = None, wait_s: float = 0) -> T:
         """Ask for something; tried again after trouble on the way, since it changes nothing."""
-        exchange = _Exchange("GET", path, query=query or {}, silence_s=READ_TIMEOUT_S + wait_s)
+        exchange = _Exchange("GET", path, query=query or {}, wait_s=wait_s)
         for delay_s in RETRY_DELAYS_S:
             try:
                 return await self._call(answer, exchange)
@@ -137,7 +142,7 @@ class Wire:
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_event_id:
             headers["Last-Event-ID"] = str(last_event_id)
-        async with self._untroubled(_Exchange("GET", path, headers=headers, silence_s=STREAM_SILENCE_S)) as response:
+        async with self._untroubled(_Exchange("GET", path, headers=headers, wait_s=STREAM_SILENCE_S)) as response:
             yield httpx2.EventSource(response)
 
     async def chunks(self, path: str) -> AsyncIterator[bytes]:
