@@ -1,13 +1,22 @@
 //! What decides in the transfer engine: no sockets, no files, no clocks.
 
 pub mod access;
+pub mod bitmap;
 pub mod canonical;
+pub mod code;
+pub mod codec;
 pub mod entry;
 pub mod filter;
+pub mod integrity;
+pub mod journal;
 pub mod list;
+pub mod manifest;
+pub mod message;
 pub mod name;
 pub mod permit;
+pub mod rate;
 pub mod sealed;
 pub mod survey;
 pub mod ticket;
 pub mod value;
+pub mod wire;

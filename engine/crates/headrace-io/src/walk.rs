@@ -53,13 +53,13 @@ pub fn walk(root: &Root, start: &RelPath, limits: WalkLimits) -> Walk {
             walk.first = Some(Ok(Entry {
                 path: RelPath::root(),
                 ..entry
-            }))
+            }));
         }
         Ok(None) => {
             walk.first = Some(Err(WalkError::new(
                 RelPath::root(),
                 io::ErrorKind::NotFound.into(),
-            )))
+            )));
         }
         Err(error) => walk.first = Some(Err(WalkError::new(RelPath::root(), error))),
     }
@@ -93,20 +93,29 @@ impl Walk {
 
     fn descend(&mut self, dir: Dir, path: RelPath) -> Result<(), WalkError> {
         let budget = self.limits.max_names_bytes.saturating_sub(self.names_bytes);
-        match Names::read(&dir, budget) {
-            Ok(Some(names)) => {
-                self.names_bytes += names.bytes();
-                self.levels.push(Level { dir, path, names });
-                Ok(())
+        let mut names = match Names::read(&dir, budget) {
+            Ok(Some(names)) => names,
+            Ok(None) => {
+                let max_bytes = self.limits.max_names_bytes;
+                let problem = WalkProblem::FolderTooLarge { max_bytes };
+                return Err(WalkError { path, problem });
             }
-            Ok(None) => Err(WalkError {
+            Err(error) => return Err(WalkError::new(path, error)),
+        };
+        // Reported here and not at their place: they have no path to be reported under.
+        let too_long = names.remove_too_long(&path);
+        self.names_bytes += names.bytes();
+        self.levels.push(Level {
+            dir,
+            path: path.clone(),
+            names,
+        });
+        too_long.map_or(Ok(()), |error| {
+            Err(WalkError {
                 path,
-                problem: WalkProblem::FolderTooLarge {
-                    max_bytes: self.limits.max_names_bytes,
-                },
-            }),
-            Err(error) => Err(WalkError::new(path, error)),
-        }
+                problem: WalkProblem::Name(error),
+            })
+        })
     }
 
     fn visit(&mut self) -> Option<Result<Entry, WalkError>> {
@@ -117,15 +126,8 @@ impl Walk {
                 self.levels.pop();
                 continue;
             };
-            let path = match Component::new(name).and_then(|component| level.path.join(&component))
-            {
-                Ok(path) => path,
-                Err(error) => {
-                    return Some(Err(WalkError {
-                        path: level.path.clone(),
-                        problem: WalkProblem::Name(error),
-                    }));
-                }
+            let Ok(path) = join(&level.path, name) else {
+                continue;
             };
             match level.dir.entry(name, path.clone()) {
                 Ok(Some(entry)) => {
@@ -233,6 +235,21 @@ impl Names {
         self.order.pop().map(|place| name_at(&self.bytes, place))
     }
 
+    /// Leave out the names that make no path in the folder at `path`, and say what is wrong with one of them.
+    fn remove_too_long(&mut self, path: &RelPath) -> Option<NameError> {
+        let mut problem = None;
+        let bytes = &self.bytes;
+        self.order
+            .retain(|place| match join(path, name_at(bytes, *place)) {
+                Ok(_) => true,
+                Err(error) => {
+                    problem = Some(error);
+                    false
+                }
+            });
+        problem
+    }
+
     fn size(&self) -> usize {
         self.bytes.len() + self.order.len() * size_of::<(u32, u8)>()
     }
@@ -241,6 +258,10 @@ impl Names {
     fn bytes(&self) -> usize {
         self.reserved
     }
+}
+
+fn join(folder: &RelPath, name: &[u8]) -> Result<RelPath, NameError> {
+    folder.join(&Component::new(name)?)
 }
 
 fn name_at(bytes: &[u8], (start, length): (u32, u8)) -> &[u8] {
