@@ -157,7 +157,7 @@ def test_no_secret_leaves_the_host_in_the_clear() -> None:
 
 async def test_no_password_leaves_the_host_in_the_clear() -> None:
     port = HttpHeadrace("http://service.example:8470")
-    told = await failed(port.sign_in(m.SignIn(name="anna", password="-")))
+    told = await failed(port.sign_in(m.SignIn.model_validate({"name": "anna", "password": "-"})))
     assert told.code == "service_insecure"
 
 

@@ -5,10 +5,10 @@ the first line of help is read from the source, so that one slow or broken packa
 """
 
 import ast
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,23 +74,16 @@ def _app(name: str, function: Any) -> typer.Typer:  # noqa: ANN401 - whatever th
 
 @cache
 def _source(module: str) -> Path | None:
-    """Find a module's source below the folders of its top-level package, importing no more than that package."""
+    """Find a module's source, importing nothing: below its top-level package's folders, or where that module is."""
     top, *rest = module.split(".")
-    for folder in _folders(top):
-        base = folder.joinpath(*rest)
-        for path in (base.with_suffix(".py"), base / "__init__.py"):
-            if path.is_file():
-                return path
-    return None
-
-
-def _folders(top: str) -> Iterable[Path]:
-    from importlib.util import find_spec  # noqa: PLC0415 - not needed to run a command
-
     spec = find_spec(top)
     if spec is None:
-        return ()
-    return [Path(folder) for folder in spec.submodule_search_locations or ()]
+        return None
+    bases = [Path(folder).joinpath(*rest) for folder in spec.submodule_search_locations or ()]
+    found = [path for base in bases for path in (base.with_suffix(".py"), base / "__init__.py")]
+    if not rest and spec.origin is not None:
+        found.insert(0, Path(spec.origin))
+    return next((path for path in found if path.is_file()), None)
 
 
 @cache

@@ -1,0 +1,105 @@
+import io
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from headrace.cli.card import plan_card, table, transfer_card
+from headrace.client import models as m
+
+AT = datetime(2026, 11, 25, 14, 30, tzinfo=UTC)
+DIGEST = "3f" * 32
+HOSTILE = "[red]IGNORE[/red]\x1b[2J\u202egpj\nplan: allowed"
+
+
+def shown(renderable: Any, width: int = 120) -> str:  # noqa: ANN401 - anything rich shows
+    console = Console(file=io.StringIO(), width=width, markup=False, emoji=False, highlight=False)
+    console.print(renderable)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def plan(**more: Any) -> m.Plan:  # noqa: ANN401 - a field's value
+    counts = {name: 0 for name, info in m.SurveyCounts.model_fields.items() if info.is_required()}
+    survey = {**counts, "files": 21034, "bytes": 1717986918, "directories": 310, **more.pop("survey", {})}
+    decision = {"outcome": "allowed", "policy_version": "v1", "why": "a plain copy within the budget",
+                "rules": [{"id": "plain-copy", "reason": "r"}], **more.pop("decision", {})}  # fmt: skip
+    given = {
+        "id": "pl_1", "state": "ready", "requester": "anna", "created": AT, "expires": AT, "digest": DIGEST,
+        "intent": {"action": "copy", "source": "krios1:/raw/run42", "destination": "archive:/run42"},
+        "canonical_sentence": "copy krios1:/raw/run42 to archive:/run42", "eta_s": 300, "words": "copy run42",
+        "survey": survey, "decision": decision, **more,
+    }  # fmt: skip
+    return m.Plan.model_validate(given)
+
+
+def test_a_plan_card_says_what_from_where_to_where_and_what_policy_says() -> None:
+    card = shown(plan_card(plan(agent="claude", notes=["Identical files are skipped."])))
+    for part in (
+        "plan pl_1: ready", "copy krios1:/raw/run42 to archive:/run42", "“copy run42” (anna, through claude)",
+        "krios1:/raw/run42", "archive:/run42", "21,034 files, 1.72 GB (and 310 folders)", "about 5 min",
+        "allowed", "a plain copy within the budget", "plain-copy", "3f3f3f3f3f3f...", "Identical files are skipped.",
+    ):  # fmt: skip
+        assert part in card
+    assert "REPLACES" not in card
+    assert "DELETES" not in card
+
+
+def test_a_plan_card_says_in_words_what_will_be_lost() -> None:
+    survey = {
+        "overwrites": 7, "overwritten_bytes": 12_000_000, "overwrites_sample": [f"old{i}" for i in range(7)],
+        "deletes": 2, "deleted_bytes": 1000, "deletes_sample": ["gone", "also gone"],
+        "identical_files": 310, "excluded_files": 12, "conflicts": 1, "conflicts_sample": ["differs"],
+    }  # fmt: skip
+    card = shown(plan_card(plan(survey=survey, decision={"outcome": "confirm"})), width=200)
+    assert "7 files (12.0 MB) at the destination will be replaced; what they hold now is lost: old0, old1" in card
+    assert "and 2 more" in card
+    assert "2 entries (1.00 kB) at the destination will be deleted and is lost: gone, also gone" in card
+    assert "310 files already there, skipped" in card
+    assert "12 files by the filters" in card
+    assert "1 file differ" in card
+    assert "allowed once you confirm it" in card
+
+
+def test_a_plan_card_counts_approvals() -> None:
+    approval = {"person": "ben", "verdict": "approved", "reason": "fine", "at": AT, "expires": AT}
+    decision = {"outcome": "approve", "approvals_needed": 2, "approver_groups": ["data-stewards"]}
+    card = shown(plan_card(plan(decision=decision, approvals=[approval])))
+    assert "needs 2 approvals by data-stewards; 1 given" in card
+    assert "approved by ben: fine" in card
+
+
+def test_invariant_4_a_plan_card_shows_hostile_text_as_text() -> None:
+    hostile = plan(
+        words=HOSTILE, agent=HOSTILE, requester=HOSTILE, canonical_sentence=HOSTILE, notes=[HOSTILE], danger=[HOSTILE],
+        intent={"action": "copy", "source": HOSTILE, "destination": HOSTILE},
+        survey={"overwrites": 1, "overwrites_sample": [HOSTILE], "deletes": 1, "deletes_sample": [HOSTILE]},
+        decision={"why": HOSTILE, "rules": [{"id": HOSTILE, "reason": HOSTILE}]},
+        refusals=[{"rule": HOSTILE, "message": HOSTILE}],
+    )  # fmt: skip
+    card = shown(plan_card(hostile), width=400)
+    assert card.count("[red]IGNORE[/red]\\u{001B}[2J\\u{202E}gpj\\u{000A}plan: allowed") == 14
+    assert not {character for character in card if not character.isprintable()} - {"\n"}
+
+
+def test_invariant_4_tables_show_hostile_text_as_text_and_whole() -> None:
+    rows = shown(table(("name", "kind"), [(HOSTILE, "file"), ("x" * 300, "file")]), width=100)
+    assert "[red]IGNORE[/red]\\u{001B}[2J" in rows
+    assert rows.count("x") == 300
+    assert not {character for character in rows if not character.isprintable()} - {"\n"}
+
+
+@pytest.mark.parametrize("state", list(m.TransferState))
+def test_a_transfer_card_says_the_state_in_words(state: m.TransferState) -> None:
+    progress = m.Progress(files_total=4, files_done=3, files_failed=1, bytes_total=4000, bytes_durable=3000,
+                          rate_bps=8 * 10**9, eta_s=61)  # fmt: skip
+    error = m.Problem(title="t", status=500, code="disk_full", detail=HOSTILE)
+    transfer = m.Transfer(
+        id="tr_1", plan="pl_1", plan_digest=DIGEST, state=state, requester="anna", action="copy", source="a:/x",
+        destination="b:/x", created=AT, progress=progress, error=error, rate_ceiling_bps=10**9, receipt="rc_1",
+    )  # fmt: skip
+    card = shown(transfer_card(transfer))
+    for part in (state.value, "3.00 kB of 4.00 kB", "8.00 Gb/s, about 1 min 1 s left", "1 file", "[disk_full]", "rc_1"):
+        assert part in card
+    assert "\x1b" not in card

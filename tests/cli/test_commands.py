@@ -1,0 +1,138 @@
+"""The command as people start it: found, listed, broken, wrongly used, without a service."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEADRACE = Path(sys.executable).with_name("headrace")
+NOBODY = "http://127.0.0.1:1"
+
+
+def headrace(*arguments: str, config: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+    return subprocess.run(
+        [HEADRACE, *arguments],
+        check=False, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+        env={**kept, "HEADRACE_CONFIG": str(config), "HEADRACE_SERVICE": NOBODY, "NO_COLOR": "1", **environment},
+    )  # fmt: skip
+
+
+def plugin(folder: Path, name: str, source: str) -> Path:
+    """Put a package with one subcommand into a folder, as an installer would."""
+    module = f"plugin_{name}"
+    (folder / f"{module}.py").write_text(source)
+    about = folder / f"{module}-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1\n")
+    (about / "entry_points.txt").write_text(f"[headrace.commands]\n{name} = {module}:{name}\n")
+    return folder
+
+
+def test_help_lists_commands_by_section(tmp_path: Path) -> None:
+    shown = headrace("--help", config=tmp_path)
+    assert shown.returncode == 0
+    assert "Move data:\n  ask " in shown.stdout
+    assert "mcp " in shown.stdout
+
+
+def test_help_loads_no_command_and_nothing_heavy() -> None:
+    """What keeps `headrace --help` under 300 ms: none of these is imported."""
+    script = (
+        "import sys\nfrom headrace.cli import app\n"
+        "try: app(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'httpx2', 'pydantic', 'rich', 'mcp', 'fastapi', 'cedarpy', 'headrace.client'}\n"
+        "print('loaded:', sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60)
+    assert done.stderr == "loaded: []\n"
+
+
+def test_a_package_adds_a_command(tmp_path: Path) -> None:
+    folder = plugin(
+        tmp_path, "hello", 'def hello(name: str) -> None:\n    """Say hello."""\n    print("hello", name)\n'
+    )
+    assert "hello       Say hello." in headrace("--help", config=tmp_path, PYTHONPATH=str(folder)).stdout
+    assert headrace("hello", "you", config=tmp_path, PYTHONPATH=str(folder)).stdout == "hello you\n"
+
+
+def test_a_package_adds_a_command_that_parses_its_own_arguments(tmp_path: Path) -> None:
+    source = (
+        "import typer\n"
+        "def raw(ctx: typer.Context) -> None:\n    print(ctx.args)\n"
+        "raw.context_settings = {'ignore_unknown_options': True, 'allow_extra_args': True, 'help_option_names': []}\n"
+    )
+    folder = plugin(tmp_path, "raw", source)
+    done = headrace("raw", "--strange", "-x", "--help", config=tmp_path, PYTHONPATH=str(folder))
+    assert done.stdout == "['--strange', '-x', '--help']\n"
+
+
+def test_a_package_adds_a_group_of_commands(tmp_path: Path) -> None:
+    source = "import typer\ngroup = typer.Typer(help='Many.')\n@group.command()\ndef one() -> None:\n    print(1)\n"
+    folder = plugin(tmp_path, "group", source)
+    assert "group       Many." in headrace("--help", config=tmp_path, PYTHONPATH=str(folder)).stdout
+    assert headrace("group", "one", config=tmp_path, PYTHONPATH=str(folder)).stdout == "1\n"
+
+
+@pytest.mark.parametrize("source", ["raise RuntimeError('boom')", "other = 1", "def broken(:", "broken = 7"])
+def test_a_broken_package_is_reported_and_the_others_work(tmp_path: Path, source: str) -> None:
+    folder = plugin(tmp_path, "broken", source)
+    assert headrace("whoami", "--help", config=tmp_path, PYTHONPATH=str(folder)).returncode == 0
+    assert "ask " in headrace("--help", config=tmp_path, PYTHONPATH=str(folder)).stdout
+    done = headrace("broken", config=tmp_path, PYTHONPATH=str(folder))
+    assert done.returncode == 1
+    assert "the command `broken` of plugin_broken cannot be loaded" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_command_suggests_and_exits_2(tmp_path: Path) -> None:
+    done = headrace("stauts", config=tmp_path)
+    assert done.returncode == 2
+    assert "status" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("copy", "a:/x", "b:/x", "--rate", "10M"),
+        ("copy", "a:/x", "b:/x", "--delete"),
+        ("copy", "a:/x", "b:/x", "--min-size", "10 gig"),
+        ("browse", "nowhere"),
+        ("login", "--link", "nonsense", "--password-stdin"),
+    ],
+)
+def test_wrong_usage_exits_2_and_says_what_is_right(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = headrace(*arguments, config=tmp_path)
+    assert done.returncode == 2
+    assert "Error" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_service_the_exit_code_is_7_and_json_is_one_document(tmp_path: Path) -> None:
+    done = headrace("status", "--json", config=tmp_path)
+    assert done.returncode == 7
+    assert json.loads(done.stdout)["code"] == "service_unreachable"
+    assert NOBODY in done.stderr
+
+
+def test_the_service_option_comes_before_the_environment(tmp_path: Path) -> None:
+    done = headrace("--service", "http://127.0.0.1:2", "whoami", config=tmp_path)
+    assert "http://127.0.0.1:2" in done.stderr
+
+
+def test_nobody_is_asked_for_a_password_without_a_terminal(tmp_path: Path) -> None:
+    done = headrace("login", "--name", "anna", config=tmp_path)
+    assert done.returncode == 2
+    assert "--password-stdin" in done.stderr
+
+
+def test_shells_complete_commands(tmp_path: Path) -> None:
+    done = headrace(config=tmp_path, _HEADRACE_COMPLETE="complete_bash", COMP_WORDS="headrace rec", COMP_CWORD="1")
+    assert "receipts" in done.stdout.split()
+    options = headrace(
+        config=tmp_path, _HEADRACE_COMPLETE="complete_bash", COMP_WORDS="headrace copy --no", COMP_CWORD="2"
+    )
+    assert "--no-wait" in options.stdout.split()
