@@ -37,7 +37,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Which files take part; sizes in bytes, inclusive; times in nanoseconds since 1970, inclusive."""
+    """Which files take part. Sizes are bytes, inclusive; times nanoseconds since 1970, and `before` is exclusive."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()

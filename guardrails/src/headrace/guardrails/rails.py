@@ -74,7 +74,8 @@ def _request(slots: TransferSlots, route: Route, kept: frozenset[str]) -> Iterat
         yield from _check_components(end.path, end.text)
     yield from _check_places(slots, route)
     yield from _check_numbers(slots)
-    yield from _check_globs((*slots.include, *slots.exclude))
+    for globs in (slots.include, slots.exclude):
+        yield from _check_globs(globs)
     yield from _check_abilities(slots, kept)
 
 
@@ -198,7 +199,7 @@ def _check_numbers(slots: TransferSlots) -> Iterator[RailRefusal]:
                 Rail.NUMBER_OUT_OF_RANGE, f"the time {moment.isoformat()} has no zone; write one, such as `Z`"
             )
             return
-    if after is not None and before is not None and after > before:
+    if after is not None and before is not None and after >= before:
         yield _refusal(
             Rail.EMPTY_RANGE, f"no file was modified after {after.isoformat()} and before {before.isoformat()}"
         )

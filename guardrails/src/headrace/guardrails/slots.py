@@ -42,7 +42,7 @@ class TransferSlots(Protocol):
 
     @property
     def modified_before(self) -> datetime | None:
-        """Latest modification time, inclusive."""
+        """Modification times from here on are left out."""
         ...
 
     @property

@@ -1,0 +1,139 @@
+"""Examples in a policy's text: what it must say of made-up requests before it may be published.
+
+An example is a comment line `// example OUTCOME {...}`; OUTCOME is `allowed`, `confirm`, `approve` or `denied`, and the
+JSON object says how the request differs from a plain copy of one file by a requester (see docs/policy.md).
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final, get_args
+
+from headrace.guardrails.decide import redecide
+from headrace.guardrails.decision import Outcome, why
+from headrace.guardrails.facts import Caller, Facts, Moment, PolicyAction
+from headrace.guardrails.names import shown
+from headrace.guardrails.places import ResolvedEndpoint
+from headrace.guardrails.policy import PolicyProblem, PolicyProblems, PolicySet
+from headrace.guardrails.record import folder_record, record_of
+from headrace.guardrails.seal import Json, JsonObject
+
+MAX_EXAMPLES: Final = 200
+_EXAMPLE: Final = re.compile(r"^[ \t]*//[ \t]*example\b(?P<rest>.*)$", re.MULTILINE)
+_FORM: Final = re.compile(rf"\s+({'|'.join(get_args(Outcome))})\s+(\{{.*\}})\s*")
+_NOW: Final = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
+_LOCATION: Final = re.compile(r"(?P<endpoint>[^:/]{1,120}):(?P<path>/.*)")
+_PLACES: Final[Mapping[str, str]] = {"source": "source:/data/run", "destination": "destination:/data/run"}
+
+
+class _UnreadableError(ValueError):
+    """An example that no request could be; its text is shown to the policy's author."""
+
+    def __init__(self, *, what: str) -> None:
+        super().__init__(what)
+
+
+def check_policy(text: str) -> PolicySet | PolicyProblems:
+    """Parse a policy text and run its examples: what must hold before it may be published."""
+    policies = PolicySet.parse(text)
+    if isinstance(policies, PolicyProblems):
+        return policies
+    matches = list(_EXAMPLE.finditer(text))
+    if len(matches) > MAX_EXAMPLES:
+        return PolicyProblems((PolicyProblem(f"a policy has at most {MAX_EXAMPLES} examples"),))
+    problems = []
+    for match in matches:
+        message = _failure(policies, match["rest"])
+        if message:
+            problems.append(PolicyProblem(message, None, match.start(), match.end()))
+    return PolicyProblems((*policies.warnings, *problems)) if problems else policies
+
+
+def _failure(policies: PolicySet, example: str) -> str | None:
+    """Run one example; what is wrong with it, or `None`."""
+    form = _FORM.fullmatch(example)
+    if not form:
+        return f"an example is written `// example OUTCOME {{...}}` with one of {', '.join(get_args(Outcome))}"
+    try:
+        fields: object = json.loads(form[2])
+        record = _record(fields if isinstance(fields, dict) else {})
+    except (ValueError, KeyError) as error:
+        return f"this example can't be read: {shown(str(error))}"
+    decision = redecide(policies, record)
+    if decision.outcome != form[1]:
+        return f"this example must be {form[1]}, and is not. {why(decision)}"
+    return None
+
+
+def _record(fields: dict[str, Json]) -> str:
+    """Make the record of an example; raises `_UnreadableError` for what no request has."""
+    action = _action(fields.pop("action", "copy"))
+    caller = Caller(
+        person=_text(fields.pop("person", "pn_example")),
+        roles=frozenset(_texts(fields.pop("roles", ["requester"]))),
+        groups=frozenset(_texts(fields.pop("groups", []))),
+        agent=_text(fields.pop("agent")) if "agent" in fields else None,
+    )
+    now = datetime.fromisoformat(_text(fields.pop("now", _NOW.isoformat())))
+    moment = Moment(now=now, zone=_text(fields.pop("zone", "UTC")))
+    context: dict[str, Json] = dict(
+        moment.context()
+        if action in {"browse", "plan"}
+        else Facts(moment=moment, files=1, bytes=1, max_files=1, max_bytes=1).context()
+    )
+    _override(context, fields.pop("facts", {}))
+    ends = {end: _folder(end, fields) for end in _PLACES}
+    if fields:
+        raise _UnreadableError(what=f"unknown: {', '.join(sorted(fields))}")
+    return record_of(action, caller, ends["source"] if action == "browse" else ends, context)
+
+
+def _override(context: dict[str, Json], facts: Json) -> None:
+    """Put an example's facts over the default ones; ceilings follow the counts unless they are given."""
+    if not isinstance(facts, Mapping):
+        raise _UnreadableError(what="`facts` is an object")
+    for name, value in facts.items():
+        if name not in context or type(value) is not type(context[name]):
+            raise _UnreadableError(what=f"the fact `{name}` is unknown or of another type")
+        context[name] = value
+        if name in {"files", "bytes"} and f"max_{name}" not in facts:
+            context[f"max_{name}"] = value
+
+
+def _folder(end: str, fields: dict[str, Json]) -> JsonObject:
+    match = _LOCATION.fullmatch(_text(fields.pop(end, _PLACES[end])))
+    if not match:
+        raise _UnreadableError(what=f"`{end}` is written `endpoint:/path`")
+    labels = fields.pop(f"{end}_labels", {})
+    if not isinstance(labels, Mapping):
+        raise _UnreadableError(what=f"`{end}_labels` is an object of texts")
+    folder = ResolvedEndpoint(
+        endpoint=match["endpoint"],
+        node="",
+        root="",
+        path=tuple(part for part in match["path"].split("/") if part),
+        kind=_text(fields.pop(f"{end}_kind", "posix")),
+        labels={name: _text(value) for name, value in labels.items()},
+    )
+    return folder_record(folder)
+
+
+def _action(value: Json) -> PolicyAction:
+    for action in get_args(PolicyAction):
+        if value == action:
+            known: PolicyAction = action
+            return known
+    raise _UnreadableError(what=f"the action is one of {', '.join(get_args(PolicyAction))}")
+
+
+def _text(value: Json) -> str:
+    if not isinstance(value, str):
+        raise _UnreadableError(what=f"`{value}` is no text")
+    return value
+
+
+def _texts(value: Json) -> list[str]:
+    if not isinstance(value, list):
+        raise _UnreadableError(what=f"`{value}` is no list of texts")
+    return [_text(item) for item in value]
