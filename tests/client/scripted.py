@@ -38,8 +38,22 @@ def problem(code: str, status: int) -> Answer:
 
 def stream(*events: tuple[int, object]) -> Answer:
     """Send these events as an event stream, then close the connection without a word."""
-    lines = "".join(f"id: {number}\nevent: any\ndata: {json.dumps(value)}\n\n" for number, value in events)
-    return answer(lines.encode(), kind="text/event-stream")
+    return answer(_lines(events), kind="text/event-stream")
+
+
+def stream_that_stays(*events: tuple[int, object]) -> Answer:
+    """Send these events and keep the stream open."""
+
+    async def write(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + _lines(events))
+        await writer.drain()
+        await say_nothing(writer)
+
+    return write
+
+
+def _lines(events: tuple[tuple[int, object], ...]) -> bytes:
+    return "".join(f"id: {number}\nevent: any\ndata: {json.dumps(value)}\n\n" for number, value in events).encode()
 
 
 async def hang_up(writer: asyncio.StreamWriter) -> None:
