@@ -42,7 +42,7 @@ class Out:
 
     def say(self, text: str, style: str = "") -> None:
         """Write a line for people; unseen characters become visible."""
-        self.people.print(Text(visible(text, 10_000), style=style))
+        self.people.print(Text(visible(text, 10_000), style=style), soft_wrap=True)
 
     def note(self, text: str, style: str = "") -> None:
         """Write a line that is no result: what happens, what to do next, what went wrong."""
@@ -91,6 +91,11 @@ def run(work: Callable[[Door], Exit | None], *, as_json: bool) -> NoReturn:
                 runner.run(headrace.aclose())
     except HeadraceError as error:
         code = tell(out, error)
+    except OSError as error:
+        if error.filename is None:  # a closed pipe is the caller's wish, anything else a fault of ours
+            raise
+        out.note(f"headrace: {error.filename}: {error.strerror}", "red")
+        code = Exit.FAILED
     raise typer.Exit(code)
 
 

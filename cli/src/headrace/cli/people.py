@@ -29,12 +29,12 @@ def login(
 ) -> None:
     """Sign in and remember the session; with --link, choose your password first."""
 
-    def work(door: Door) -> Exit | None:
-        if not password_stdin and not door.out.interactive:
-            door.out.note("Nobody is there to type a password: use --password-stdin.")
+    def work(door: Door) -> Exit:
+        if not door.out.interactive and (not password_stdin or (name is None and link is None)):
+            door.out.note("Nobody is there to be asked: give --name and --password-stdin.")
             return Exit.USAGE
         if link is not None:
-            session, url = _accepted(door, link, name, from_stdin=password_stdin)
+            session, url = _accepted(door, link, name or _invited_name(door), from_stdin=password_stdin)
         else:
             person = name or str(typer.prompt("Name", err=True))
             password = _password(from_stdin=password_stdin, new=False)
@@ -43,6 +43,10 @@ def login(
         path = saved.remember(url, session)
         door.out.say(f"Signed in to {url} as {session.me.name} until {local_time(session.expires)}.")
         door.out.note(f"The session is kept in {path}.")
+        if url != saved.service_url():
+            door.out.note(
+                f"Other commands still talk to {saved.service_url()}; to talk to this one: HEADRACE_SERVICE={url}"
+            )
         door.out.document({"service": url, "me": session.me.model_dump(), "expires": session.expires.isoformat()})
         return Exit.DONE
 
@@ -197,6 +201,13 @@ def _accepted(door: Door, link: str, name: str | None, *, from_stdin: bool) -> t
             return await service.accept_invitation(acceptance)
 
     return door.wait(accept()), url
+
+
+def _invited_name(door: Door) -> str | None:
+    """Ask for the name that the first start's link needs; an invitation has one already."""
+    if not door.out.interactive:
+        return None
+    return str(typer.prompt("Your name (leave it empty if you were invited under one)", default="", err=True)) or None
 
 
 def _password(*, from_stdin: bool, new: bool) -> str:

@@ -202,6 +202,9 @@ class Wire:
             raise _Trouble(self._timed_out(exchange)) from error
         except httpx2.TransportError as error:
             raise _Trouble(self._unreachable(f"the connection broke: {_named(error)}")) from error
+        except httpx2.RequestError as error:
+            what = f"answered with content that cannot be read ({_named(error)})"
+            raise self._unexpected(what) from error
 
     async def _content(self, response: httpx2.Response) -> bytes:
         content = bytearray()
