@@ -162,6 +162,12 @@ impl Root {
     }
 }
 
+impl AsFd for Root {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
 /// An open folder below a root. Operations take one raw name each; names come from [`RelPath`] or from a listing of this folder.
 #[derive(Debug)]
 pub struct Dir {

@@ -1,0 +1,361 @@
+//! The storage trait on a file system below a root.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use headrace_core::entry::Entry;
+use headrace_core::name::RelPath;
+use rustix::fs::{
+    Advice, AtFlags, CWD, FallocateFlags, Mode, OFlags, RenameFlags, Timespec, Timestamps,
+    UTIME_OMIT, linkat, mkdirat, openat, renameat, renameat_with, symlinkat, unlinkat, utimensat,
+};
+use rustix::io::Errno;
+
+use super::{Existing, Folder, Holding, Metadata, Part, Store, Writing};
+use crate::root::{Dir, Root};
+
+/// Files below a root.
+#[derive(Debug)]
+pub struct RealStore {
+    root: Arc<Root>,
+    writing: Writing,
+    /// Whether files without a name work here; cleared when the file system says no.
+    unnamed: Arc<AtomicBool>,
+}
+
+impl RealStore {
+    /// Receive below `root`, writing large files as `writing` says.
+    #[must_use]
+    pub fn new(root: Arc<Root>, writing: Writing) -> Self {
+        Self {
+            root,
+            writing,
+            unnamed: Arc::new(AtomicBool::new(true)),
+        }
+    }
+}
+
+impl Store for RealStore {
+    fn folder(&self, path: &RelPath) -> io::Result<Arc<dyn Folder>> {
+        let dir = Arc::new(self.root.dir(path)?);
+        Ok(Arc::new(RealFolder {
+            dir,
+            unnamed: Arc::clone(&self.unnamed),
+        }))
+    }
+
+    fn sync_everything(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&*self.root)?)
+    }
+
+    fn writing(&self) -> Writing {
+        self.writing
+    }
+}
+
+#[derive(Debug)]
+struct RealFolder {
+    dir: Arc<Dir>,
+    unnamed: Arc<AtomicBool>,
+}
+
+impl RealFolder {
+    fn create_unnamed(&self) -> io::Result<Option<File>> {
+        if !self.unnamed.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        match openat(
+            &*self.dir,
+            ".",
+            OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC,
+            private(),
+        ) {
+            Ok(handle) => Ok(Some(handle.into())),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+                self.unnamed.store(false, Ordering::Relaxed);
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn part(
+        &self,
+        file: File,
+        name: Option<Box<[u8]>>,
+        spare: &[u8],
+        writing: Writing,
+    ) -> io::Result<Arc<dyn Part>> {
+        let inode = rustix::fs::fstat(&file)?.st_ino;
+        Ok(Arc::new(RealPart {
+            dir: Arc::clone(&self.dir),
+            file,
+            inode,
+            name,
+            spare: spare.into(),
+            writing,
+        }))
+    }
+}
+
+impl Folder for RealFolder {
+    fn entry(&self, name: &[u8], path: RelPath) -> io::Result<Option<Entry>> {
+        self.dir.entry(name, path)
+    }
+
+    fn names(&self, each: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<()> {
+        self.dir.all_names(each)
+    }
+
+    fn folder(&self, name: &[u8]) -> io::Result<Arc<dyn Folder>> {
+        let dir = Arc::new(self.dir.dir(name)?);
+        Ok(Arc::new(Self {
+            dir,
+            unnamed: Arc::clone(&self.unnamed),
+        }))
+    }
+
+    fn make_folder(&self, name: &[u8]) -> io::Result<()> {
+        Ok(mkdirat(&*self.dir, name, Mode::RWXU)?)
+    }
+
+    fn make_symlink(&self, name: &[u8], target: &[u8]) -> io::Result<()> {
+        Ok(symlinkat(target, &*self.dir, name)?)
+    }
+
+    fn create(
+        &self,
+        temporary: &[u8],
+        holding: Holding,
+        writing: Writing,
+    ) -> io::Result<Arc<dyn Part>> {
+        if holding == Holding::Unnamed
+            && writing == Writing::Buffered
+            && let Some(file) = self.create_unnamed()?
+        {
+            return self.part(file, None, temporary, writing);
+        }
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let (handle, writing) = open_for(&self.dir, temporary, flags, writing)?;
+        self.part(handle, Some(temporary.into()), temporary, writing)
+    }
+
+    fn reopen(&self, temporary: &[u8], writing: Writing) -> io::Result<Arc<dyn Part>> {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let (handle, writing) = open_for(&self.dir, temporary, flags, writing)?;
+        self.part(handle, Some(temporary.into()), temporary, writing)
+    }
+
+    fn rename(&self, from: &[u8], to: &[u8], existing: Existing) -> io::Result<()> {
+        rename(&self.dir, from, to, existing)
+    }
+
+    fn remove(&self, name: &[u8]) -> io::Result<()> {
+        Ok(unlinkat(&*self.dir, name, AtFlags::empty())?)
+    }
+
+    fn remove_folder(&self, name: &[u8]) -> io::Result<()> {
+        Ok(unlinkat(&*self.dir, name, AtFlags::REMOVEDIR)?)
+    }
+
+    fn set_metadata(&self, metadata: Metadata) -> io::Result<()> {
+        set_metadata(&*self.dir, metadata)
+    }
+
+    fn set_symlink_mtime(&self, name: &[u8], mtime_ns: i128) -> io::Result<()> {
+        Ok(utimensat(
+            &*self.dir,
+            name,
+            &modified(mtime_ns),
+            AtFlags::SYMLINK_NOFOLLOW,
+        )?)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&*self.dir)?)
+    }
+}
+
+#[derive(Debug)]
+struct RealPart {
+    dir: Arc<Dir>,
+    file: File,
+    inode: u64,
+    /// Its temporary name; `None` for a file without one.
+    name: Option<Box<[u8]>>,
+    /// A name that may be used on the way when a file without one replaces another.
+    spare: Box<[u8]>,
+    writing: Writing,
+}
+
+impl Part for RealPart {
+    fn inode(&self) -> u64 {
+        self.inode
+    }
+
+    fn writing(&self) -> Writing {
+        self.writing
+    }
+
+    fn allocate(&self, size: u64) -> io::Result<()> {
+        if size == 0 {
+            return Ok(());
+        }
+        match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, size) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.set_size(size),
+            answer => Ok(answer?),
+        }
+    }
+
+    fn set_size(&self, size: u64) -> io::Result<()> {
+        self.file.set_len(size)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        read_full(&self.file, bytes, offset)
+    }
+
+    fn evict(&self) -> io::Result<()> {
+        Ok(rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?)
+    }
+
+    fn set_metadata(&self, metadata: Metadata) -> io::Result<()> {
+        set_metadata(&self.file, metadata)
+    }
+
+    fn sync_content(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn publish(&self, name: &[u8], existing: Existing) -> io::Result<()> {
+        match (&self.name, existing) {
+            (Some(temporary), _) => rename(&self.dir, temporary, name, existing),
+            (None, Existing::Keep) => link(&self.file, &self.dir, name),
+            (None, Existing::Replace) => {
+                link(&self.file, &self.dir, &self.spare)?;
+                rename(&self.dir, &self.spare, name, existing)
+            }
+        }
+    }
+
+    fn discard(&self) -> io::Result<()> {
+        match &self.name {
+            Some(name) => Ok(unlinkat(&*self.dir, &**name, AtFlags::empty())?),
+            None => Ok(()),
+        }
+    }
+
+    fn file(&self) -> Option<&File> {
+        Some(&self.file)
+    }
+}
+
+/// Read from `offset` until `bytes` is full or the file ends.
+///
+/// # Errors
+/// What the kernel answers.
+pub fn read_full(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// Open a file in `dir`; direct writing falls back to buffered where the file system refuses it.
+fn open_for(
+    dir: &Dir,
+    name: &[u8],
+    flags: OFlags,
+    writing: Writing,
+) -> io::Result<(File, Writing)> {
+    if writing == Writing::Direct {
+        match openat(dir, name, flags | OFlags::DIRECT, private()) {
+            Ok(handle) => return Ok((handle.into(), Writing::Direct)),
+            // Some kernels make the file before they refuse the flag.
+            Err(Errno::INVAL) => {
+                let handle = openat(dir, name, flags.difference(OFlags::EXCL), private())?;
+                return Ok((handle.into(), Writing::Buffered));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok((
+        openat(dir, name, flags, private())?.into(),
+        Writing::Buffered,
+    ))
+}
+
+fn rename(dir: &Dir, from: &[u8], to: &[u8], existing: Existing) -> io::Result<()> {
+    if existing == Existing::Replace {
+        return Ok(renameat(dir, from, dir, to)?);
+    }
+    match renameat_with(dir, from, dir, to, RenameFlags::NOREPLACE) {
+        // Not on this file system: a link never replaces either.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            linkat(dir, from, dir, to, AtFlags::empty())?;
+            Ok(unlinkat(dir, from, AtFlags::empty())?)
+        }
+        answer => Ok(answer?),
+    }
+}
+
+fn link(file: &File, dir: &Dir, name: &[u8]) -> io::Result<()> {
+    match linkat(file, "", dir, name, AtFlags::EMPTY_PATH) {
+        // Needs a privilege on kernels before 6.10; the way over /proc does not.
+        Err(Errno::NOENT | Errno::PERM) => {
+            let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+            Ok(linkat(CWD, path, dir, name, AtFlags::SYMLINK_FOLLOW)?)
+        }
+        answer => Ok(answer?),
+    }
+}
+
+fn set_metadata(handle: impl AsFd, metadata: Metadata) -> io::Result<()> {
+    if let Some(mode) = metadata.mode {
+        rustix::fs::fchmod(&handle, Mode::from_raw_mode(mode))?;
+    }
+    if let Some(mtime_ns) = metadata.mtime_ns {
+        rustix::fs::futimens(&handle, &modified(mtime_ns))?;
+    }
+    Ok(())
+}
+
+/// Times that change only the modification time.
+fn modified(mtime_ns: i128) -> Timestamps {
+    let second = 1_000_000_000;
+    let modified = Timespec {
+        tv_sec: i64::try_from(mtime_ns.div_euclid(second)).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(mtime_ns.rem_euclid(second)).unwrap_or(0),
+    };
+    Timestamps {
+        last_access: Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_OMIT,
+        },
+        last_modification: modified,
+    }
+}
+
+/// Nobody else reads or writes a file before it is complete.
+fn private() -> Mode {
+    Mode::RUSR | Mode::WUSR
+}

@@ -1,0 +1,626 @@
+//! Storage in memory that loses its power: what was not synced survives in part, out of order, torn, or not at all.
+//!
+//! The promises are the weakest that POSIX allows. Syncing a file keeps its content but not its name; syncing a folder keeps its
+//! names but not what they hold; `sync_content` does not keep times and modes; unsynced changes survive independently of their order.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::Arc;
+
+use headrace_core::codec::to_usize;
+use headrace_core::entry::{Entry, Kind};
+use headrace_core::name::RelPath;
+use parking_lot::Mutex;
+
+use super::{Existing, Folder, Holding, Metadata, Part, Store, Writing};
+
+/// Torn writes end at multiples of this.
+const SECTOR_BYTES: usize = 512;
+const ROOT: u64 = 1;
+
+/// A disk in memory. Clones are the same disk.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    nodes: HashMap<u64, Node>,
+    next_inode: u64,
+    changes: u64,
+    cut_after: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Node {
+    File(FileNode),
+    Folder(FolderNode),
+    Symlink(Box<[u8]>, i128),
+}
+
+#[derive(Debug, Default)]
+struct FileNode {
+    now: Content,
+    safe: Content,
+    pending: Vec<Change>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Content {
+    bytes: Vec<u8>,
+    metadata: Metadata,
+}
+
+#[derive(Debug, Clone)]
+enum Change {
+    Write(u64, Box<[u8]>),
+    Size(u64),
+    Metadata(Metadata),
+}
+
+#[derive(Debug, Default)]
+struct FolderNode {
+    now: BTreeMap<Box<[u8]>, u64>,
+    safe: BTreeMap<Box<[u8]>, u64>,
+    pending: Vec<NameChange>,
+    metadata: Metadata,
+}
+
+/// Names that change in one step: either all of a step survives or nothing.
+#[derive(Debug, Clone, Default)]
+struct NameChange {
+    remove: Option<Box<[u8]>>,
+    add: Option<(Box<[u8]>, u64)>,
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        let nodes = HashMap::from([(ROOT, Node::Folder(FolderNode::default()))]);
+        let state = State {
+            nodes,
+            next_inode: ROOT + 1,
+            changes: 0,
+            cut_after: None,
+        };
+        Self {
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+}
+
+impl Disk {
+    /// Cut the power right before the change with this number (from now on, counting from 0): it and all later operations fail.
+    pub fn cut_after(&self, changes: u64) {
+        let mut state = self.state.lock();
+        state.cut_after = Some(state.changes + changes);
+    }
+
+    /// How many changes were made so far.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.state.lock().changes
+    }
+
+    /// Bring the power back: of every unsynced change a part survives, chosen by `random` (any source of numbers).
+    pub fn power_cycle(&self, mut random: impl FnMut() -> u64) {
+        let mut state = self.state.lock();
+        state.cut_after = None;
+        // Sometimes nothing or everything survives, otherwise each change with its own coin.
+        let fate = random() % 8;
+        let mut survives = move || match fate {
+            0 => None,
+            1 => Some(u64::MAX),
+            _ => Some(random()).filter(|coin| coin % 2 == 0),
+        };
+        let mut inodes: Vec<u64> = state.nodes.keys().copied().collect();
+        inodes.sort_unstable();
+        for inode in inodes {
+            match state.nodes.get_mut(&inode) {
+                Some(Node::File(file)) => {
+                    for change in std::mem::take(&mut file.pending) {
+                        if let Some(coin) = survives() {
+                            file.safe.apply(&change.torn(coin));
+                        }
+                    }
+                    file.now = file.safe.clone();
+                }
+                Some(Node::Folder(folder)) => {
+                    for change in std::mem::take(&mut folder.pending) {
+                        if survives().is_some() {
+                            apply_names(&mut folder.safe, &change);
+                        }
+                    }
+                    folder.now = folder.safe.clone();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The disk as a store whose root is the folder `name` at the top, made (and durable) if it is missing.
+    #[must_use]
+    pub fn store(&self, name: &str) -> SimulatedStore {
+        let mut state = self.state.lock();
+        let name: Box<[u8]> = name.as_bytes().into();
+        let inode = state.next_inode;
+        let Some(Node::Folder(top)) = state.nodes.get_mut(&ROOT) else {
+            unreachable!("the root is a folder")
+        };
+        let found = top.now.get(&name).copied();
+        if found.is_none() {
+            top.now.insert(name.clone(), inode);
+            top.safe.insert(name, inode);
+            state.next_inode += 1;
+            state
+                .nodes
+                .insert(inode, Node::Folder(FolderNode::default()));
+        }
+        drop(state);
+        SimulatedStore {
+            disk: self.clone(),
+            inode: found.unwrap_or(inode),
+        }
+    }
+}
+
+impl State {
+    fn change(&mut self) -> io::Result<()> {
+        self.alive()?;
+        self.changes += 1;
+        self.alive()
+    }
+
+    fn alive(&self) -> io::Result<()> {
+        match self.cut_after {
+            Some(limit) if self.changes > limit => Err(io::Error::other("the power is cut")),
+            _ => Ok(()),
+        }
+    }
+
+    fn file(&mut self, inode: u64) -> io::Result<&mut FileNode> {
+        match self.nodes.get_mut(&inode) {
+            Some(Node::File(file)) => Ok(file),
+            _ => Err(io::ErrorKind::IsADirectory.into()),
+        }
+    }
+
+    fn folder(&mut self, inode: u64) -> io::Result<&mut FolderNode> {
+        match self.nodes.get_mut(&inode) {
+            Some(Node::Folder(folder)) => Ok(folder),
+            _ => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    fn add(&mut self, folder: u64, name: &[u8], node: Node) -> io::Result<u64> {
+        self.change()?;
+        let inode = self.next_inode;
+        if self.folder(folder)?.now.contains_key(name) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        self.next_inode += 1;
+        self.nodes.insert(inode, node);
+        self.folder(folder)?.names(NameChange {
+            remove: None,
+            add: Some((name.into(), inode)),
+        });
+        Ok(inode)
+    }
+}
+
+impl FolderNode {
+    fn names(&mut self, change: NameChange) {
+        apply_names(&mut self.now, &change);
+        self.pending.push(change);
+    }
+}
+
+fn apply_names(names: &mut BTreeMap<Box<[u8]>, u64>, change: &NameChange) {
+    if let Some(name) = &change.remove {
+        names.remove(name);
+    }
+    if let Some((name, inode)) = &change.add {
+        names.insert(name.clone(), *inode);
+    }
+}
+
+impl FileNode {
+    fn change(&mut self, change: Change) {
+        self.now.apply(&change);
+        self.pending.push(change);
+    }
+}
+
+impl Change {
+    fn torn(&self, coin: u64) -> Self {
+        match self {
+            Self::Write(offset, bytes) if coin != u64::MAX && coin.is_multiple_of(4) => {
+                let sectors = (bytes.len() / SECTOR_BYTES) as u64;
+                let kept = to_usize((coin / 4) % (sectors + 1)) * SECTOR_BYTES;
+                Self::Write(*offset, bytes[..kept].into())
+            }
+            whole => whole.clone(),
+        }
+    }
+}
+
+impl Content {
+    fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Write(offset, bytes) => {
+                let start = to_usize(*offset);
+                if self.bytes.len() < start + bytes.len() {
+                    self.bytes.resize(start + bytes.len(), 0);
+                }
+                self.bytes[start..start + bytes.len()].copy_from_slice(bytes);
+            }
+            Change::Size(size) => self.bytes.resize(to_usize(*size), 0),
+            Change::Metadata(metadata) => {
+                self.metadata.mode = metadata.mode.or(self.metadata.mode);
+                self.metadata.mtime_ns = metadata.mtime_ns.or(self.metadata.mtime_ns);
+            }
+        }
+    }
+}
+
+/// A folder at the top of a [`Disk`], as a store.
+#[derive(Debug, Clone)]
+pub struct SimulatedStore {
+    disk: Disk,
+    inode: u64,
+}
+
+impl SimulatedStore {
+    /// All bytes of the file at `path`, if there is one.
+    #[must_use]
+    pub fn content(&self, path: &RelPath) -> Option<Vec<u8>> {
+        let mut state = self.disk.state.lock();
+        let mut inode = self.inode;
+        for name in path.components() {
+            inode = *state.folder(inode).ok()?.now.get(name)?;
+        }
+        state.file(inode).ok().map(|file| file.now.bytes.clone())
+    }
+}
+
+impl Store for SimulatedStore {
+    fn folder(&self, path: &RelPath) -> io::Result<Arc<dyn Folder>> {
+        let mut folder: Arc<dyn Folder> = Arc::new(SimulatedFolder {
+            disk: self.disk.clone(),
+            inode: self.inode,
+        });
+        for name in path.components() {
+            folder = folder.folder(name)?;
+        }
+        Ok(folder)
+    }
+
+    fn sync_everything(&self) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.change()?;
+        for node in state.nodes.values_mut() {
+            match node {
+                Node::File(file) => {
+                    file.safe = file.now.clone();
+                    file.pending.clear();
+                }
+                Node::Folder(folder) => {
+                    folder.safe = folder.now.clone();
+                    folder.pending.clear();
+                }
+                Node::Symlink(..) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn writing(&self) -> Writing {
+        Writing::Buffered
+    }
+}
+
+#[derive(Debug)]
+struct SimulatedFolder {
+    disk: Disk,
+    inode: u64,
+}
+
+impl Folder for SimulatedFolder {
+    fn entry(&self, name: &[u8], path: RelPath) -> io::Result<Option<Entry>> {
+        let mut state = self.disk.state.lock();
+        state.alive()?;
+        let Some(inode) = state.folder(self.inode)?.now.get(name).copied() else {
+            return Ok(None);
+        };
+        let (kind, size, metadata, target) = match state.nodes.get(&inode) {
+            Some(Node::File(file)) => (
+                Kind::File,
+                file.now.bytes.len() as u64,
+                file.now.metadata,
+                None,
+            ),
+            Some(Node::Folder(folder)) => (Kind::Dir, 0, folder.metadata, None),
+            Some(Node::Symlink(target, mtime_ns)) => {
+                let metadata = Metadata {
+                    mode: None,
+                    mtime_ns: Some(*mtime_ns),
+                };
+                (
+                    Kind::Symlink,
+                    target.len() as u64,
+                    metadata,
+                    Some(target.clone()),
+                )
+            }
+            None => return Ok(None),
+        };
+        let (mode, mtime_ns) = (
+            metadata.mode.unwrap_or(0o600),
+            metadata.mtime_ns.unwrap_or(0),
+        );
+        Ok(Some(Entry {
+            path,
+            kind,
+            size,
+            mtime_ns,
+            ctime_ns: 0,
+            inode,
+            mode,
+            target,
+        }))
+    }
+
+    fn names(&self, each: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<()> {
+        let names: Vec<Box<[u8]>> = {
+            let mut state = self.disk.state.lock();
+            state.alive()?;
+            state.folder(self.inode)?.now.keys().cloned().collect()
+        };
+        names.iter().all(|name| each(name));
+        Ok(())
+    }
+
+    fn folder(&self, name: &[u8]) -> io::Result<Arc<dyn Folder>> {
+        let mut state = self.disk.state.lock();
+        state.alive()?;
+        let found = state.folder(self.inode)?.now.get(name).copied();
+        let inode = found.ok_or(io::ErrorKind::NotFound)?;
+        state.folder(inode)?;
+        Ok(Arc::new(Self {
+            disk: self.disk.clone(),
+            inode,
+        }))
+    }
+
+    fn make_folder(&self, name: &[u8]) -> io::Result<()> {
+        self.disk
+            .state
+            .lock()
+            .add(self.inode, name, Node::Folder(FolderNode::default()))
+            .map(drop)
+    }
+
+    fn make_symlink(&self, name: &[u8], target: &[u8]) -> io::Result<()> {
+        self.disk
+            .state
+            .lock()
+            .add(self.inode, name, Node::Symlink(target.into(), 0))
+            .map(drop)
+    }
+
+    fn create(
+        &self,
+        temporary: &[u8],
+        holding: Holding,
+        _writing: Writing,
+    ) -> io::Result<Arc<dyn Part>> {
+        let mut state = self.disk.state.lock();
+        let (inode, name) = if holding == Holding::Named {
+            (
+                state.add(self.inode, temporary, Node::File(FileNode::default()))?,
+                Some(temporary.into()),
+            )
+        } else {
+            state.change()?;
+            let inode = state.next_inode;
+            state.next_inode += 1;
+            state.nodes.insert(inode, Node::File(FileNode::default()));
+            (inode, None)
+        };
+        Ok(Arc::new(SimulatedPart {
+            disk: self.disk.clone(),
+            folder: self.inode,
+            inode,
+            name,
+        }))
+    }
+
+    fn reopen(&self, temporary: &[u8], _writing: Writing) -> io::Result<Arc<dyn Part>> {
+        let mut state = self.disk.state.lock();
+        state.alive()?;
+        let found = state.folder(self.inode)?.now.get(temporary).copied();
+        let inode = found.ok_or(io::ErrorKind::NotFound)?;
+        state.file(inode)?;
+        let name = Some(temporary.into());
+        Ok(Arc::new(SimulatedPart {
+            disk: self.disk.clone(),
+            folder: self.inode,
+            inode,
+            name,
+        }))
+    }
+
+    fn rename(&self, from: &[u8], to: &[u8], existing: Existing) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.change()?;
+        let folder = state.folder(self.inode)?;
+        let inode = folder
+            .now
+            .get(from)
+            .copied()
+            .ok_or(io::ErrorKind::NotFound)?;
+        if existing == Existing::Keep && folder.now.contains_key(to) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        folder.names(NameChange {
+            remove: Some(from.into()),
+            add: Some((to.into(), inode)),
+        });
+        Ok(())
+    }
+
+    fn remove(&self, name: &[u8]) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.change()?;
+        let folder = state.folder(self.inode)?;
+        folder.now.get(name).ok_or(io::ErrorKind::NotFound)?;
+        folder.names(NameChange {
+            remove: Some(name.into()),
+            add: None,
+        });
+        Ok(())
+    }
+
+    fn remove_folder(&self, name: &[u8]) -> io::Result<()> {
+        self.remove(name)
+    }
+
+    fn set_metadata(&self, metadata: Metadata) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.change()?;
+        let folder = state.folder(self.inode)?;
+        folder.metadata.mode = metadata.mode.or(folder.metadata.mode);
+        folder.metadata.mtime_ns = metadata.mtime_ns.or(folder.metadata.mtime_ns);
+        Ok(())
+    }
+
+    fn set_symlink_mtime(&self, name: &[u8], mtime_ns: i128) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.change()?;
+        let inode = state
+            .folder(self.inode)?
+            .now
+            .get(name)
+            .copied()
+            .ok_or(io::ErrorKind::NotFound)?;
+        if let Some(Node::Symlink(_, mtime)) = state.nodes.get_mut(&inode) {
+            *mtime = mtime_ns;
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.change()?;
+        let folder = state.folder(self.inode)?;
+        folder.safe = folder.now.clone();
+        folder.pending.clear();
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct SimulatedPart {
+    disk: Disk,
+    folder: u64,
+    inode: u64,
+    name: Option<Box<[u8]>>,
+}
+
+impl SimulatedPart {
+    fn change(&self, change: Change) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.change()?;
+        state.file(self.inode)?.change(change);
+        Ok(())
+    }
+}
+
+impl Part for SimulatedPart {
+    fn inode(&self) -> u64 {
+        self.inode
+    }
+
+    fn writing(&self) -> Writing {
+        Writing::Buffered
+    }
+
+    fn allocate(&self, size: u64) -> io::Result<()> {
+        self.change(Change::Size(size))
+    }
+
+    fn set_size(&self, size: u64) -> io::Result<()> {
+        self.change(Change::Size(size))
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.change(Change::Write(offset, bytes.into()))
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut state = self.disk.state.lock();
+        state.alive()?;
+        let content = &state.file(self.inode)?.now.bytes;
+        let rest = content.get(to_usize(offset)..).unwrap_or_default();
+        let count = rest.len().min(bytes.len());
+        bytes[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+
+    fn evict(&self) -> io::Result<()> {
+        self.disk.state.lock().alive()
+    }
+
+    fn set_metadata(&self, metadata: Metadata) -> io::Result<()> {
+        self.change(Change::Metadata(metadata))
+    }
+
+    fn sync_content(&self) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.change()?;
+        let file = state.file(self.inode)?;
+        file.safe.bytes.clone_from(&file.now.bytes);
+        file.pending
+            .retain(|change| matches!(change, Change::Metadata(_)));
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.change()?;
+        let file = state.file(self.inode)?;
+        file.safe = file.now.clone();
+        file.pending.clear();
+        Ok(())
+    }
+
+    fn publish(&self, name: &[u8], existing: Existing) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.change()?;
+        let folder = state.folder(self.folder)?;
+        if existing == Existing::Keep && folder.now.contains_key(name) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        folder.names(NameChange {
+            remove: self.name.clone(),
+            add: Some((name.into(), self.inode)),
+        });
+        Ok(())
+    }
+
+    fn discard(&self) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.change()?;
+        if let Some(name) = &self.name {
+            state.folder(self.folder)?.names(NameChange {
+                remove: Some(name.clone()),
+                add: None,
+            });
+        }
+        Ok(())
+    }
+
+    fn file(&self) -> Option<&std::fs::File> {
+        None
+    }
+}
