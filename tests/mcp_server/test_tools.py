@@ -1,17 +1,22 @@
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
 from mcp.types import CallToolResult, TextContent
-from tests.mcp_server.shown import DIGEST, HOSTILE, ORDER, Port, as_port, decision, endpoint, plan, refused, transfer
+from tests.mcp_server.shown import DIGEST, HOSTILE, Port, as_port, decision, endpoint, plan, refused, survey, transfer
 
 from headrace.client import models as m
+from headrace.client.text import visible
 from headrace.mcp_server import make_server, tools
 
 pytestmark = pytest.mark.anyio
+
+QUOTATION = re.compile(r'"(?:[^"\\]|\\.)*"')
+"""What is between two quotation marks, none of them escaped."""
 
 GOLDEN = Path(__file__).parent / "golden_tools.json"
 
@@ -148,6 +153,7 @@ async def test_a_denied_plan_says_why_and_offers_no_way_around(era: str) -> None
     assert card["next_step"] == "nothing"
     assert why["rules"] == [{"id": "plain-copy", "reason": "a plain copy within the budget"}]
     assert why["summary"] == "denied by plain-copy"
+    assert 'Policy: denied, because "denied by plain-copy"' in card["summary"]
 
 
 async def test_a_partial_transfer_lists_what_did_not_arrive_by_pages(era: str) -> None:
@@ -201,8 +207,8 @@ async def test_invariant_4_names_from_storage_come_out_as_data(hostile: str, era
     made, _ = server(
         browse=page,
         endpoints=[endpoint("e", labels={"note": hostile}, aliases=[hostile])],
-        plan=[plan(survey=plan().survey.model_copy(update={"sample": [hostile]}))],  # type: ignore[union-attr]  # set
-        transfer=transfer("failed", source=f"e:/{hostile}", error=refused("x", hostile).problem),
+        plan=[plan(survey=survey(sample=[hostile]), canonical_sentence=f"copy e:/{hostile} to f:/", summary=hostile)],
+        transfer=transfer("failed", source=f"e:/{hostile}", error=refused("x", hostile).problem, summary=hostile),
     )
     async with Client(made, mode=era) as client:
         answers = [
@@ -213,9 +219,7 @@ async def test_invariant_4_names_from_storage_come_out_as_data(hostile: str, era
         ]
     for answer in answers:
         assert not unseen(json.dumps(answer, ensure_ascii=False))
-    folder = answers[0]
-    assert folder["summary"].startswith('1 entry of "e:/')
-    assert f'"{ORDER}' not in folder["summary"]
+        assert visible(hostile)[:20] not in QUOTATION.sub("", answer["summary"])
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

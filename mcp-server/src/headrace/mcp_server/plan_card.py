@@ -90,7 +90,7 @@ class PlanCard(View):
         step, how = next_step(plan, where)
         intent, decision = plan.intent, plan.decision
         return cls(
-            summary=f"{visible(plan.summary) or _plan_summary(plan)} {how}".strip(),
+            summary=f"{_summary(plan)} {how}",
             next_step=step,
             how=how,
             plan_id=plan.id,
@@ -150,15 +150,34 @@ def _ready_step(plan: m.Plan, where: str) -> tuple[NextStep, str]:
     return "submit", "Call submit_plan with its digest when the person wants it to run."
 
 
-def _plan_summary(plan: m.Plan) -> str:
+def _summary(plan: m.Plan) -> str:
+    """Say a plan in a paragraph. Made here and not by the service, so that every name in it is quoted."""
     if plan.questions:
         return " ".join(visible(question.message) for question in plan.questions)
     if plan.refusals:
         return " ".join(visible(refusal.message) for refusal in plan.refusals)
-    sentence = f"{visible(plan.canonical_sentence)}." if plan.canonical_sentence else f"Plan {plan.id}."
-    if plan.survey is None:
-        return sentence
-    return f"{sentence} That is {plural(plan.survey.files, 'file')}, {byte_size(plan.survey.bytes)}."
+    reads = f" reads {quoted(plan.canonical_sentence, 2000)}" if plan.canonical_sentence else f" is {plan.state}"
+    parts = [f"Plan {plan.id}{reads}."]
+    if plan.survey is not None:
+        parts.append(_touches(plan.survey))
+    if plan.decision is not None:
+        parts.append(f"Policy: {plan.decision.outcome}, because {quoted(plan.decision.why, 1000)}.")
+    if plan.state == m.PlanState.FAILED and plan.summary:
+        parts.append(f"It failed: {quoted(plan.summary, 1000)}.")
+    return " ".join(parts)
+
+
+def _touches(survey: m.SurveyCounts) -> str:
+    said = [f"It moves {plural(survey.files, 'file')}, {byte_size(survey.bytes)}"]
+    if survey.identical_files:
+        said.append(f"skips {plural(survey.identical_files, 'file')} that are there already")
+    if survey.conflicts:
+        said.append(f"leaves {plural(survey.conflicts, 'file')} that differ at the destination as they are")
+    if survey.overwrites:
+        said.append(f"replaces {plural(survey.overwrites, 'file')}, whose present content is lost")
+    if survey.deletes:
+        said.append(f"deletes {plural(survey.deletes, 'entry')} at the destination, which are lost")
+    return ", ".join(said) + "."
 
 
 class Submitted(View):

@@ -164,7 +164,7 @@ class TransferView(View):
         """Show a transfer, with a page of its failed files."""
         progress, error = transfer.progress, transfer.error
         return cls(
-            summary=visible(transfer.summary) or _transfer_summary(transfer),
+            summary=_transfer_summary(transfer),
             transfer_id=transfer.id,
             plan_id=transfer.plan,
             state=transfer.state,
@@ -190,6 +190,7 @@ class TransferView(View):
 
 
 def _transfer_summary(transfer: m.Transfer) -> str:
+    """Say a transfer in a paragraph. Made here and not by the service, so that every name in it is quoted."""
     progress = transfer.progress
     said = f"Transfer {transfer.id} from {quoted(transfer.source)} to {quoted(transfer.destination)}"
     files = f"{progress.files_done:,} of {plural(progress.files_total, 'file')}"
@@ -201,7 +202,7 @@ def _transfer_summary(transfer: m.Transfer) -> str:
     if progress.files_failed:
         parts.append(f"{plural(progress.files_failed, 'file')} did not arrive.")
     if transfer.error:
-        parts.append(f"{visible(transfer.error.detail)} ({transfer.error.code})")
+        parts.append(f"The error ({transfer.error.code}): {quoted(transfer.error.detail, 1000)}.")
     return " ".join(parts)
 
 
@@ -253,7 +254,7 @@ class ReceiptView(View):
         """Show a receipt."""
         fits = len(receipt.document) <= MAX_DOCUMENT_CHARACTERS
         return cls(
-            summary=visible(receipt.summary) or f"Receipt {receipt.id} of transfer {receipt.transfer}.",
+            summary=f"Receipt {receipt.id} of transfer {receipt.transfer}, made {receipt.created:%Y-%m-%d %H:%M} UTC.",
             receipt_id=receipt.id,
             transfer_id=receipt.transfer,
             plan_digest=receipt.plan_digest,
