@@ -21,6 +21,7 @@ _INVISIBLE: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+_WRITTEN_TOGETHER: Final = frozenset({"CJK", "HANGUL", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 _MAX_MARKS: Final = 3
 _ESCAPE: Final = re.compile(r"%([0-9A-F]{2})")
 _BYTE_UNITS: Final = ("kB", "MB", "GB", "TB", "PB", "EB")
@@ -113,7 +114,7 @@ def endpoint_name_fault(name: str) -> str | None:
     if unicodedata.normalize("NFKC", name) != unicodedata.normalize("NFC", name):
         return "it holds full-width or other look-alike forms of ordinary characters"
     scripts = {unicodedata.name(letter, "?").split()[0] for letter in name if letter.isalpha()}
-    if len(scripts) > 1 and not scripts <= {"CJK", "HIRAGANA", "KATAKANA", "HANGUL"}:
+    if len(scripts) > 1 and not scripts <= _WRITTEN_TOGETHER:
         return f"it mixes letters of several scripts ({', '.join(sorted(scripts)).lower()})"
     return None
 

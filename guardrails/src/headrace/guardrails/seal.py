@@ -159,7 +159,7 @@ def utc_text(moment: datetime) -> str:
     """Write an aware time as `2026-11-25T14:30:00.123Z`, rounded down; a naive time raises `ValueError`."""
     if moment.tzinfo is None:
         raise ValueError(moment)
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def utc_time(text: str) -> datetime:

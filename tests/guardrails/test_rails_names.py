@@ -1,0 +1,189 @@
+# ruff: noqa: RUF001 - look-alike letters are what is tested here
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.guardrails import (
+    Refused,
+    endpoint_name_fault,
+    escape_component,
+    human_bytes,
+    path_text,
+    read_path,
+    shown,
+    sized,
+    unescape_component,
+)
+
+ODD = "\u202e\u2066\u200b\u200d\ufeff\x00\x1b\x7f\x85\u2028\u00a0\u115f\u3164\ufe0f\U000e0041"
+
+
+@given(st.text())
+def test_invariant_4_nothing_invisible_or_turning_is_ever_shown(text: str) -> None:
+    for character in shown(text):
+        assert unicodedata.category(character) not in {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
+
+
+@given(st.text(), st.integers(3, 50))
+def test_what_is_shown_has_a_limit_and_showing_twice_changes_nothing(text: str, limit: int) -> None:
+    once = shown(text, limit)
+    assert len(once) <= limit
+    assert shown(once, limit) == once
+
+
+def test_invariant_4_every_odd_character_is_written_out() -> None:
+    assert shown(f"a{ODD}b") == "a" + "".join(f"\\u{{{ord(character):x}}}" for character in ODD) + "b"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["run42", "Mühlbauer Labor", "データ", "вход", "naïve.txt", "a~b", "x..y", "100%", "<b>&amp;</b>", "🧬", "e\u0301"],
+)
+def test_ordinary_names_of_any_script_are_shown_as_they_are(name: str) -> None:
+    assert shown(name) == name
+
+
+def test_piled_up_marks_are_written_out() -> None:
+    assert shown("a" + "\u0301" * 5) == "a\u0301\u0301\u0301\\u{301}\\u{301}"
+
+
+@given(st.binary(max_size=255))
+def test_every_byte_string_has_one_escaped_spelling(raw: bytes) -> None:
+    text = escape_component(raw)
+    assert unescape_component(text) == raw
+    assert text.isascii() or text.encode()
+
+
+@given(st.text(max_size=50))
+def test_only_the_one_spelling_is_read_back(text: str) -> None:
+    try:
+        raw = unescape_component(text)
+    except ValueError:
+        return
+    assert escape_component(raw) == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b"run42", "run42"),
+        ("café".encode(), "café"),
+        (b"100%", "100%25"),
+        (b"a\nb", "a%0Ab"),
+        (b"\xff\xfe", "%FF%FE"),
+        ("\u0085".encode(), "%C2%85"),
+        (b"caf\xc3\xa9 100%\n\xff", "café 100%25%0A%FF"),
+    ],
+)
+def test_components_are_escaped_as_the_nodes_do(raw: bytes, text: str) -> None:
+    assert escape_component(raw) == text
+
+
+@pytest.mark.parametrize("text", ["100%", "%0a", "%41", "%C3%A9", "a\nb"])
+def test_another_spelling_of_a_component_is_no_component(text: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        unescape_component(text)
+
+
+@pytest.mark.parametrize(
+    ("count", "human"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.00 kB"),
+        (1_717_986_918, "1.71 GB"),
+        (999_999, "999 kB"),
+        (10**18, "1.00 EB"),
+        (10**21, "1000 EB"),
+        (12_345_678, "12.3 MB"),
+    ],
+)
+def test_sizes_are_said_in_decimal_units_and_never_rounded_up(count: int, human: str) -> None:
+    assert human_bytes(count) == human
+
+
+@given(st.integers(0, 2**63))
+def test_a_size_is_always_said_exactly_too(count: int) -> None:
+    assert f"{count:,} byte" in sized(count)
+
+
+@pytest.mark.parametrize(
+    ("text", "components"),
+    [
+        ("/", ()),
+        ("/raw/run42", ("raw", "run42")),
+        ("/raw/run42/", ("raw", "run42")),
+        ("/raw//./run42", ("raw", "run42")),
+        ("/100%/a b/$HOME;rm -rf *", ("100%25", "a b", "$HOME;rm -rf *")),
+        ("/%2e%2e/x", ("%252e%252e", "x")),
+        ("/Mühlbauer/データ", ("Mühlbauer", "データ")),
+        ("/a\nb", ("a%0Ab",)),
+    ],
+)
+def test_a_written_path_is_read_literally(text: str, components: tuple[str, ...]) -> None:
+    assert read_path(text) == components
+
+
+@pytest.mark.parametrize("text", ["/a..b/..c/d..", "/...", "/x~", "/~ada", "/back\\slash", "/a:b", "/.hidden"])
+def test_look_alikes_of_dangerous_paths_are_not_refused(text: str) -> None:
+    assert path_text(read_path(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("/a/../b", "parent_component"),
+        ("/..", "parent_component"),
+        ("../x", "parent_component"),
+        ("/a\0b", "nul_in_path"),
+        ("~ada/data", "home_path"),
+        ("~", "home_path"),
+        ("\\\\server\\share", "unc_path"),
+        ("//server/share", "unc_path"),
+        ("raw/run42", "relative_path"),
+        ("", "relative_path"),
+        ("/" + "x" * 256, "path_too_long"),
+        ("/x" * 257, "path_too_long"),
+        (("/" + "y" * 200) * 21, "path_too_long"),
+        ("/\ud8ff", "malformed_path"),
+    ],
+)
+def test_a_dangerous_path_is_refused_by_its_rule(text: str, rule: str) -> None:
+    with pytest.raises(Refused) as refused:
+        read_path(text)
+    assert refused.value.code == rule
+
+
+def test_a_refusal_shows_odd_names_escaped() -> None:
+    with pytest.raises(Refused) as refused:
+        read_path("/\u202etxt/../x")
+    (refusal,) = refused.value.refusals
+    assert "\u202e" not in refusal.message + refusal.words
+    assert "\\u{202e}" in refusal.words
+
+
+@given(st.text())
+def test_a_path_is_read_or_refused_and_never_climbs(text: str) -> None:
+    try:
+        components = read_path(text)
+    except Refused:
+        return
+    raw = [unescape_component(component) for component in components]
+    assert not any(name in {b"", b".", b".."} or b"/" in name or b"\0" in name for name in raw)
+
+
+@pytest.mark.parametrize(
+    "name", ["krios1", "NCSA", "lab-archive", "Mühlbauer Labor", "データ置き場", "архив", "αρχείο"]
+)
+def test_an_endpoint_may_be_named_in_any_one_script(name: str) -> None:
+    assert endpoint_name_fault(name) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["\u0430rchive", "archive\u200b", "\uff4bрios1", "ｋｒｉｏｓ", "arch\u0456ve", "a\u202eb", "krios\u00b9", "ﬁle"],
+)
+def test_an_endpoint_name_that_only_looks_like_another_is_refused(name: str) -> None:
+    assert endpoint_name_fault(name)
