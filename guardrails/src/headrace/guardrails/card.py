@@ -19,11 +19,15 @@ def card_notes(execution: Execution, counts: SurveyCounts) -> tuple[str, ...]:
     if execution.action == "move":
         notes.append("Each source file is deleted only after its copy is verified at rest at the destination.")
     if counts.skipped_special:
-        notes.append(f"{counted(counts.skipped_special, 'socket, pipe or device')} are skipped; only files are copied.")
+        notes.append(
+            f"{_are(counts.skipped_special, 'special file')} skipped: sockets, pipes and devices are never copied."
+        )
     if counts.symlinks:
         notes.append("Symbolic links are copied as links; what they point at is not.")
     if counts.case_collisions:
-        notes.append(f"{counted(counts.case_collisions, 'name')} differ only in upper and lower case; each is kept.")
+        notes.append(
+            f"{_do(counts.case_collisions, 'name', 'differ')} from another only in upper and lower case; each is kept."
+        )
     again = "" if execution.verify == "in-transit" else ", and again as read back at rest"
     notes.append(f"Every byte is verified with BLAKE3 while it travels{again}.")
     notes.append("Encrypted with TLS 1.3." if execution.encryption == "required" else "NOT encrypted on the way.")
@@ -42,9 +46,9 @@ def spoken_summary(
     what = f"{counted(counts.files, 'file')}, {sized(counts.bytes)}," if counts.files else "no files"
     parts = [f"{verb} {what} from {shown(source)} to {shown(destination)}."]
     if counts.identical_files:
-        parts.append(f"{counted(counts.identical_files, 'file')} are already there and skipped.")
+        parts.append(f"{_are(counts.identical_files, 'file')} already there and skipped.")
     if counts.excluded_files:
-        parts.append(f"{counted(counts.excluded_files, 'file')} are left out by the filters.")
+        parts.append(f"{_are(counts.excluded_files, 'file')} left out by the filters.")
     changes = []
     if counts.overwrites:
         changes.append(f"{counted(counts.overwrites, 'file')} will be overwritten")
@@ -55,7 +59,7 @@ def spoken_summary(
     parts.append(f"{_sentence(changes)}." if changes else "Nothing is overwritten or deleted.")
     if counts.conflicts:
         fate = "skipped" if execution.on_conflict in {"skip", "newer"} else "reported as failed"
-        parts.append(f"{counted(counts.conflicts, 'file')} differ at the destination and will be {fate}.")
+        parts.append(f"{_do(counts.conflicts, 'file', 'differ')} at the destination and will be {fate}.")
     parts.append(why(decision))
     return " ".join(parts)
 
@@ -69,12 +73,12 @@ def _different(execution: Execution, counts: SurveyCounts) -> str:
             return f"A file that differs at the destination is left as it is ({counts.conflicts:,} now)."
         case "overwrite":
             return (
-                f"{counted(counts.overwrites, 'file')} that differ at the destination are overwritten "
-                f"({sized(counts.overwritten_bytes)} there now), if they are still as surveyed."
+                f"{_are(counts.overwrites, 'file')} overwritten because of a difference at the destination "
+                f"({sized(counts.overwritten_bytes)} there now), if still there as surveyed."
             )
         case "newer":
             return (
-                f"{counted(counts.overwrites, 'file')} that are older at the destination are overwritten "
+                f"{_are(counts.overwrites, 'file')} overwritten because of an older one at the destination "
                 f"({sized(counts.overwritten_bytes)} there now); newer ones there are left as they are."
             )
 
@@ -84,7 +88,7 @@ def _deleted(execution: Execution, counts: SurveyCounts) -> str:
     if not execution.delete_extraneous:
         return "Nothing is deleted at the destination."
     return (
-        f"{counted(counts.deletes, 'name')} that the source does not have are deleted at the destination "
+        f"{_are(counts.deletes, 'name')} deleted at the destination because the source has no such name "
         f"({sized(counts.deleted_bytes)}); excluded files are never deleted."
     )
 
@@ -93,3 +97,13 @@ def _sentence(parts: list[str]) -> str:
     """Join with `and`, beginning with a capital."""
     joined = " and ".join(parts)
     return joined[:1].upper() + joined[1:]
+
+
+def _are(count: int, noun: str) -> str:
+    """Write a count with its noun and `is` or `are`."""
+    return f"{counted(count, noun)} {'is' if count == 1 else 'are'}"
+
+
+def _do(count: int, noun: str, verb: str) -> str:
+    """Write a count with its noun and its verb."""
+    return f"{counted(count, noun)} {verb}{'s' if count == 1 else ''}"

@@ -90,10 +90,8 @@ def names_withheld(caller: Caller, folder: ResolvedEndpoint) -> bool:
 
 def _evaluate(policies: PolicySet, context_json: str) -> Decision:
     record: Mapping[str, Json] = json.loads(context_json)
-    request, entities = (
-        cedar_request(record),
-        cedarpy.Entities.from_json_str(json.dumps(cedar_entities(record)), schema()),
-    )
+    request = cedar_request(record)
+    entities = cedarpy.Entities.from_json_str(json.dumps(cedar_entities(record)), schema())
     answer = cedarpy.is_authorized(request, policies.cedar, entities, schema())
     deciding = [policies.by_cedar_id[reason] for reason in answer.diagnostics.reasons]
     if answer.diagnostics.errors or answer.decision is cedarpy.Decision.NoDecision:

@@ -1,0 +1,135 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.guardrails import (
+    PolicyProblem,
+    PolicyProblems,
+    PolicySet,
+    check_policy,
+    default_policy,
+    default_policy_text,
+    digest,
+)
+
+RULE = '@id("r1") @reason("why") permit (principal, action == Action::"browse", resource);'
+
+
+def problems(text: str) -> list[PolicyProblem]:
+    checked = check_policy(text)
+    assert isinstance(checked, PolicyProblems), checked
+    assert any(problem.severity == "error" for problem in checked.problems)
+    return list(checked.problems)
+
+
+def test_the_default_policy_is_whole_and_its_examples_hold() -> None:
+    policies = check_policy(default_policy_text())
+    assert policies == default_policy()
+    assert isinstance(policies, PolicySet)
+    assert policies.warnings == ()
+    assert default_policy_text().count("// example ") > 8
+
+
+def test_a_version_is_the_digest_of_the_text() -> None:
+    policies = PolicySet.parse(RULE)
+    assert isinstance(policies, PolicySet)
+    assert policies.version == digest(RULE.encode())
+    assert [(rule.id, rule.reason, rule.effect) for rule in policies.rules] == [("r1", "why", "permit")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "1 to 1,000 rules"),
+        ("permit (", "is not Cedar"),
+        ("// nothing but a comment", "1 to 1,000 rules"),
+        ("permit (principal, action, resource);", "needs `@id"),
+        (RULE.replace('@id("r1")', '@id("")'), "needs `@id"),
+        (RULE.replace("r1", "Two Words"), "needs `@id"),
+        (RULE.replace("r1", "headrace-mine"), "not beginning with `headrace-`"),
+        (RULE + RULE, "used by two rules"),
+        (RULE.replace('@reason("why")', ""), "needs `@reason"),
+        (RULE.replace("why", " "), "needs `@reason"),
+        (RULE.replace("why", "a\\u{202e}b"), "needs `@reason"),
+        (RULE.replace("why", "x" * 201), "needs `@reason"),
+        (RULE.replace("@reason", '@obligaton("confirmation") @reason'), "`@obligaton` is unknown"),
+        (RULE.replace("@reason", '@obligation("aproval:x:1") @reason'), "`@obligation` must be"),
+        (RULE.replace("@reason", '@obligation("approval:x:0") @reason'), "`@obligation` must be"),
+        (RULE.replace("@reason", '@obligation("approval:x:10") @reason'), "`@obligation` must be"),
+        (RULE.replace("@reason", '@obligation("") @reason'), "`@obligation` must be"),
+        (RULE.replace("@reason", "@obligation @reason"), "`@obligation` must be"),
+        (RULE.replace("@reason", '@obligation("confirmation;") @reason'), "`@obligation` must be"),
+        (RULE.replace("@reason", '@qos("fastest") @reason'), "`@qos` stands on"),
+        (RULE.replace("@reason", '@qos("bulk") @reason').replace("permit", "forbid"), "`@qos` stands on"),
+        (RULE.replace("principal,", "principal == ?principal,"), "templates"),
+        (RULE.replace("browse", "brwse"), "brwse"),
+        (RULE.replace(";", " when { context.bytes > 1 };"), "bytes"),
+        (RULE.replace(";", ' when { resource.source == "x" };'), "source"),
+        (RULE.replace("principal,", 'principal in Team::"x",'), "Team"),
+        (RULE.replace(";", " when { principal.agent == principal.agent };"), "agent"),
+        (RULE + "\n// example allowed {", "an example is written"),
+        (RULE + "\n// example maybe {}", "an example is written"),
+        (RULE + "\n// example allowed {'a': 1}", "can't be read"),
+        (RULE + '\n// example allowed {"colour": 1}', "unknown: colour"),
+        (RULE + '\n// example allowed {"action": "fly"}', "the action is one of"),
+        (RULE + '\n// example allowed {"facts": {"bites": 1}}', "`bites` is unknown"),
+        (RULE + '\n// example allowed {"facts": {"bytes": "1"}}', "another type"),
+        (RULE + '\n// example allowed {"facts": {"bytes": true}}', "another type"),
+        (RULE + '\n// example allowed {"facts": []}', "is an object"),
+        (RULE + '\n// example allowed {"source": "/x"}', "endpoint:/path"),
+        (RULE + '\n// example allowed {"roles": "x"}', "no list"),
+        (RULE + '\n// example allowed {"person": 1}', "no text"),
+        (RULE + '\n// example allowed {"now": "yesterday"}', "can't be read"),
+        (RULE + '\n// example allowed {"zone": "Moon/Base"}', "can't be read"),
+        (RULE + '\n// example denied {"action": "browse"}', "must be denied, and is not. Allowed: why (r1)."),
+        (RULE + '\n// example allowed {"action": "copy"}', "must be allowed, and is not. Denied: no rule"),
+        (RULE + '\n// example allowed {"action": "browse"}' * 201, "at most 200 examples"),
+        ("x" * 200_001, "at most 200,000 characters"),
+    ],
+    ids=lambda text: text[-60:],
+)
+def test_a_policy_text_with_a_mistake_is_no_policy_and_the_problem_says_what(text: str, message: str) -> None:
+    assert any(message in problem.message for problem in problems(text))
+
+
+def test_a_problem_points_at_its_rule_and_at_its_example() -> None:
+    text = RULE + '\n@id("r2") forbid (principal, action, resource);\n// example denied {"action": "browse"}'
+    (problem,) = problems(text)
+    assert problem.rule == "r2"
+    assert text[problem.start : problem.end] == '@id("r2")'
+    (problem,) = problems(text.replace("forbid", '@reason("r") permit'))[-1:]
+    assert text.replace("forbid", '@reason("r") permit')[problem.start : problem.end].startswith("// example denied")
+
+
+def test_a_rule_that_permits_everything_is_warned_about_and_allowed() -> None:
+    policies = check_policy('@id("all") @reason("r") permit (principal, action, resource);')
+    assert isinstance(policies, PolicySet)
+    (warning,) = policies.warnings
+    assert (warning.severity, warning.rule) == ("warning", "all")
+
+
+def test_examples_can_say_everything_a_request_has() -> None:
+    text = '@id("p") @reason("r") permit (principal in Group::"lab", action == Action::"copy", resource) when {'
+    text += ' principal has agent && principal.agent == Agent::"a" && resource.source.labels.contains("c=phi") &&'
+    text += ' resource.destination.within.contains("/proj") && resource.destination.kind == "s3" &&'
+    text += " context.minute == 600 && context.weekday == 6 && context.max_bytes == 7 };\n"
+    text += '// example allowed {"person":"p","groups":["lab"],"roles":[],"agent":"a","source_labels":{"c":"phi"},'
+    text += '"destination":"x:/proj/y","destination_kind":"s3","now":"2026-11-28T16:00:00Z","zone":"America/Chicago",'
+    text += '"facts":{"bytes":7}}\n// example denied {}'
+    assert isinstance(check_policy(text), PolicySet)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_a_policy_or_has_problems(text: str) -> None:
+    checked = check_policy(text)
+    assert isinstance(checked, PolicySet) or checked.problems
+
+
+@given(st.data())
+def test_a_policy_cut_anywhere_never_decides_with_half_a_rule(data: st.DataObject) -> None:
+    text = default_policy_text()
+    cut = text[: data.draw(st.integers(0, len(text)))]
+    checked = PolicySet.parse(cut)
+    if isinstance(checked, PolicySet):
+        whole = {rule.id: rule for rule in default_policy().rules}
+        assert all(whole[rule.id] == rule for rule in checked.rules)
