@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -51,7 +51,7 @@ class Lifetimes:
 class SignedIn:
     """A fresh session; `secret` is handed out once."""
 
-    secret: str
+    secret: str = field(repr=False)
     expires: datetime
     principal: Principal
 

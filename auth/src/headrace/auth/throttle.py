@@ -27,6 +27,10 @@ class Throttle:
         self._attempts: OrderedDict[str, tuple[datetime, ...]] = OrderedDict()
         self._max_keys = max_keys
 
+    def __len__(self) -> int:
+        """How many keys are remembered."""
+        return len(self._attempts)
+
     def attempt(self, limits: dict[str, Limit], now: datetime) -> timedelta | None:
         """Count one attempt against every key; when one is at its limit, count nothing and answer how long to wait."""
         recent = {

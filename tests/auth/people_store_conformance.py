@@ -1,0 +1,201 @@
+"""What every `PeopleStore` does. Run each of `CHECKS` against an empty store:
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+async def test_the_store_conforms(check: Check, ...) -> None:
+    await check(an_empty_store)
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from headrace.auth import (
+    InvitationRecord,
+    NameTaken,
+    PeopleStore,
+    PersonRecord,
+    Role,
+    Scope,
+    SessionRecord,
+    TokenRecord,
+)
+
+NOW = datetime(2026, 11, 25, 20, 30, tzinfo=UTC)
+LATER = NOW + timedelta(hours=1)
+
+Check = Callable[[PeopleStore], Awaitable[None]]
+
+ADA = PersonRecord(
+    id="pn_ada",
+    name="Ada Löwe",
+    roles=frozenset({Role.REQUESTER, Role.APPROVER}),
+    groups=frozenset({"lab", "stewards"}),
+    state="invited",
+    created=NOW,
+)
+GRACE = PersonRecord(id="pn_grace", name="grace", roles=frozenset({Role.ADMIN}), state="invited", created=LATER)
+INVITATION = InvitationRecord(hash="1" * 64, person=ADA.id, created=NOW, expires=LATER)
+SESSION = SessionRecord(hash="2" * 64, person=ADA.id, created=NOW, expires=LATER, last_used=NOW)
+TOKEN = TokenRecord(
+    id="0123456789abcdef",
+    hash="3" * 64,
+    person=ADA.id,
+    name="pipeline",
+    scopes=frozenset({Scope.TRANSFER_READ, Scope.TRANSFER_PLAN}),
+    created=NOW,
+    expires=LATER,
+    agent="assistant",
+)
+OF_GRACE = (
+    replace(SESSION, hash="4" * 64, person=GRACE.id),
+    replace(TOKEN, id="fedcba9876543210", person=GRACE.id, agent=None),
+)
+
+
+async def fill(store: PeopleStore) -> None:
+    await store.add_person(ADA, INVITATION)
+    await store.add_person(GRACE)
+
+
+async def a_person_is_found_by_id_and_by_name_as_it_was_added(store: PeopleStore) -> None:
+    await fill(store)
+    assert await store.person(ADA.id) == ADA
+    for name in ("Ada Löwe", "ADA LÖWE", "ada lo\u0308we"):
+        assert await store.person_named(name) == ADA
+    assert await store.person("pn_nobody") is None
+    assert await store.person_named("nobody") is None
+
+
+async def people_are_listed_oldest_first(store: PeopleStore) -> None:
+    await fill(store)
+    assert [person.id for person in await store.people()] == [ADA.id, GRACE.id]
+
+
+async def a_name_is_taken_once_whatever_its_case(store: PeopleStore) -> None:
+    await fill(store)
+    other = replace(GRACE, id="pn_other", name="ADA löwe")
+    with pytest.raises(NameTaken):
+        await store.add_person(other, replace(INVITATION, hash="5" * 64, person=other.id))
+    assert await store.person(other.id) is None
+    assert await store.invitation("5" * 64) is None
+
+
+async def redeeming_an_invitation_makes_its_person_active(store: PeopleStore) -> None:
+    await fill(store)
+    assert await store.invitation(INVITATION.hash) == INVITATION
+    active = await store.redeem(INVITATION.hash, "Ada", "hash", NOW)
+    assert active == replace(ADA, name="Ada", state="active", password_hash="hash")  # noqa: S106 - no password
+    assert await store.person(ADA.id) == active
+    assert await store.person_named("ada") == active
+
+
+async def an_invitation_is_redeemed_once(store: PeopleStore) -> None:
+    await fill(store)
+    await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
+    assert await store.invitation(INVITATION.hash) is None
+    assert await store.redeem(INVITATION.hash, ADA.name, "second", NOW) is None
+    person = await store.person(ADA.id)
+    assert person is not None
+    assert person.password_hash == "first"  # noqa: S105 - no password
+
+
+async def an_invitation_is_not_redeemed_after_its_time_nor_if_it_is_unknown(store: PeopleStore) -> None:
+    await fill(store)
+    assert await store.redeem(INVITATION.hash, ADA.name, "hash", LATER) is None
+    assert await store.redeem("9" * 64, ADA.name, "hash", NOW) is None
+    assert await store.person(ADA.id) == ADA
+
+
+async def redeeming_under_a_taken_name_changes_nothing(store: PeopleStore) -> None:
+    await fill(store)
+    with pytest.raises(NameTaken):
+        await store.redeem(INVITATION.hash, "Grace", "hash", NOW)
+    assert await store.person(ADA.id) == ADA
+    assert await store.invitation(INVITATION.hash) == INVITATION
+    assert await store.redeem(INVITATION.hash, "Ada", "hash", NOW) is not None
+
+
+async def only_an_active_persons_password_is_replaced(store: PeopleStore) -> None:
+    await fill(store)
+    await store.set_password_hash(ADA.id, "hash")
+    assert await store.person(ADA.id) == ADA
+    await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
+    await store.set_password_hash(ADA.id, "second")
+    person = await store.person(ADA.id)
+    assert person is not None
+    assert person.password_hash == "second"  # noqa: S105 - no password
+
+
+async def disabling_a_person_ends_sessions_tokens_and_invitations_of_that_person_alone(store: PeopleStore) -> None:
+    await fill(store)
+    await store.add_session(SESSION)
+    await store.add_token(TOKEN)
+    await store.add_session(OF_GRACE[0])
+    await store.add_token(OF_GRACE[1])
+    disabled = await store.disable(ADA.id)
+    assert disabled is not None
+    assert (disabled.state, disabled.password_hash) == ("disabled", None)
+    assert await store.person(ADA.id) == disabled
+    assert await store.session(SESSION.hash) is None
+    assert await store.token(TOKEN.id) is None
+    assert await store.invitation(INVITATION.hash) is None
+    assert await store.session(OF_GRACE[0].hash) == OF_GRACE[0]
+    assert await store.token(OF_GRACE[1].id) == OF_GRACE[1]
+
+
+async def a_disabled_person_keeps_the_name_and_is_never_invited_back_by_an_old_link(store: PeopleStore) -> None:
+    await fill(store)
+    await store.disable(ADA.id)
+    assert await store.redeem(INVITATION.hash, ADA.name, "hash", NOW) is None
+    with pytest.raises(NameTaken):
+        await store.add_person(replace(ADA, id="pn_other"))
+
+
+async def disabling_nobody_answers_nothing(store: PeopleStore) -> None:
+    assert await store.disable("pn_nobody") is None
+
+
+async def a_session_is_kept_touched_and_deleted(store: PeopleStore) -> None:
+    await fill(store)
+    await store.add_session(SESSION)
+    assert await store.session(SESSION.hash) == SESSION
+    await store.touch_session(SESSION.hash, LATER)
+    assert await store.session(SESSION.hash) == replace(SESSION, last_used=LATER)
+    await store.delete_session(SESSION.hash)
+    await store.delete_session(SESSION.hash)
+    await store.touch_session(SESSION.hash, LATER)
+    assert await store.session(SESSION.hash) is None
+
+
+async def a_token_is_kept_listed_touched_and_deleted(store: PeopleStore) -> None:
+    await fill(store)
+    await store.add_token(TOKEN)
+    await store.add_token(OF_GRACE[1])
+    assert await store.token(TOKEN.id) == TOKEN
+    assert list(await store.tokens_of(ADA.id)) == [TOKEN]
+    await store.touch_token(TOKEN.id, LATER)
+    assert await store.token(TOKEN.id) == replace(TOKEN, last_used=LATER)
+    await store.delete_token(TOKEN.id)
+    await store.delete_token(TOKEN.id)
+    await store.touch_token(TOKEN.id, LATER)
+    assert await store.token(TOKEN.id) is None
+    assert list(await store.tokens_of(ADA.id)) == []
+
+
+CHECKS: tuple[Check, ...] = (
+    a_person_is_found_by_id_and_by_name_as_it_was_added,
+    people_are_listed_oldest_first,
+    a_name_is_taken_once_whatever_its_case,
+    redeeming_an_invitation_makes_its_person_active,
+    an_invitation_is_redeemed_once,
+    an_invitation_is_not_redeemed_after_its_time_nor_if_it_is_unknown,
+    redeeming_under_a_taken_name_changes_nothing,
+    only_an_active_persons_password_is_replaced,
+    disabling_a_person_ends_sessions_tokens_and_invitations_of_that_person_alone,
+    a_disabled_person_keeps_the_name_and_is_never_invited_back_by_an_old_link,
+    disabling_nobody_answers_nothing,
+    a_session_is_kept_touched_and_deleted,
+    a_token_is_kept_listed_touched_and_deleted,
+)

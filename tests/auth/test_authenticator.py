@@ -1,0 +1,349 @@
+import asyncio
+from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import pytest
+from argon2 import PasswordHasher
+
+from headrace.auth import (
+    BOOTSTRAP_ROLES,
+    TOKEN_SCOPES,
+    AuthCode,
+    Authenticator,
+    AuthError,
+    Lifetimes,
+    MemoryPeopleStore,
+    Pepper,
+    Role,
+    Scope,
+    SignedIn,
+    TokenWish,
+    TooManyAttempts,
+    scopes_of,
+)
+
+pytestmark = pytest.mark.anyio
+
+PASSWORD: Final = "correct horse battery"  # noqa: S105 - of nobody
+DAY = timedelta(days=1)
+WISH = TokenWish(name="pipeline", scopes=frozenset({Scope.TRANSFER_READ, Scope.TRANSFER_PLAN}), valid=DAY)
+
+
+class House:
+    """An authenticator with its store, and a clock that tests turn."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 11, 25, 20, 30, tzinfo=UTC)
+        self.store = MemoryPeopleStore()
+        self.door = Authenticator(self.store, lambda: self.now, Pepper(b"p" * 32))
+
+    async def first_admin(self) -> SignedIn:
+        secret = await self.door.bootstrap()
+        assert secret is not None
+        return await self.door.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")
+
+    async def join(self, admin: SignedIn, name: str, *roles: Role) -> SignedIn:
+        _, secret = await self.door.invite(admin.principal, name, frozenset(roles), DAY)
+        return await self.door.accept_invitation(secret, PASSWORD, None, "10.0.0.2")
+
+    async def token(self, of: SignedIn, wish: TokenWish = WISH) -> str:
+        _, secret = await self.door.make_token(of.principal, wish)
+        return secret
+
+
+@pytest.fixture
+def house() -> House:
+    return House()
+
+
+class refused:  # noqa: N801 - reads as words in a with statement
+    """Expects an `AuthError` with this code."""
+
+    def __init__(self, code: AuthCode) -> None:
+        self._expected = pytest.raises(AuthError)
+        self._code = code
+
+    def __enter__(self) -> None:
+        self._error = self._expected.__enter__()
+
+    def __exit__(self, *of: object) -> bool:
+        caught = self._expected.__exit__(*of)  # type: ignore[arg-type]  # passed on as it came
+        assert self._error.value.code == self._code
+        return caught
+
+
+async def test_the_bootstrap_link_makes_the_first_admin_once(house: House) -> None:
+    secret = await house.door.bootstrap()
+    assert secret is not None
+    first = await house.door.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")
+    assert first.principal.roles == BOOTSTRAP_ROLES
+    assert first.principal.session
+    with refused(AuthCode.INVITATION_REFUSED):
+        await house.door.accept_invitation(secret, PASSWORD, "Eve", "10.0.0.1")
+    assert await house.door.bootstrap() is None
+
+
+async def test_an_older_bootstrap_link_dies_with_the_next_one(house: House) -> None:
+    old = await house.door.bootstrap()
+    new = await house.door.bootstrap()
+    assert old is not None
+    assert new is not None
+    with refused(AuthCode.INVITATION_REFUSED):
+        await house.door.accept_invitation(old, PASSWORD, "Eve", "10.0.0.1")
+    await house.door.accept_invitation(new, PASSWORD, "Ada", "10.0.0.1")
+
+
+async def test_the_bootstrap_link_needs_a_name(house: House) -> None:
+    secret = await house.door.bootstrap()
+    assert secret is not None
+    with refused(AuthCode.NAME_REFUSED):
+        await house.door.accept_invitation(secret, PASSWORD, None, "10.0.0.1")
+    with refused(AuthCode.PASSWORD_REFUSED):
+        await house.door.accept_invitation(secret, "short", "Ada", "10.0.0.1")
+    assert (await house.door.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")).principal.name == "Ada"
+
+
+async def test_an_invited_person_joins_with_the_name_and_roles_of_the_invitation(house: House) -> None:
+    admin = await house.first_admin()
+    record, secret = await house.door.invite(admin.principal, "Grace", frozenset({Role.APPROVER}), DAY)
+    assert (record.state, record.name) == ("invited", "Grace")
+    with refused(AuthCode.SIGN_IN_REFUSED):
+        await house.door.sign_in("Grace", PASSWORD, "10.0.0.1")
+    joined = await house.door.accept_invitation(secret, PASSWORD, "Somebody Else", "10.0.0.1")
+    assert (joined.principal.name, joined.principal.roles) == ("Grace", frozenset({Role.APPROVER}))
+    assert joined.principal.scopes == scopes_of([Role.APPROVER])
+
+
+async def test_an_invitation_is_good_for_its_time_only(house: House) -> None:
+    admin = await house.first_admin()
+    _, secret = await house.door.invite(admin.principal, "Grace", frozenset({Role.VIEWER}), DAY)
+    house.now += DAY
+    with refused(AuthCode.INVITATION_REFUSED):
+        await house.door.accept_invitation(secret, PASSWORD, None, "10.0.0.1")
+
+
+async def test_of_two_at_once_one_accepts_an_invitation(house: House) -> None:
+    admin = await house.first_admin()
+    _, secret = await house.door.invite(admin.principal, "Grace", frozenset({Role.VIEWER}), DAY)
+    outcomes = await asyncio.gather(
+        *(house.door.accept_invitation(secret, PASSWORD, None, f"10.0.0.{n}") for n in range(3)), return_exceptions=True
+    )
+    assert sum(isinstance(outcome, SignedIn) for outcome in outcomes) == 1
+
+
+async def test_only_an_admins_own_session_invites_disables_and_lists_people(house: House) -> None:
+    admin = await house.first_admin()
+    grace = await house.join(admin, "Grace", Role.REQUESTER, Role.OPERATOR, Role.POLICY_ADMIN)
+    with_token = await house.door.token(await house.token(admin))
+    claimed = replace(with_token, scopes=frozenset(Scope))
+    for by in (grace.principal, with_token, claimed):
+        with refused(AuthCode.NOT_ALLOWED):
+            await house.door.invite(by, "Eve", frozenset({Role.ADMIN}), DAY)
+        with refused(AuthCode.NOT_ALLOWED):
+            await house.door.disable(by, admin.principal.id)
+    with refused(AuthCode.NOT_ALLOWED):
+        await house.door.people(grace.principal)
+    assert [person.name for person in await house.door.people(admin.principal)] == ["Ada", "Grace"]
+
+
+async def test_a_name_is_given_once(house: House) -> None:
+    admin = await house.first_admin()
+    with refused(AuthCode.NAME_REFUSED):
+        await house.door.invite(admin.principal, "ADA", frozenset({Role.VIEWER}), DAY)
+    with refused(AuthCode.NOT_ALLOWED):
+        await house.door.invite(admin.principal, "Grace", frozenset(), DAY)
+
+
+async def test_signing_in_with_name_and_password_begins_a_session(house: House) -> None:
+    admin = await house.first_admin()
+    signed_in = await house.door.sign_in("ada", PASSWORD, "10.0.0.9")
+    assert signed_in.principal.id == admin.principal.id
+    assert await house.door.session(signed_in.secret) == signed_in.principal
+    assert signed_in.principal.method == "password"
+    assert signed_in.expires == house.now + Lifetimes().session
+
+
+async def test_people_hear_one_message_and_the_log_hears_why(house: House) -> None:
+    admin = await house.first_admin()
+    grace = await house.join(admin, "Grace", Role.VIEWER)
+    await house.door.disable(admin.principal, grace.principal.id)
+    errors = []
+    for name, password in (("nobody", PASSWORD), ("Ada", "wrong password"), ("Grace", PASSWORD)):
+        with pytest.raises(AuthError) as error:
+            await house.door.sign_in(name, password, "10.0.0.1")
+        errors.append(error.value)
+    assert len({str(error) for error in errors}) == 1
+    assert [error.code for error in errors] == ["sign_in_refused"] * 3
+    assert [error.reason.split()[0] for error in errors] == ["unknown", "wrong", "person"]
+    assert not any(PASSWORD in error.reason or error.reason == "wrong password" for error in errors)
+
+
+async def test_guessing_is_throttled_even_in_parallel_and_even_with_the_right_password_then(house: House) -> None:
+    await house.first_admin()
+    guesses = [house.door.sign_in("Ada", f"guess number {n}", "10.0.0.1") for n in range(12)]
+    outcomes = await asyncio.gather(*guesses, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [AuthError] * 10 + [TooManyAttempts] * 2
+    with pytest.raises(TooManyAttempts) as throttled:
+        await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+    assert 0 < throttled.value.retry_after_s <= 901
+    assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.2")
+    house.now += timedelta(minutes=15)
+    assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+
+
+async def test_a_session_ends_when_it_is_not_used_or_is_too_old(house: House) -> None:
+    signed_in = await house.first_admin()
+    limits = Lifetimes()
+    while house.now + limits.idle - timedelta(hours=1) < signed_in.expires:
+        house.now += limits.idle - timedelta(hours=1)
+        await house.door.session(signed_in.secret)
+    house.now = signed_in.expires
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.session(signed_in.secret)
+    other = await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+    house.now += limits.idle
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.session(other.secret)
+
+
+async def test_signing_out_ends_the_session(house: House) -> None:
+    signed_in = await house.first_admin()
+    await house.door.sign_out(signed_in.secret)
+    await house.door.sign_out(signed_in.secret)
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.session(signed_in.secret)
+
+
+async def test_a_token_is_never_a_session_and_holds_only_what_it_was_given(house: House) -> None:
+    admin = await house.first_admin()
+    grace = await house.join(admin, "Grace", Role.REQUESTER)
+    secret = await house.token(grace, replace(WISH, agent="assistant"))
+    principal = await house.door.token(secret)
+    assert (principal.id, principal.agent, principal.method) == (grace.principal.id, "assistant", "token")
+    assert principal.scopes == WISH.scopes
+    assert not principal.session
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.session(secret)
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.token(grace.secret)
+
+
+async def test_a_token_can_not_be_made_with_a_token_nor_beyond_its_makers_scopes(house: House) -> None:
+    admin = await house.first_admin()
+    viewer = await house.join(admin, "Grace", Role.VIEWER)
+    with refused(AuthCode.NOT_ALLOWED):
+        await house.door.make_token(viewer.principal, WISH)
+    for scope in (Scope.ADMIN, Scope.TRANSFER_APPROVE):
+        assert scope not in TOKEN_SCOPES
+        with refused(AuthCode.NOT_ALLOWED):
+            await house.door.make_token(admin.principal, replace(WISH, scopes=frozenset({scope})))
+    with refused(AuthCode.NOT_ALLOWED):
+        await house.door.make_token(admin.principal, replace(WISH, scopes=frozenset()))
+    with refused(AuthCode.NOT_ALLOWED):
+        await house.door.make_token(await house.door.token(await house.token(admin)), WISH)
+
+
+async def test_a_tokens_scopes_shrink_with_its_makers_roles(house: House) -> None:
+    admin = await house.first_admin()
+    secret = await house.token(admin)
+    person = await house.store.person(admin.principal.id)
+    assert person is not None
+    house.store._people[person.id] = replace(person, roles=frozenset({Role.VIEWER}))  # noqa: SLF001 - a role was taken
+    assert (await house.door.token(secret)).scopes == {Scope.TRANSFER_READ}
+
+
+async def test_a_token_expires_and_can_be_revoked_by_its_maker_and_by_an_admin_alone(house: House) -> None:
+    admin = await house.first_admin()
+    grace = await house.join(admin, "Grace", Role.REQUESTER)
+    eve = await house.join(admin, "Eve", Role.REQUESTER)
+    first, second, third = [await house.token(grace) for _ in range(3)]
+    ids = [record.id for record in await house.door.tokens(grace.principal)]
+    with refused(AuthCode.NOT_FOUND):
+        await house.door.revoke_token(eve.principal, ids[0])
+    await house.door.revoke_token(grace.principal, ids[0])
+    await house.door.revoke_token(admin.principal, ids[1])
+    for secret in (first, second):
+        with refused(AuthCode.NOT_SIGNED_IN):
+            await house.door.token(secret)
+    assert await house.door.token(third)
+    house.now += DAY
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.token(third)
+
+
+async def test_the_id_of_a_token_with_another_secret_is_nobody(house: House) -> None:
+    admin = await house.first_admin()
+    secret = await house.token(admin)
+    (record,) = await house.door.tokens(admin.principal)
+    await house.store.add_token(replace(record, hash="0" * 64))
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.token(secret)
+
+
+async def test_a_disabled_person_is_nobody_at_once(house: House) -> None:
+    admin = await house.first_admin()
+    grace = await house.join(admin, "Grace", Role.REQUESTER)
+    token = await house.token(grace)
+    await house.door.disable(admin.principal, grace.principal.id)
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.session(grace.secret)
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.token(token)
+    with refused(AuthCode.NOT_FOUND):
+        await house.door.disable(admin.principal, "pn_nobody")
+    with refused(AuthCode.NOT_ALLOWED):
+        await house.door.disable(admin.principal, admin.principal.id)
+
+
+async def test_a_session_that_survives_in_the_store_is_still_nobodys_once_the_person_is_disabled(house: House) -> None:
+    admin = await house.first_admin()
+    grace = await house.join(admin, "Grace", Role.REQUESTER)
+    person = await house.store.person(grace.principal.id)
+    assert person is not None
+    house.store._people[person.id] = replace(person, state="disabled")  # noqa: SLF001 - a store that forgot its sessions
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.session(grace.secret)
+
+
+async def test_uses_are_noted_but_reading_rarely_writes(house: House) -> None:
+    admin = await house.first_admin()
+    secret = await house.token(admin)
+    await house.door.token(secret)
+    first = house.now
+    house.now += timedelta(seconds=59)
+    await house.door.token(secret)
+    assert [record.last_used for record in await house.door.tokens(admin.principal)] == [first]
+    house.now += timedelta(seconds=1)
+    await house.door.token(secret)
+    assert [record.last_used for record in await house.door.tokens(admin.principal)] == [house.now]
+
+
+async def test_a_password_hashed_at_a_lower_cost_is_hashed_again_on_sign_in(house: House) -> None:
+    admin = await house.first_admin()
+    await house.store.set_password_hash(admin.principal.id, PasswordHasher(time_cost=1).hash(PASSWORD))
+    await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+    person = await house.store.person(admin.principal.id)
+    assert person is not None
+    assert person.password_hash is not None
+    assert "t=3" in person.password_hash
+
+
+async def test_nothing_secret_is_kept_or_shown(house: House) -> None:
+    signed_in = await house.first_admin()
+    token = await house.token(signed_in)
+    kept = repr([asdict(record) for kind in vars(house.store).values() for record in kind.values()])
+    assert "$argon2id$" in kept
+    for secret in (PASSWORD, token, signed_in.secret):
+        assert secret not in kept
+    assert signed_in.secret not in repr(signed_in)
+
+
+@pytest.mark.parametrize("text", ["", "x", "hrs_", "hrt_", "Bearer", "\ud800", "a" * 100_000])
+async def test_any_other_text_signs_nobody_in(house: House, text: str) -> None:
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.session(text)
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.token(text)
+    with refused(AuthCode.INVITATION_REFUSED):
+        await house.door.accept_invitation(text, PASSWORD, "Ada", "10.0.0.1")
