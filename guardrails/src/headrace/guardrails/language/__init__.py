@@ -1,0 +1,45 @@
+"""A person's words to a typed intent: a span lattice with a coverage rule.
+
+Every word belongs to exactly one recognised phrase or to a closed list of courtesies; anything left
+over is quoted back as a question. Pure: no clock, no files, no network; `now` comes with the context.
+"""
+
+from headrace.guardrails.intents import (
+    Changes,
+    Choice,
+    Context,
+    Endpoint,
+    Intent,
+    Interpretation,
+    Location,
+    PlanRef,
+    Question,
+    Refusal,
+    Span,
+    Target,
+    TransferRef,
+)
+from headrace.guardrails.language.canonical import canonical_sentence
+from headrace.guardrails.language.interpret import MAX_CHARACTERS, interpret
+from headrace.guardrails.resolve import apply_changes, check_intent
+
+__all__ = [
+    "MAX_CHARACTERS",
+    "Changes",
+    "Choice",
+    "Context",
+    "Endpoint",
+    "Intent",
+    "Interpretation",
+    "Location",
+    "PlanRef",
+    "Question",
+    "Refusal",
+    "Span",
+    "Target",
+    "TransferRef",
+    "apply_changes",
+    "canonical_sentence",
+    "check_intent",
+    "interpret",
+]

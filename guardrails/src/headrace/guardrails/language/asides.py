@@ -1,0 +1,72 @@
+"""Reasons and purposes: clauses that say why. They own their words only if nothing in them says what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.language.courtesy import NOT_IN_A_REASON, PURPOSES, REASONS
+from headrace.guardrails.language.phrases import UNKNOWN_MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from headrace.guardrails.language.phrases import Item
+
+_ENDS = frozenset({",", ".", ";", "!", "?", ":", "<open>", "<close>", "<end>", "-"})
+# What a span inside a reason may fill without being an order.
+HARMLESS = frozenset({"step", "noun", "it", "marker", "cue"})
+_MAX_ITEMS = 24
+
+
+def asides(items: Sequence[Item], filled: Mapping[int, frozenset[str]]) -> list[range]:
+    """Find the reasons and purposes, as ranges of items.
+
+    `filled` gives the slots that the chosen span of an item fills; items without one are unowned.
+    """
+    found: list[range] = []
+    at = 0
+    while at < len(items):
+        end = _end_of(items, at)
+        if end is not None and _harmless(items, range(at, end), filled):
+            found.append(range(at, end))
+            at = end
+        else:
+            at += 1
+    return found
+
+
+def _word(item: Item) -> str:
+    return item.symbol.removeprefix(UNKNOWN_MARK)
+
+
+def _starts(items: Sequence[Item], at: int, phrases: Sequence[str]) -> int:
+    for phrase in phrases:
+        words = phrase.split(" ")
+        if [_word(item) for item in items[at : at + len(words)]] == words:
+            return len(words)
+    return 0
+
+
+def _end_of(items: Sequence[Item], at: int) -> int | None:
+    """Give where the clause that starts here ends, if it starts like a reason or a purpose."""
+    if width := _starts(items, at, REASONS):
+        end = at + width
+        while end < len(items) and items[end].symbol not in _ENDS:
+            end += 1
+        return end if at + width < end <= at + _MAX_ITEMS else None
+    if width := _starts(items, at, PURPOSES):
+        end = at + width
+        while end < len(items) and items[end].symbol.startswith(UNKNOWN_MARK):
+            end += 1
+        return end if at + width < end else None
+    return None
+
+
+def _harmless(items: Sequence[Item], clause: range, filled: Mapping[int, frozenset[str]]) -> bool:
+    for number in clause:
+        item = items[number]
+        if item.value is not None or _word(item) in NOT_IN_A_REASON:
+            return False
+        if not filled.get(number, frozenset()) <= HARMLESS:
+            return False
+    return True

@@ -1,0 +1,222 @@
+"""Reads what stands for itself: quoted strings, locations, URLs, endpoint names, globs, ids."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.intents.draft import Place
+from headrace.guardrails.language.phrases import Item
+from headrace.guardrails.language.units import is_unit
+from headrace.guardrails.language.zones import is_zone_name
+from headrace.guardrails.resolve.names import deceives, find_endpoint, same_but_for_case
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headrace.guardrails.intents.context import Context
+    from headrace.guardrails.language.tokens import Token
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9_]{0,11}(?:\.[A-Za-z0-9_]{1,8})?")
+_FILE_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}")
+_HEX_ID = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{2,40}", re.IGNORECASE)
+_LONG_ID = re.compile(r"tr_[A-Za-z0-9]{1,60}")
+_DATE = re.compile(r"\d{1,4}/\d{1,2}(?:/\d{1,4})?", re.ASCII)
+_PER = frozenset({"/s", "/sec", "/second", "/h", "/hour", "/min", "/minute", "/day", "/d"})
+_LEADING_NUMBER = re.compile(r"[\d.,]+", re.ASCII)
+_WORD_PAIRS = frozenset({"and/or", "he/she", "his/her", "i/o", "n/a", "w/o", "either/or", "a/c"})
+_BRACKETS = dict.fromkeys("([{", "<open>") | dict.fromkeys(")]}", "<close>")
+_SHORTEST_ID = 2
+_SHORTEST_UNKNOWN_ID = 6
+_QUANTITY = re.compile(r"\d+(?:[bdkmhsw]|e\d+)", re.IGNORECASE | re.ASCII)
+_ABSOLUTE = ("/", "~", "$", "\\", "..")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a reader of atoms knows: the registry, and ids that may be named."""
+
+    context: Context
+
+    def width_at(self, tokens: Sequence[Token], at: int) -> tuple[int, str, str] | None:
+        """Find the longest endpoint name that starts here: tokens, name, rest after a colon."""
+        best: tuple[int, str, str] | None = None
+        for known in self.context.endpoints:
+            for spelled in known.names:
+                width = spelled.count(" ") + 1
+                piece = tokens[at : at + width]
+                if len(piece) < width or any(token.kind != "word" for token in piece):
+                    continue
+                found = _named(" ".join(token.value for token in piece), spelled)
+                if found and (best is None or width > best[0]):
+                    best = (width, *found)
+        return best
+
+
+def _named(written: str, spelled: str) -> tuple[str, str] | None:
+    """Split a name of the registry's spelling from what follows it after a colon."""
+    name, colon, rest = written.partition(":")
+    return (name, colon + rest) if same_but_for_case(name, spelled) else None
+
+
+def read_atoms(tokens: Sequence[Token], context: Context) -> list[Item]:
+    """Give one item for each token, or for the tokens of an endpoint's name with spaces."""
+    names = Names(context)
+    items: list[Item] = []
+    at = 0
+    while at < len(tokens):
+        width, item = _atom(tokens, at, names)
+        items.append(item)
+        at += width
+    return items
+
+
+def _atom(tokens: Sequence[Token], at: int, names: Names) -> tuple[int, Item]:
+    token = tokens[at]
+    if token.kind == "quoted":
+        return 1, _item("<quoted>", token, at, _quoted(token, names) or token.value)
+    if token.kind == "mark":
+        bracket = _BRACKETS.get(token.value)
+        return 1, Item(bracket or token.value, at, at + 1, token.text, token.value if bracket else None)
+    if named := names.width_at(tokens, at):
+        return _endpoint(tokens, at, named)
+    return 1, _single(tokens, at, names)
+
+
+def _item(symbol: str, token: Token, at: int, value: Place | str) -> Item:
+    if isinstance(value, Place):
+        symbol = _symbol_of(value)
+    return Item(symbol, at, at + 1, token.text, value)
+
+
+def _symbol_of(place: Place) -> str:
+    if place.url is not None or (place.name is not None and place.path is not None):
+        return "<loc>"
+    if place.name is not None:
+        return "<ep>"
+    return "<path>" if (place.path or "").startswith(_ABSOLUTE) or place.literal else "<rel>"
+
+
+def _endpoint(tokens: Sequence[Token], at: int, named: tuple[int, str, str]) -> tuple[int, Item]:
+    width, name, rest = named
+    words = " ".join(token.text for token in tokens[at : at + width])
+    path = rest[1:] or None
+    place = Place(words, name, path)
+    if rest == ":":
+        # "krios1:" with nothing after it: the colon is left to be asked about.
+        place = Place(words, name, "")
+    return width, Item(_symbol_of(place), at, at + width, words, place)
+
+
+def _quoted(token: Token, names: Names) -> Place | None:
+    """Read a quoted location; quoted text that is none stays a literal string."""
+    value = token.value
+    name, colon, rest = value.partition(":")
+    if _URL.match(value):
+        return Place(token.text, url=value, literal=True)
+    if value.startswith("/"):
+        return Place(token.text, path=value, literal=True)
+    if find_endpoint(value, names.context):
+        return Place(token.text, name=value, literal=True)
+    plain = name and not any(character.isspace() for character in name)
+    if colon and (find_endpoint(name, names.context) or (plain and rest.startswith("/"))):
+        return Place(token.text, name, rest, literal=True)
+    return None
+
+
+def _single(tokens: Sequence[Token], at: int, names: Names) -> Item:  # noqa: PLR0911
+    token = tokens[at]
+    value = token.value
+    place = _place(token, names)
+    if place is not None and not _is_plain(tokens, at):
+        return _item("", token, at, place)
+    if glob := _glob(value):
+        return _item("<glob>", token, at, glob)
+    if value.endswith(("'s", "\u2019s")) and find_endpoint(value[:-2], names.context):
+        return _item("<ep>", token, at, Place(token.text, value[:-2]))
+    if _is_id(value, names.context):
+        return _item("<id>", token, at, value.removeprefix("#"))
+    if value in _basenames(names.context):
+        return _item("<ref>", token, at, value)
+    if _FILE_NAME.fullmatch(value) and token.word not in ("a.m", "p.m", "e.g", "i.e"):
+        return _item("<file>", token, at, value)
+    return Item(token.word, at, at + 1, token.value)
+
+
+def _is_plain(tokens: Sequence[Token], at: int) -> bool:
+    """Say whether a slash in a word makes no path: units, dates, zones, "and/or"."""
+    value = tokens[at].value
+    rest = _LEADING_NUMBER.sub("", value, count=1) if value[0].isdigit() else value
+    if value.lower() in _PER:
+        before = tokens[at - 1].value if at else ""
+        return is_unit(_LEADING_NUMBER.sub("", before, count=1))
+    return is_unit(rest) or _DATE.fullmatch(value) is not None or is_zone_name(value) or value.lower() in _WORD_PAIRS
+
+
+def _place(token: Token, names: Names) -> Place | None:
+    value = token.value
+    if _URL.match(value) and find_endpoint(value.split(":")[0], names.context) is None:
+        return Place(token.text, url=value)
+    if value.startswith(("/", "\\", "~", "$", "./", "../")) or value in (".", ".."):
+        return Place(token.text, path=value) if len(value) > 1 or value in "/~\\" else None
+    name, colon, rest = value.partition(":")
+    if colon and name and rest and _is_location(name, rest):
+        return Place(token.text, name, rest)
+    if "\\" in value or ("/" in value[:-1] and "*" not in value and not value.startswith("-")):
+        return Place(token.text, path=value)
+    if not value.isascii() and deceives(value, names.context) and _imitates(value, names.context):
+        return Place(token.text, name=value)
+    return None
+
+
+def _is_location(name: str, rest: str) -> bool:
+    if rest[0] in "/~$\\":
+        return True
+    return ("/" in rest or "\\" in rest) and not name[0].isdigit() and not rest[0].isdigit()
+
+
+def _imitates(value: str, context: Context) -> bool:
+    """Say whether a word without a path is an endpoint's name but for its odd characters."""
+    plain = [character for character in value.lower() if character.isascii()]
+    return any(
+        len(plain) >= 2  # noqa: PLR2004 (one letter is like anything)
+        and abs(len(spelled) - len(value)) <= 1
+        and all(character in spelled.lower() for character in plain)
+        for known in context.endpoints
+        for spelled in known.names
+    )
+
+
+def _glob(value: str) -> str | None:
+    if value.startswith("-") or ":" in value or "=" in value:
+        return None
+    if _EXTENSION.fullmatch(value):
+        return f"*{value}"
+    if "*" in value or ("?" in value[:-1]) or ("[" in value and "]" in value):
+        return value
+    if value.endswith("/") and len(value) > 1:
+        return value
+    if value.endswith("?") and any(character in value for character in "._"):
+        return value
+    return None
+
+
+def _basenames(context: Context) -> set[str]:
+    """Give the last names of the last plan's paths: "how is run42 doing" means that plan."""
+    if context.last is None:
+        return set()
+    paths = (context.last.source, context.last.destination)
+    return {name for path in paths if (name := path.rstrip("/").rpartition("/")[2])}
+
+
+def _is_id(value: str, context: Context) -> bool:
+    text = value.removeprefix("#").lower()
+    if _QUANTITY.fullmatch(text):
+        return False
+    if len(text) >= _SHORTEST_UNKNOWN_ID and _HEX_ID.fullmatch(text):
+        return True
+    if _LONG_ID.fullmatch(value.removeprefix("#")):
+        return True
+    return len(text) >= _SHORTEST_ID and any(known.id.lower().startswith(text) for known in context.transfers)

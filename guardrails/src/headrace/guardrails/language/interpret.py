@@ -1,0 +1,81 @@
+"""From a person's words to an interpretation."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.intents.answer import Interpretation, Refusal, Span
+from headrace.guardrails.intents.values import Intent
+from headrace.guardrails.language.assemble import assemble
+from headrace.guardrails.language.lattice import Chosen, read
+from headrace.guardrails.language.tokens import Token, scan
+from headrace.guardrails.resolve.names import shown
+from headrace.guardrails.resolve.request import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headrace.guardrails.intents.context import Context
+
+MAX_CHARACTERS = 4000
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_DIRECTION = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
+
+
+def interpret(text: str, context: Context) -> Interpretation:
+    """Read a request. Never raises: what is not understood is a question or a refusal.
+
+    Limits: 4,000 characters. Control characters (but tab and line ends) and marks that change the
+    direction of writing are refused wherever they stand.
+    """
+    if refusals := _screened(text):
+        return Interpretation("refuse", Intent(), refusals=refusals)
+    tokens = scan(text)
+    chosen, leftover = read(tokens, context, text)
+
+    def words_of(first: int, last: int) -> str:
+        owned = tokens[first : min(last, len(tokens))]
+        return text[owned[0].start : owned[-1].end] if owned else ""
+
+    draft = assemble(chosen, leftover, words_of)
+    answer = resolve(draft, context)
+    return _explained(answer, chosen, tokens)
+
+
+def _screened(text: str) -> tuple[Refusal, ...]:
+    if len(text) > MAX_CHARACTERS:
+        message = f"a request may have {MAX_CHARACTERS} characters, this one has {len(text)}"
+        return (Refusal("too_long", message, shown(text[:40])),)
+    for pattern, rule, what in (
+        (_CONTROL, "control_character", "a control character"),
+        (_DIRECTION, "direction_mark", "a mark that reorders what is shown"),
+    ):
+        if match := pattern.search(text):
+            around = text[max(0, match.start() - 20) : match.end() + 20]
+            name = unicodedata.name(match[0], f"U+{ord(match[0]):04X}")
+            message = f"the request holds {what} ({name}) at `{shown(around)}`: take it out"
+            return (Refusal(rule, message, shown(around)),)
+    return ()
+
+
+def _explained(answer: Interpretation, chosen: Sequence[Chosen], tokens: Sequence[Token]) -> Interpretation:
+    return replace(answer, spans=tuple(spans_of(answer, chosen, tokens)))
+
+
+def spans_of(answer: Interpretation, chosen: Sequence[Chosen], tokens: Sequence[Token]) -> list[Span]:
+    """Give each owned stretch of words with the slots that it fills."""
+    form = answer.intent.to_json()
+    spans: list[Span] = []
+    for one in chosen:
+        first, last = tokens[one.first : one.first + 1], tokens[one.last - 1 : one.last]
+        if not first:
+            continue
+        end = last[0].end if last else tokens[-1].end
+        for slot in dict.fromkeys(fact.slot for fact in one.facts) or ("-",):
+            reading = form.get(slot, one.name)
+            spans.append(Span(first[0].start, end, one.words, slot, str(reading)))
+    return spans

@@ -1,0 +1,275 @@
+"""The span lattice: every reading of every stretch of words, and the choice of the longest.
+
+The rule that makes a reading safe is coverage: each token belongs to exactly one chosen span.
+What belongs to none comes out as `leftover` and is asked about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.intents.draft import Doubt, Fact, Hours, Place
+from headrace.guardrails.language.actions import TRANSFER_VERBS
+from headrace.guardrails.language.asides import asides
+from headrace.guardrails.language.atoms import read_atoms
+from headrace.guardrails.language.clock import when_at
+from headrace.guardrails.language.lengths import length_at
+from headrace.guardrails.language.numbers import number_at
+from headrace.guardrails.language.phrases import UNKNOWN_MARK, Hit, Item, Line, Reading
+from headrace.guardrails.language.recognisers import KNOWN, RULES
+from headrace.guardrails.language.schedules import RRULE
+from headrace.guardrails.language.scope import scoped
+from headrace.guardrails.language.spelling import corrected
+from headrace.guardrails.language.units import amount_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from headrace.guardrails.intents.context import Context
+    from headrace.guardrails.intents.draft import Value
+    from headrace.guardrails.language.tokens import Token
+
+_PUTTING = frozenset({"put", "stash", "store", "drop", "place", "ingest", "deposit", "save", "load", "have"})
+_OF_A_VERB = frozenset({"it", "the", "my", "our", "this", "that", "everything", "all", "these", "those"})
+_NOT_BEFORE_A_VERB = frozenset({"to", "from", "at", "on", "in", "the", "->", "not", "of", "for", "into", "onto"})
+_AND = frozenset({",", "and", "or", "&", "plus"})
+_LISTED = frozenset({"<glob>", "<file>", "<quoted>", "<rel>"})
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A span that won, and what it fills; courtesy fills nothing."""
+
+    name: str
+    facts: tuple[Fact, ...]
+    words: str
+    first: int
+    last: int
+
+
+def read(tokens: Sequence[Token], context: Context, text: str) -> tuple[list[Chosen], list[Item]]:
+    """Give the chosen spans in the order of the text, and the items that no span owns."""
+    items = [*build_items(tokens, context), Item("<end>", len(tokens), len(tokens) + 1, "")]
+
+    def words_of(first: int, last: int) -> str:
+        owned = tokens[first : min(last, len(tokens))]
+        return text[owned[0].start : owned[-1].end] if owned else ""
+
+    chosen = scoped(_with_asides(_choose(Line(items, words_of)), items, words_of))
+    owned = {number for span in chosen for number in range(span.first, span.last)}
+    leftover = [item for item in items if item.first not in owned and item.symbol != "<end>"]
+    return chosen, leftover
+
+
+def _with_asides(chosen: list[Chosen], items: list[Item], words_of: Callable[[int, int], str]) -> list[Chosen]:
+    """Let a clause that only says why own its words."""
+    filled: dict[int, frozenset[str]] = {}
+    for number, item in enumerate(items):
+        for span in chosen:
+            if span.first <= item.first < span.last:
+                filled[number] = frozenset(fact.slot for fact in span.facts)
+    for clause in asides(items, filled):
+        first, last = items[clause.start].first, items[clause.stop - 1].last
+        inside = [span for span in chosen if first <= span.first < last or first < span.last <= last]
+        if all(first <= span.first and span.last <= last for span in inside):
+            kept = [span for span in chosen if span not in inside]
+            chosen = [*kept, Chosen("reason", (), words_of(first, last), first, last)]
+    return sorted(chosen, key=lambda span: span.first)
+
+
+def build_items(tokens: Sequence[Token], context: Context) -> list[Item]:
+    """Turn tokens into words and values: locations, globs, amounts, times, lists of globs."""
+    items = [_spelled(item) for item in read_atoms(tokens, context)]
+    items = [_verb_or_name(items, at) for at in range(len(items))]
+    items = _merged(items, _value_at)
+    items = _merged(items, _composite_at)
+    items = _merged(items, _globs_at)
+    return [_marked(item) for item in items]
+
+
+def _spelled(item: Item) -> Item:
+    if item.value is not None or item.symbol in KNOWN:
+        return item
+    word = corrected(item.symbol)
+    return item if word == item.symbol else replace(item, symbol=word, text=word)
+
+
+def _marked(item: Item) -> Item:
+    """Mark a word that no phrase knows, so that only `<any>` matches it."""
+    if item.value is not None or item.symbol in KNOWN:
+        return item
+    if RRULE.fullmatch(item.text):
+        return replace(item, symbol="<rrule>", value=item.text)
+    visible = item.symbol.replace(" ", "_").replace("<", "(").replace(">", ")")
+    return replace(item, symbol=f"{UNKNOWN_MARK}{visible}")
+
+
+def _verb_or_name(items: Sequence[Item], at: int) -> Item:
+    """Read a word that is both an endpoint's name and a verb ("archive") by where it stands."""
+    item = items[at]
+    word = item.text.lower()
+    if item.symbol != "<ep>" or word not in TRANSFER_VERBS or at + 1 >= len(items):
+        return item
+    before = items[at - 1].symbol if at else ""
+    after = items[at + 1].symbol
+    acts = after in ("<loc>", "<path>", "<rel>", "<quoted>", "<ref>", "<glob>", "<ep>") or after in _OF_A_VERB
+    if acts and before not in _NOT_BEFORE_A_VERB:
+        return Item(word, item.first, item.last, item.text)
+    return item
+
+
+def _merged(items: list[Item], recognise: Callable[[list[Item], int], tuple[int, str, Value] | None]) -> list[Item]:
+    """Replace stretches of items by the values that they are recognised as."""
+    merged: list[Item] = []
+    at = 0
+    while at < len(items):
+        found = recognise(items, at)
+        if found is None:
+            merged.append(items[at])
+            at += 1
+            continue
+        width, symbol, value = found
+        piece = items[at : at + width]
+        words = " ".join(item.text for item in piece)
+        merged.append(Item(symbol, piece[0].first, piece[-1].last, words, value))
+        at += width
+    return merged
+
+
+def _value_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
+    """Find the longest amount, length or point in time that starts here."""
+    if items[at].value is not None:
+        return None
+    found: list[tuple[int, str, Value]] = []
+    if hours := _hours(items, at):
+        found.append(hours)
+    if when := when_at(items, at):
+        found.append((when[0], "<when>", when[1]))
+    if amount := amount_at(items, at):
+        symbol = {"size": "<size>", "rate": "<rate>", "unsure": "<qty>"}[amount[1].kind]
+        found.append((amount[0], symbol, amount[1]))
+    if length := length_at(items, at):
+        found.append((length[0], "<dur>", length[1]))
+    if whose := _whose(items, at):
+        found.append(whose)
+    if not found and (number := number_at(items, at)) and not number.rest and number.in_digits:
+        found.append((number.width, "<num>", items[at].text))
+    return max(found, key=lambda reading: reading[0]) if found else None
+
+
+def _hours(items: list[Item], at: int) -> tuple[int, str, Value] | None:
+    """Read "22:00-05:00" written as one word."""
+    for dash in ("-", "\u2013", "\u2014"):
+        opens, found, closes = items[at].text.partition(dash)
+        if not found or (":" not in opens + closes and not (opens + closes).endswith("m")):
+            continue
+        pieces = [replace(items[at], text=part, symbol=part.lower()) for part in (opens, closes)]
+        if not all(piece.text for piece in pieces):
+            continue
+        whens = [when_at((piece,), 0) for piece in pieces]
+        if whens[0] and whens[1] and whens[0][1].clock and whens[1][1].clock:
+            return 1, "<hours>", Hours(items[at].text, whens[0][1], whens[1][1])
+    return None
+
+
+def _whose(items: list[Item], at: int) -> tuple[int, str, Value] | None:
+    """Read "last night's", "yesterday's": a time that owns what follows."""
+    for width in (1, 2):
+        piece = items[at : at + width]
+        if len(piece) < width or piece[-1].value is not None or not piece[-1].symbol.endswith("'s"):
+            continue
+        last = replace(piece[-1], symbol=piece[-1].symbol[:-2], text=piece[-1].text[:-2])
+        when = when_at([*piece[:-1], last], 0)
+        if when and when[0] == width:
+            return width, "<whens>", when[1]
+    return None
+
+
+def _composite_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
+    """Join a path and the endpoint that the words say it is on."""
+    symbols = [item.symbol for item in items[at : at + 5]]
+    if symbols[:1] == ["<path>"] and symbols[1:2] in (["from"], ["on"]):
+        skip = 3 if symbols[2:3] == ["the"] else 2
+        before = items[at - 1].symbol if at else ""
+        if symbols[skip : skip + 1] == ["<ep>"] and before not in _PUTTING:
+            return skip + 1, "<loc>", _on(items[at + skip], items[at])
+    if symbols[:1] == ["<ep>"] and symbols[1:2] in (["under"], ["in"]) and symbols[2:3] == ["<path>"]:
+        return 3, "<loc>", _on(items[at], items[at + 2])
+    return None
+
+
+def _on(endpoint: Item, path: Item) -> Place:
+    if not isinstance(endpoint.value, Place) or not isinstance(path.value, Place):
+        message = "a location is made of two places"
+        raise TypeError(message)
+    words = f"{endpoint.text}:{path.text}"
+    return replace(path.value, words=words, name=endpoint.value.name)
+
+
+def _globs_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
+    """Read a list of globs, file names and quoted names."""
+    if items[at].symbol not in _LISTED or (items[at].symbol == "<rel>"):
+        return None
+    found = [items[at]]
+    end = at + 1
+    while True:
+        step = end
+        while step < len(items) and step - end < 3 and items[step].symbol in (_AND | {"the", "all", "any"}):  # noqa: PLR2004
+            step += 1
+        if step == end or step >= len(items) or items[step].symbol not in _LISTED:
+            break
+        if not any(items[between].symbol in _AND for between in range(end, step)):
+            break
+        found.append(items[step])
+        end = step + 1
+    symbol = (
+        "<globs>" if all(item.symbol == "<glob>" and not str(item.value).endswith("/") for item in found) else "<names>"
+    )
+    names = tuple(item.value.path or "" if isinstance(item.value, Place) else str(item.value) for item in found)
+    return end - at, symbol, names
+
+
+def _choose(line: Line) -> list[Chosen]:
+    """Choose spans, longest first; equal spans that disagree become a doubt about their slots."""
+    found = [(rule.name, hit, tuple(rule.make(hit))) for rule in RULES for hit in line.hits(rule)]
+    order = sorted(range(len(found)), key=lambda number: (-_length(found[number][1]), number))
+    taken: dict[int, int] = {}
+    chosen: list[tuple[str, Hit, tuple[Reading, ...]]] = []
+    for number in order:
+        name, hit, readings = found[number]
+        tokens = range(hit.first, hit.last)
+        owners = {taken[token] for token in tokens if token in taken}
+        if not owners:
+            taken.update(dict.fromkeys(tokens, len(chosen)))
+            chosen.append((name, hit, readings))
+        elif len(owners) == 1:
+            owner = owners.pop()
+            if (chosen[owner][1].first, chosen[owner][1].last) == (hit.first, hit.last):
+                chosen[owner] = (name, hit, _both(chosen[owner][2], readings, hit.words))
+    spans = [_facts(*span) for span in chosen]
+    return sorted(spans, key=lambda span: span.first)
+
+
+def _length(hit: Hit) -> int:
+    return hit.last - hit.first
+
+
+def _both(first: tuple[Reading, ...], second: tuple[Reading, ...], words: str) -> tuple[Reading, ...]:
+    """Join two readings of one span: the same, or a doubt about every slot of either."""
+    if first == second or not second:
+        return first
+    if not first:
+        return first
+    slots = dict.fromkeys(slot for slot, _ in (*first, *second))
+    meanings = " or ".join(f"{slot} {_shown(value)}" for slot, value in (*first, *second))
+    return tuple((slot, Doubt(f"`{words}` can mean {meanings}")) for slot in slots)
+
+
+def _shown(value: Value) -> str:
+    return str(value) if isinstance(value, str | int) else getattr(value, "words", "")
+
+
+def _facts(name: str, hit: Hit, readings: tuple[Reading, ...]) -> Chosen:
+    facts = tuple(Fact(slot, value, hit.words, hit.first, hit.last) for slot, value in readings)
+    return Chosen(name, facts, hit.words, hit.first, hit.last)

@@ -1,0 +1,194 @@
+"""Phrases: patterns over words and recognised values, and the rules made of them.
+
+A pattern is words separated by spaces. `(a|b c)` is a choice, `[a|b]` may be missing, `{name}` a
+named group of MACROS, `<kind>` a recognised value such as `<rate>`, and `<any>` one word that no
+phrase knows. So `{no} faster than <rate>` reads "no faster than 2 Gb/s".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from headrace.guardrails.language.macros import MACROS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from headrace.guardrails.intents.draft import Value
+
+UNKNOWN_MARK = "~"
+_PIECE = re.compile(r"<[a-z]+>|\{[a-z_]+\}|[()\[\]|]|[^\s()\[\]{}|]+")
+_KIND = re.compile(r"<[a-z]+>")
+_MACRO = re.compile(r"\{([a-z_]+)\}")
+_VALUE = TypeVar("_VALUE")
+
+KNOWN_WORDS: set[str] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One position of the lattice: a word, or a value that some tokens were recognised as."""
+
+    symbol: str
+    first: int
+    last: int
+    text: str
+    value: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A phrase found: the items it covers and the words it matched."""
+
+    items: tuple[Item, ...]
+    line: str
+    words: str
+
+    def all(self, kind: type[_VALUE]) -> list[_VALUE]:
+        """Give the recognised values of a kind, in order."""
+        return [item.value for item in self.items if isinstance(item.value, kind)]
+
+    def one(self, kind: type[_VALUE]) -> _VALUE:
+        """Give the only value of a kind; the pattern guarantees that there is one."""
+        return self.all(kind)[0]
+
+    def has(self, *words: str) -> bool:
+        """Say whether one of these words is among the words of the phrase."""
+        return any(item.symbol in words for item in self.items)
+
+    @property
+    def first(self) -> int:
+        """The first token."""
+        return self.items[0].first
+
+    @property
+    def last(self) -> int:
+        """One past the last token."""
+        return self.items[-1].last
+
+
+Reading = tuple[str, "Value"]
+Maker = "Callable[[Hit], Sequence[Reading]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A recogniser of phrases: what its words look like and which slots they fill."""
+
+    name: str
+    pattern: re.Pattern[str]
+    kinds: frozenset[str]
+    make: Callable[[Hit], Sequence[Reading]]
+
+
+def choices(source: str) -> list[str]:
+    """Give the choices of a pattern that has no groups: "a|b c" is "a" and "b c"."""
+    return [" ".join(choice.split()) for choice in source.split("|")]
+
+
+def _expand(source: str) -> str:
+    while _MACRO.search(source):
+        source = _MACRO.sub(lambda match: f"({MACROS[match[1]]})", source)
+    return source
+
+
+def compile_phrase(source: str) -> tuple[re.Pattern[str], frozenset[str]]:
+    """Compile a pattern; its words become known words.
+
+    Gives the expression and the kinds of value without which it can't match.
+    """
+    pieces = _PIECE.findall(_expand(source))
+    whole, rest = _sequence(pieces, 0)
+    if rest != len(pieces):
+        message = f"unbalanced phrase: {source}"
+        raise ValueError(message)
+    return re.compile(rf"(?:(?<= )|^){whole.text}"), whole.kinds
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A compiled piece of a pattern: its expression, its words, the kinds that it must have."""
+
+    text: str
+    length: int
+    kinds: frozenset[str]
+
+
+def _sequence(pieces: list[str], at: int) -> tuple[_Part, int]:
+    """Compile up to a closing bracket or the end; the alternatives are split at `|`."""
+    choices: list[list[_Part]] = [[]]
+    while at < len(pieces) and pieces[at] not in (")", "]"):
+        piece = pieces[at]
+        if piece == "|":
+            choices.append([])
+        elif piece == "(":
+            inner, at = _sequence(pieces, at + 1)
+            choices[-1].append(inner)
+        elif piece == "[":
+            inner, at = _sequence(pieces, at + 1)
+            choices[-1].append(_Part(f"{inner.text}?", inner.length, frozenset()))
+        else:
+            choices[-1].append(_word(piece))
+        at += 1
+    # Python's regular expressions take the first alternative that fits, and longest wins here.
+    joined = sorted((_joined(parts) for parts in choices), key=lambda part: -part.length)
+    kinds = frozenset.intersection(*(part.kinds for part in joined))
+    return _Part(f"(?:{'|'.join(part.text for part in joined)})", joined[0].length, kinds), at
+
+
+def _joined(parts: list[_Part]) -> _Part:
+    kinds = frozenset(kind for part in parts for kind in part.kinds)
+    return _Part("".join(part.text for part in parts), sum(part.length for part in parts), kinds)
+
+
+def _word(piece: str) -> _Part:
+    if piece == "<any>":
+        return _Part(rf"{UNKNOWN_MARK}[^ ]+ ", 1, frozenset())
+    if _KIND.fullmatch(piece):
+        return _Part(f"{piece} ", 1, frozenset({piece}))
+    KNOWN_WORDS.add(piece)
+    return _Part(f"{re.escape(piece)} ", 1, frozenset())
+
+
+def say(name: str, slot: str, value: Value, *sources: str) -> list[Rule]:
+    """Rules for phrases that always mean the same value."""
+    return rule(name, lambda _hit: ((slot, value),), *sources)
+
+
+def take(name: str, slot: str, kind: type[_VALUE], *sources: str) -> list[Rule]:
+    """Rules for phrases whose slot is the value of a kind inside them."""
+    return rule(name, lambda hit: ((slot, cast("Value", hit.one(kind))),), *sources)
+
+
+def rule(name: str, make: Callable[[Hit], Sequence[Reading]], *sources: str) -> list[Rule]:
+    """Rules for phrases whose slots are worked out from the words."""
+    return [Rule(name, *compile_phrase(source), make) for source in sources]
+
+
+class Line:
+    """The items of a request as one line of symbols that phrases are matched against."""
+
+    def __init__(self, items: Sequence[Item], words_of: Callable[[int, int], str]) -> None:
+        """Lay out `items`; `words_of` gives the person's words of a token range."""
+        self._items = tuple(items)
+        self._words_of = words_of
+        self._index: dict[int, int] = {}
+        offset = 0
+        for number, item in enumerate(self._items):
+            self._index[offset] = number
+            offset += len(item.symbol) + 1
+        self._index[offset] = len(self._items)
+        self.text = "".join(f"{item.symbol} " for item in self._items)
+        self._kinds = frozenset(item.symbol for item in self._items)
+
+    def hits(self, found: Rule) -> Iterator[Hit]:
+        """Find every place where a rule's phrase stands."""
+        if not found.kinds <= self._kinds:
+            return
+        for match in found.pattern.finditer(self.text):
+            if match.start() == match.end():
+                continue
+            items = self._items[self._index[match.start()] : self._index[match.end()]]
+            yield Hit(items, match[0], self._words_of(items[0].first, items[-1].last))

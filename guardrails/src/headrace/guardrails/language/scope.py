@@ -1,0 +1,108 @@
+"""How far "skip" and "don't" reach: "skip *.tmp and files over 50 GiB" skips both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.intents.draft import Doubt, Fact
+from headrace.guardrails.language.macros import MACROS
+
+if TYPE_CHECKING:
+    from headrace.guardrails.language.lattice import Chosen
+
+_INVERSE = {
+    "include": "exclude",
+    "min_size": "max_size",
+    "max_size": "min_size",
+    "modified_after": "modified_before",
+    "modified_before": "modified_after",
+}
+_FILTERS = frozenset({*_INVERSE, "exclude"})
+# What a "don't" before "and" may or may not reach.
+_REACHED = frozenset({"verify", "encryption", "on_conflict", "delete_source", "delete_extraneous"})
+
+
+def _heads(*macros: str) -> frozenset[str]:
+    """Give the first words of the choices of some macros."""
+    words = {
+        choice.strip().split(" ")[0]
+        for macro in macros
+        for choice in MACROS[macro].replace("(", "|").replace("{not}", MACROS["not"]).split("|")
+    }
+    return frozenset(word for word in words if word.replace("'", "").isalpha())
+
+
+_SKIPS = _heads("skip", "not") - {"everything", "anything", "all", "but"}
+_ONLYS = _heads("only") - {"i", "we", "everything"}
+_NEGATIONS = _heads("not") | {"no", "without", "not", "never"}
+_JOINERS = frozenset({"and", "or", "as well as", "plus", "and also", ", and", ", or"})
+
+
+def scoped(chosen: list[Chosen]) -> list[Chosen]:
+    """Carry a "skip" over "and" to what has no word of its own; doubt where the reach is not clear."""
+    result: list[Chosen] = []
+    before: Chosen | None = None
+    joiner = ""
+    for span in chosen:
+        if _is_joiner(span):
+            joiner = f"{joiner} {span.words.lower()}".strip()
+            result.append(span)
+            continue
+        reached = span
+        if before is not None and (joiner or span.words.lower().startswith("and ")):
+            reached = _reached(before, joiner or "and", span)
+        result.append(reached)
+        # The head of a list reaches over all of it: "skip a, b and c".
+        before = _head_of(before, reached, carried=reached is not span)
+        joiner = ""
+    return result
+
+
+def _is_joiner(span: Chosen) -> bool:
+    words = span.words.lower()
+    return words in ("and", "or", ",", "as well as", "plus", "and also", "also") and all(
+        fact.slot == "marker" for fact in span.facts
+    )
+
+
+def _head_of(before: Chosen | None, span: Chosen, *, carried: bool) -> Chosen:
+    return before if carried and before is not None else span
+
+
+def _first_word(span: Chosen) -> str:
+    words = [word for word in span.words.lower().split() if word not in ("and", "but", "please", "also")]
+    return words[0].replace("\u2019", "'") if words else ""
+
+
+def _slots(span: Chosen) -> set[str]:
+    return {fact.slot for fact in span.facts}
+
+
+def _reached(before: Chosen, joiner: str, span: Chosen) -> Chosen:
+    head, own = _first_word(before), _first_word(span)
+    if own in _SKIPS | _ONLYS | _NEGATIONS:
+        return span
+    both_filters = _slots(before) <= _FILTERS and _slots(span) <= _FILTERS and before.facts and span.facts
+    if both_filters and head in _SKIPS and "exclude" not in _slots(span):
+        if joiner in _JOINERS and len(span.facts) == 1:
+            return _inverted(span)
+        return _doubted(span, "say whether these are skipped, too, or the only ones that are taken")
+    if both_filters and head in _ONLYS and joiner != ",":
+        return _doubted(span, "say whether files must be both, or either")
+    negated = head in _NEGATIONS and _slots(before) <= (_REACHED | {"delete_nothing"}) and before.facts
+    if negated and _slots(span) & _REACHED and joiner != ",":
+        return _doubted(span, "say whether `not` reaches this, too")
+    return span
+
+
+def _inverted(span: Chosen) -> Chosen:
+    fact = span.facts[0]
+    return replace(span, facts=(replace(fact, slot=_INVERSE.get(fact.slot, fact.slot)),))
+
+
+def _doubted(span: Chosen, message: str) -> Chosen:
+    def doubt(fact: Fact) -> Fact:
+        return replace(fact, value=Doubt(f"`{span.words}`: {message}"))
+
+    return replace(span, facts=tuple(doubt(fact) for fact in span.facts))

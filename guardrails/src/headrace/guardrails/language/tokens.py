@@ -1,0 +1,151 @@
+"""Cuts text into tokens: quoted strings, words with what clings to them, punctuation."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+# An opening quote and what may close it.
+QUOTES = {
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "\u201c": "\u201d",
+    "\u201e": "\u201d\u201c",
+    "\u00ab": "\u00bb",
+    "\u2018": "\u2019",
+    "\u2039": "\u203a",
+    "\u300c": "\u300d",
+}
+_OPENERS = "([{"
+_CLOSERS = {")": "(", "]": "[", "}": "{"}
+_TRAILERS = ",.;:!?\u2026\u3002\uff0c\u3001\uff1b\uff01\uff1f"
+_ARROWS = {"->", "-->", "=>", "==>", "\u2192", "\u27f6", "\u21d2", "\u27a1"}
+_DASHES = {"-", "--", "\u2013", "\u2014"}
+_PREFIXED_QUOTE = re.compile(r"[^\s\"'`]{1,200}?[:=](?=[\"'\u201c\u201e\u00ab])")
+_APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00b4": "'"})
+
+Kind = Literal["word", "quoted", "mark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the text. `value` is without quotes; `word` is lower case for matching."""
+
+    start: int
+    end: int
+    text: str
+    value: str
+    kind: Kind
+
+    @property
+    def word(self) -> str:
+        """The word as phrases spell it."""
+        return self.value.translate(_APOSTROPHES).lower()
+
+
+def scan(text: str) -> tuple[Token, ...]:
+    """Cut the text. Every character that is not white space is in exactly one token."""
+    tokens: list[Token] = []
+    position = 0
+    while position < len(text):
+        if text[position].isspace():
+            end = position + 1
+            while end < len(text) and text[end].isspace():
+                end += 1
+            if "\n" in text[position:end] and tokens:
+                tokens.append(Token(position, position, "", ".", "mark"))
+            position = end
+            continue
+        position = _take(text, position, tokens)
+    return tuple(tokens)
+
+
+def _take(text: str, start: int, tokens: list[Token]) -> int:
+    """Add the tokens that begin at `start`; give where the next one may begin."""
+    if text[start] in _OPENERS:
+        tokens.append(_mark(text, start, start + 1))
+        return start + 1
+    if text[start] in QUOTES:
+        if end := _closing(text, start):
+            value = text[start + 1 : end - 1]
+            tokens.append(Token(start, end, text[start:end], value, "quoted"))
+            return end
+        # A quote that never closes: owned by nothing, so it is asked about.
+        tokens.append(_mark(text, start, start + 1))
+        return start + 1
+    prefix = _PREFIXED_QUOTE.match(text, start)
+    if prefix and (end := _closing(text, prefix.end())):
+        value = prefix[0] + text[prefix.end() + 1 : end - 1]
+        tokens.append(Token(start, end, text[start:end], value, "quoted"))
+        return end
+    end = start
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    _split_chunk(text, start, end, tokens)
+    return end
+
+
+def _closing(text: str, opening: int) -> int | None:
+    """Give the end of the quoted string that opens here, after its closing quote."""
+    closers = QUOTES[text[opening]]
+    for index in range(opening + 1, len(text)):
+        if text[index] not in closers:
+            continue
+        following = text[index + 1 : index + 2]
+        if not following or following.isspace() or following in _TRAILERS or following in _CLOSERS:
+            return index + 1
+    return None
+
+
+def _split_chunk(text: str, start: int, end: int, tokens: list[Token]) -> None:
+    """Peel punctuation off the end of a run without white space."""
+    tail: list[Token] = []
+    while end - start > 1 and _peels(text, start, end):
+        tail.append(_mark(text, end - 1, end))
+        end -= 1
+    chunk = text[start:end]
+    if (
+        chunk in _ARROWS
+        or chunk in _DASHES
+        or (len(chunk) == 1 and chunk in _TRAILERS)
+        or (len(chunk) == 1 and chunk in _CLOSERS)
+    ):
+        tokens.append(_mark(text, start, end))
+    else:
+        tokens.append(Token(start, end, chunk, chunk, "word"))
+    tokens.extend(reversed(tail))
+
+
+def _peels(text: str, start: int, end: int) -> bool:
+    """Say whether the last character is punctuation of the sentence, not part of the word."""
+    last = text[end - 1]
+    chunk = text[start:end]
+    if last in _CLOSERS:
+        return chunk.count(_CLOSERS[last]) < chunk.count(last)
+    if last not in _TRAILERS:
+        return False
+    before = text[end - 2]
+    if last == ".":
+        # `..` at the end of a path must stay visible to the rail that refuses it.
+        return before != "." or "/" not in chunk
+    if last == "?" and ("*" in chunk or "?" in chunk[:-1] or end < len(text.rstrip())):
+        return chunk.count("?") == 1 and "*" not in chunk and not _looks_like_name(chunk)
+    return True
+
+
+def _looks_like_name(chunk: str) -> bool:
+    return any(character in chunk for character in "/_.[")
+
+
+def _mark(text: str, start: int, end: int) -> Token:
+    piece = text[start:end]
+    if piece in _ARROWS:
+        value = "->"
+    elif piece in _DASHES:
+        value = "-"
+    else:
+        value = unicodedata.normalize("NFKC", piece).replace("\u3002", ".").replace("\u3001", ",")
+    return Token(start, end, piece, value, "mark")

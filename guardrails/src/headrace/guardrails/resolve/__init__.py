@@ -1,0 +1,9 @@
+"""Resolution: readings of words against the registry, the clock and the zone.
+
+`resolve` takes a draft to an `Interpretation`; `check_intent` takes typed slots the same way.
+"""
+
+from headrace.guardrails.resolve.check import apply_changes, check_intent
+from headrace.guardrails.resolve.request import resolve
+
+__all__ = ["apply_changes", "check_intent", "resolve"]

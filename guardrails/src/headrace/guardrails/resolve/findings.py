@@ -1,0 +1,62 @@
+"""What resolving one step has found so far: values, questions, refusals, dangers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.intents.answer import Question, Refusal
+from headrace.guardrails.intents.draft import Doubt
+
+if TYPE_CHECKING:
+    from headrace.guardrails.intents.values import Location
+
+
+@dataclass(slots=True)
+class Findings:
+    """Collects the outcome of one step; asking about a slot takes its value away."""
+
+    values: dict[str, object] = field(default_factory=dict)
+    questions: list[Question] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    danger: set[str] = field(default_factory=set)
+
+    def ask(self, slot: str, doubt: Doubt, words: str | None = None) -> None:
+        """Ask about a slot, once for the same words."""
+        question = Question(slot, doubt.message, words, doubt.choices)
+        if question not in self.questions:
+            self.questions.append(question)
+
+    def put(self, slot: str, value: object, words: str | None = None) -> None:
+        """Take a value, a doubt or a refusal for a slot; None is nothing."""
+        if isinstance(value, Doubt):
+            self.ask(slot, value, words)
+        elif isinstance(value, Refusal):
+            self.refusals.append(value)
+        elif value is not None:
+            self.values[slot] = value
+
+    def asked(self) -> set[str]:
+        """Give the slots that have a question."""
+        return {question.slot for question in self.questions}
+
+    def certain(self) -> dict[str, object]:
+        """Give the values of the slots that nothing is asked about."""
+        asked = self.asked()
+        return {slot: value for slot, value in self.values.items() if slot not in asked}
+
+    def note_dangers(self, source: Location | None) -> None:
+        """Note what a confirmation must show, whether or not something is still asked."""
+        values = self.values
+        if values.get("delete_source") is True:
+            self.danger.add("delete_source")
+        if values.get("delete_extraneous") is True:
+            self.danger.add("delete_extraneous")
+        if values.get("on_conflict") in ("overwrite", "newer"):
+            self.danger.add("overwrite")
+        if values.get("verify") == "none":
+            self.danger.add("verify_none")
+        if values.get("encryption") is False:
+            self.danger.add("encryption_off")
+        if source is not None and not source.path.strip("/."):
+            self.danger.add("root_source")

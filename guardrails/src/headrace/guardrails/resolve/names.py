@@ -1,0 +1,124 @@
+"""Endpoint names: the registry's spelling or nothing. Look-alikes are refused, near misses asked."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+from rapidfuzz import fuzz, process
+
+from headrace.guardrails.intents.answer import Choice, Refusal
+from headrace.guardrails.intents.draft import Doubt
+
+if TYPE_CHECKING:
+    from headrace.guardrails.intents.context import Context, Endpoint
+
+MAX_SUGGESTIONS = 4
+_NEAR = 72
+_SHORTEST_PART = 3
+# Latin letters that are drawn like plain ones: IPA extensions and small capitals, dotless i.
+_DECEPTIVE = ((0x0250, 0x02AF), (0x1D00, 0x1DBF), (0x0131, 0x0131), (0xA720, 0xA7FF))
+
+
+def shown(text: str) -> str:
+    """Escape what a screen would hide or reorder: controls, zero-width and direction marks."""
+    return "".join(
+        character if character.isprintable() or character == " " else f"\\u{ord(character):04x}" for character in text
+    )
+
+
+def find_endpoint(name: str, context: Context) -> Endpoint | None:
+    """Find the endpoint of this name; only the case of letters may differ."""
+    exact = [known for known in context.endpoints if name in known.names]
+    if len(exact) == 1:
+        return exact[0]
+    alike = [known for known in context.endpoints if any(same_but_for_case(name, spelled) for spelled in known.names)]
+    return alike[0] if len(alike) == 1 and not exact else None
+
+
+def same_but_for_case(written: str, registered: str) -> bool:
+    """Compare letter by letter, so that no other character folds into a registered one."""
+    return len(written) == len(registered) and all(
+        one in (two, two.lower(), two.upper()) for one, two in zip(written, registered, strict=True)
+    )
+
+
+def deceives(name: str, context: Context) -> bool:
+    """Say whether a name has characters that make it look like another one."""
+    if name.isascii() or find_endpoint(name, context) is not None:
+        return False
+    if unicodedata.normalize("NFKC", name) != unicodedata.normalize("NFC", name):
+        return True
+    if any(_is_deceptive(character) for character in name):
+        return True
+    scripts = {unicodedata.name(character, "UNKNOWN").split(" ")[0] for character in name if character.isalpha()}
+    return len(scripts) > 1 or _looks_like_registered(name, scripts, context)
+
+
+def _is_deceptive(character: str) -> bool:
+    code = ord(character)
+    category = unicodedata.category(character)
+    if category in ("Cf", "Cc", "Co", "Cn", "Mn", "Me") and code > 0:
+        return True
+    if not character.isascii() and category in ("Nd", "Nl", "No", "Pd", "Po", "Sm", "Lm"):
+        return True
+    return any(first <= code <= last for first, last in _DECEPTIVE)
+
+
+def _looks_like_registered(name: str, scripts: set[str], context: Context) -> bool:
+    """Say whether a name in one other script is drawn like a registered one."""
+    if scripts <= {"LATIN"}:
+        return False
+    drawn = "".join(_DRAWN_LIKE.get(character, character) for character in name.lower())
+    return any(drawn == spelled.lower() for known in context.endpoints for spelled in known.names)
+
+
+# How Cyrillic and Greek small letters are drawn, for names written wholly in those scripts.
+_DRAWN_LIKE = dict(
+    zip(
+        "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u043a\u043d\u0442\u0432"
+        "\u043c\u0501\u04bb\u051b\u051d\u03bf\u03b1\u03c1\u03bd\u03b9\u03ba\u03c5\u03c7",
+        "aeopcyxijskhtbmdhqwoapvikux",
+        strict=True,
+    )
+)
+
+
+def near_names(name: str, context: Context) -> list[str]:
+    """Give registered ids that a name may have meant, best first; only ever to suggest."""
+    written = name.lower()
+    spellings = {spelled.lower(): known.id for known in context.endpoints for spelled in known.names}
+    parts = [
+        known
+        for spelled, known in spellings.items()
+        if len(written) >= _SHORTEST_PART
+        and (written in spelled.replace("_", "-").split("-") or spelled in written.split("-"))
+    ]
+    scored = process.extract(written, spellings.keys(), scorer=fuzz.ratio, score_cutoff=_NEAR, limit=MAX_SUGGESTIONS)
+    near = parts + [spellings[spelled] for spelled, _, _ in scored]
+    return list(dict.fromkeys(near))[:MAX_SUGGESTIONS]
+
+
+def resolve_name(name: str, context: Context, rest: str = "") -> Endpoint | Doubt | Refusal:
+    """Give the endpoint of this name, or what to ask, or why it is refused.
+
+    `rest` is what follows the name in the words (":/path"), for the suggested answers.
+    """
+    if known := find_endpoint(name, context):
+        return known
+    if deceives(name, context):
+        return Refusal(
+            "deceptive_name",
+            f"`{shown(name)}` has characters that look like others or can't be seen: "
+            "type the endpoint's name again, in plain letters",
+            name,
+        )
+    near = near_names(name, context)
+    choices = tuple(Choice(f"{known}{rest}", f"the endpoint {known}") for known in near)
+    return Doubt(f"there is no endpoint called `{shown(name)}`", choices)
+
+
+def near_choices(words: str, context: Context) -> tuple[Choice, ...]:
+    """Suggest endpoints for unowned words; suggestions are never taken without an answer."""
+    near = [known for word in words.split()[:8] for known in near_names(word, context)]
+    return tuple(Choice(known, f"the endpoint {known}") for known in dict.fromkeys(near))[:MAX_SUGGESTIONS]

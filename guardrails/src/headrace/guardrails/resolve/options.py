@@ -1,0 +1,188 @@
+"""The slots that a new transfer and a change have in common, resolved from a step's facts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.intents.draft import Doubt, Fact, Hours, Place, Repeat, Step, When
+from headrace.guardrails.language.schedules import repeat_on
+from headrace.guardrails.resolve import moments
+from headrace.guardrails.resolve.places import resolve_place
+from headrace.guardrails.resolve.schedules import resolve_hours, resolve_repeat
+from headrace.guardrails.resolve.values import amount, names, only, plain, verification, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from headrace.guardrails.intents.context import Context
+    from headrace.guardrails.intents.draft import Value
+    from headrace.guardrails.resolve.findings import Findings
+
+_PLAIN = ("priority", "encryption", "on_conflict", "delete_source", "delete_extraneous")
+_AMOUNTS = {"min_size": "size", "max_size": "size", "rate_limit_bps": "rate"}
+
+
+def resolve_options(step: Step, context: Context, found: Findings) -> None:
+    """Resolve everything but the places."""
+    for slot in _PLAIN:
+        found.put(slot, only(step.of(slot), plain), words_of(step.of(slot)))
+    for slot, kind in _AMOUNTS.items():
+        found.put(slot, only(step.of(slot), partial(amount, kind=kind)), words_of(step.of(slot)))
+    for slot in ("include", "exclude", "preserve", "drop_exclude"):
+        found.put(slot, names(step, slot) or None, words_of(step.of(slot)))
+    found.put("verify", verification(step), words_of(step.of("verify")))
+    found.put("window", only(step.of("window"), _hours), words_of(step.of("window")))
+    _resolve_times(step, context, found)
+    _resolve_changed(step, context, found)
+    _check_order(found)
+
+
+def _hours(value: Value) -> tuple[str, str] | Doubt:
+    return resolve_hours(value) if isinstance(value, Hours) else Doubt("these are no hours")
+
+
+def _resolve_times(step: Step, context: Context, found: Findings) -> None:
+    starts, repeats = _repetitions(step)
+    clock: When | None = None
+    if repeats:
+        # "every night ... at 2am": the start's time of day is the repetition's.
+        named = [fact for fact in starts if isinstance(fact.value, When) and _clock_only(fact.value)]
+        if len(named) == 1 and not any(isinstance(fact.value, Repeat) and fact.value.clock for fact in repeats):
+            clock = named[0].value if isinstance(named[0].value, When) else None
+            starts = [fact for fact in starts if fact is not named[0]]
+    words = words_of(repeats)
+    found.put("repeat", only(repeats, partial(_repeat, clock=clock)), words)
+    found.put("start", only(starts, partial(_coming, context=context)), words_of(starts))
+    deadlines = step.of("deadline")
+    found.put("deadline", only(deadlines, partial(_until, context=context)), words_of(deadlines))
+
+
+def _clock_only(when: When) -> bool:
+    return when.clock is not None and when.day is None
+
+
+def _repetitions(step: Step) -> tuple[list[Fact], list[Fact]]:
+    """Tell starts from repetitions: "on Mondays at 9am" is one, "weekly ... on Friday" joins one."""
+    starts = list(step.of("start"))
+    repeats = list(step.of("repeat"))
+    for fact in list(starts):
+        when = fact.value
+        if isinstance(when, When) and when.day is not None and when.day.plural:
+            starts.remove(fact)
+            repeats.append(replace(fact, slot="repeat", value=repeat_on(fact.words, [when])))
+    if len(repeats) == 1 and len(starts) == 1:
+        joined = _joined(repeats[0].value, starts[0].value)
+        if joined is not None:
+            return [], [replace(repeats[0], value=joined)]
+    return starts, repeats
+
+
+def _joined(repeat: Value, when: Value) -> Repeat | None:
+    """Join "weekly" with the weekday of a start, "monthly" with its day of the month."""
+    if not isinstance(repeat, Repeat) or not isinstance(when, When) or when.day is None:
+        return None
+    if repeat.clock is not None or repeat.days or repeat.monthdays or repeat.doubt:
+        return None
+    fits = (repeat.freq == "WEEKLY" and when.day.weekday is not None) or (
+        repeat.freq == "MONTHLY" and when.day.monthday is not None
+    )
+    if not fits:
+        return None
+    return repeat_on(f"{repeat.words} {when.words}", [when], repeat.interval)
+
+
+def _repeat(value: Value, clock: When | None) -> str | Doubt:
+    if not isinstance(value, Repeat):
+        return Doubt("this is no repetition")
+    return resolve_repeat(value, clock)
+
+
+def _coming(value: Value, context: Context) -> datetime | Doubt:
+    return moments.coming(value, context) if isinstance(value, When) else Doubt("this is no time")
+
+
+def _until(value: Value, context: Context) -> datetime | Doubt:
+    if isinstance(value, When) and value.ahead is not None and not value.doubt:
+        return moments.within(value.ahead, context)
+    return _coming(value, context)
+
+
+def _resolve_changed(step: Step, context: Context, found: Findings) -> None:
+    """Resolve times of change; a bare day means all of it."""
+    pairs = {
+        (fact.first, fact.last)
+        for fact in step.of("modified_after")
+        if any((other.first, other.last) == (fact.first, fact.last) for other in step.of("modified_before"))
+    }
+
+    def bound(fact: Fact, side: int) -> datetime | Doubt:
+        if isinstance(fact.value, Doubt):
+            return fact.value
+        if not isinstance(fact.value, When):
+            return Doubt("this is no time")
+        both = step.of(("modified_before", "modified_after")[side])
+        same = any(other.value == fact.value for other in both)
+        if (fact.first, fact.last) in pairs and same:
+            return moments.span_of(fact.value, context)[side]
+        return moments.since(fact.value, context)
+
+    for side, slot in enumerate(("modified_after", "modified_before")):
+        facts = step.of(slot)
+        found.put(slot, _agreed([bound(fact, side) for fact in facts], facts), words_of(facts))
+
+
+def _agreed(values: Sequence[datetime | Doubt], facts: Sequence[Fact]) -> datetime | Doubt | None:
+    doubts = [value for value in values if isinstance(value, Doubt)]
+    if doubts:
+        return doubts[0]
+    if len(set(values)) > 1:
+        return Doubt(f"`{words_of(facts)}` says two different things")
+    return values[0] if values else None
+
+
+def _check_order(found: Findings) -> None:
+    """Ask about bounds that leave nothing: a deadline before the start, a size range upside down."""
+    orders: list[tuple[str, str, Callable[[object, object], bool]]] = [
+        ("start", "deadline", _not_before),
+        ("modified_after", "modified_before", _not_before),
+        ("min_size", "max_size", lambda low, high: int(str(low)) > int(str(high))),
+    ]
+    for low, high, wrong in orders:
+        first, last = found.values.get(low), found.values.get(high)
+        if first is not None and last is not None and wrong(first, last):
+            found.ask(high, Doubt(f"`{high}` leaves nothing after `{low}`"))
+
+
+def _not_before(low: object, high: object) -> bool:
+    return str(low) != str(high) and not low < high  # type: ignore[operator]  # both are times
+
+
+def resolve_places(step: Step, context: Context, found: Findings) -> None:
+    """Resolve where from and where to: cue words first, then the order of the text."""
+    placed: dict[str, list[Fact]] = {
+        "source": list(step.of("source")),
+        "destination": list(step.of("destination")),
+    }
+    for fact in (*step.of("at"), *step.of("place")):
+        if not placed["source"]:
+            placed["source"].append(fact)
+        elif fact.slot == "place" and not placed["destination"]:
+            placed["destination"].append(fact)
+        elif fact.slot == "place":
+            placed["source"].append(fact)
+        else:
+            found.ask("destination", Doubt("say whether data goes to it or comes from it"), fact.words)
+    for slot, facts in placed.items():
+        found.put(slot, only(facts, partial(_location, context=context)), words_of(facts))
+    source, destination = found.values.get("source"), found.values.get("destination")
+    if source is not None and source == destination:
+        found.ask("destination", Doubt("the source and the destination are the same place"))
+
+
+def _location(value: Value, context: Context) -> object:
+    if not isinstance(value, Place):
+        return Doubt("this is no location")
+    return resolve_place(value, context)
