@@ -160,6 +160,17 @@ def test_invariant_3_anything_that_is_no_record_means_no(text: str) -> None:
     assert redecide(policy(PERMIT_ALL), text).outcome == "denied"
 
 
+@pytest.mark.parametrize("place", [replace(source("a"), labels={"x": "\ud800"}), replace(source("a"), kind="\udfff")])
+def test_invariant_3_a_request_that_can_not_be_written_down_means_no(place: Any) -> None:  # noqa: ANN401
+    decided = may_browse(policy(PERMIT_ALL), REQUESTER, place, MOMENT)
+    assert (decided.outcome, ids(decided)) == ("denied", ["headrace-policy-error"])
+
+
+def test_invariant_3_a_zone_that_does_not_exist_means_no() -> None:
+    decided = copy(policy(PERMIT_ALL), moment=replace(MOMENT, zone="Moon/Base"))
+    assert (decided.outcome, ids(decided)) == ("denied", ["headrace-policy-error"])
+
+
 def test_a_rule_that_asks_never_permits_by_itself() -> None:
     text = '@id("ask") @reason("r") @obligation("confirmation") forbid (principal, action, resource);'
     decided = copy(policy(text))

@@ -24,8 +24,8 @@ from headrace.guardrails.facts import Caller, Facts, Moment, PolicyAction
 from headrace.guardrails.names import counted
 from headrace.guardrails.places import ResolvedEndpoint, Route
 from headrace.guardrails.policy import PolicyRule, PolicySet, schema
-from headrace.guardrails.record import cedar_entities, cedar_request, folder_record, record_of
-from headrace.guardrails.seal import Json, JsonObject
+from headrace.guardrails.record import cedar_entities, cedar_request, folder_record, record_of, route_record
+from headrace.guardrails.seal import Json
 
 MAX_UNAPPROVED_DELETES: Final = 10_000
 MAX_UNAPPROVED_SHARE_PERCENT: Final = 50
@@ -45,13 +45,12 @@ _log = logging.getLogger(__name__)
 
 def decide(policies: PolicySet | None, action: PolicyAction, caller: Caller, route: Route, facts: Facts) -> Decision:
     """Decide on a surveyed copy, sync or move. `policies` is the active policy, `None` when there is none."""
-    resource: JsonObject = {"source": folder_record(route.source), "destination": folder_record(route.destination)}
-    return redecide(policies, record_of(action, caller, resource, facts.context()))
+    return _decide(policies, action, caller, route, facts)
 
 
 def may_browse(policies: PolicySet | None, caller: Caller, folder: ResolvedEndpoint, moment: Moment) -> Decision:
     """Decide whether the caller may have this folder, and what is below it, listed: allowed or denied."""
-    return redecide(policies, record_of("browse", caller, folder_record(folder), moment.context()))
+    return _decide(policies, "browse", caller, folder, moment)
 
 
 def may_plan(policies: PolicySet | None, caller: Caller, route: Route, moment: Moment) -> Decision:
@@ -60,8 +59,7 @@ def may_plan(policies: PolicySet | None, caller: Caller, route: Route, moment: M
         decision = may_browse(policies, caller, folder, moment)
         if decision.outcome == "denied":
             return decision
-    resource: JsonObject = {"source": folder_record(route.source), "destination": folder_record(route.destination)}
-    return redecide(policies, record_of("plan", caller, resource, moment.context()))
+    return _decide(policies, "plan", caller, route, moment)
 
 
 def redecide(policies: PolicySet | None, context_json: str) -> Decision:
@@ -86,6 +84,23 @@ def replay(policies: PolicySet, decision: Decision) -> Decision:
 def names_withheld(caller: Caller, folder: ResolvedEndpoint) -> bool:
     """Whether the caller gets counts instead of names there (label `names` is `restricted`, and an agent asks)."""
     return caller.agent is not None and folder.labels.get("names") == "restricted"
+
+
+def _decide(
+    policies: PolicySet | None,
+    action: PolicyAction,
+    caller: Caller,
+    where: ResolvedEndpoint | Route,
+    facts: Facts | Moment,
+) -> Decision:
+    """Write the request down, and decide what was written."""
+    resource = folder_record(where) if isinstance(where, ResolvedEndpoint) else route_record(where)
+    try:
+        context_json = record_of(action, caller, resource, facts.context())
+    except Exception:  # noqa: BLE001 - what can't be written down can't be decided: no
+        _log.exception("the request could not be recorded")
+        return _denied((POLICY_ERROR,), policies.version if policies else "", "")
+    return redecide(policies, context_json)
 
 
 def _evaluate(policies: PolicySet, context_json: str) -> Decision:

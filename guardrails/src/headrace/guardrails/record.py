@@ -9,7 +9,7 @@ from typing import Final
 
 from headrace.guardrails.facts import Caller, PolicyAction
 from headrace.guardrails.names import ancestors
-from headrace.guardrails.places import ResolvedEndpoint
+from headrace.guardrails.places import ResolvedEndpoint, Route
 from headrace.guardrails.seal import Json, JsonObject, canonical
 
 _TEXT_FACTS: Final = frozenset({"now", "door", "verification"})
@@ -34,6 +34,11 @@ def folder_record(folder: ResolvedEndpoint) -> JsonObject:
     """Write a folder as it is stored in a record."""
     labels = sorted(f"{name}={value}" for name, value in folder.labels.items())
     return {"endpoint": folder.endpoint, "kind": folder.kind, "labels": labels, "path": folder.path}
+
+
+def route_record(route: Route) -> JsonObject:
+    """Write a route as it is stored in a record."""
+    return {"source": folder_record(route.source), "destination": folder_record(route.destination)}
 
 
 def cedar_request(record: Mapping[str, Json]) -> dict[str, object]:
