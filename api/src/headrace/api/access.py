@@ -1,0 +1,82 @@
+"""Who may call what: one table for every door, checked before a use case begins.
+
+A scope says what kind of call it is; policy decides on top of it what may be looked at and moved. Some calls need a
+person's own interactive session: a token, or a form answered inside a chat, is no proof of a person.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headrace.api.errors import Code, ServiceError
+from headrace.auth import Principal, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a call needs: one of `scopes` (none: any signed-in caller), and perhaps the person's own session."""
+
+    scopes: frozenset[Scope] = frozenset()
+    session: bool = False
+
+
+def _needs(*scopes: Scope, session: bool = False) -> Access:
+    return Access(frozenset(scopes), session)
+
+
+ACCESS: Mapping[str, Access] = {
+    "me": _needs(),
+    "health": _needs(),
+    "interpret": _needs(Scope.TRANSFER_PLAN),
+    "create_plan": _needs(Scope.TRANSFER_PLAN),
+    "plan": _needs(Scope.TRANSFER_READ),
+    "plans": _needs(Scope.TRANSFER_READ),
+    "confirm_plan": _needs(Scope.TRANSFER_RUN, session=True),
+    "approve_plan": _needs(Scope.TRANSFER_APPROVE, session=True),
+    "why": _needs(Scope.TRANSFER_READ),
+    "submit": _needs(Scope.TRANSFER_RUN),
+    "transfer": _needs(Scope.TRANSFER_READ),
+    "transfers": _needs(Scope.TRANSFER_READ),
+    "control": _needs(Scope.TRANSFER_RUN, Scope.NODE_WRITE),
+    "watch": _needs(Scope.TRANSFER_READ),
+    "transfer_events": _needs(Scope.TRANSFER_READ),
+    "failed_files": _needs(Scope.TRANSFER_READ),
+    "receipt": _needs(Scope.TRANSFER_READ),
+    "receipt_files": _needs(Scope.TRANSFER_READ),
+    "endpoints": _needs(Scope.TRANSFER_READ),
+    "update_endpoint": _needs(Scope.NODE_WRITE),
+    "browse": _needs(Scope.TRANSFER_PLAN),
+    "nodes": _needs(Scope.TRANSFER_READ),
+    "create_join_token": _needs(Scope.NODE_WRITE, session=True),
+    "drain_node": _needs(Scope.NODE_WRITE),
+    "revoke_node": _needs(Scope.NODE_WRITE, session=True),
+    "policies": _needs(Scope.TRANSFER_READ),
+    "check_policy": _needs(Scope.TRANSFER_READ),
+    "propose_policy": _needs(Scope.POLICY_WRITE),
+    "publish_policy": _needs(Scope.POLICY_WRITE, session=True),
+    "audit": _needs(Scope.AUDIT_READ),
+    "verify_audit": _needs(Scope.AUDIT_READ),
+    "people": _needs(Scope.ADMIN),
+    "invite": _needs(Scope.ADMIN, session=True),
+    "disable_person": _needs(Scope.ADMIN, session=True),
+    "tokens": _needs(),
+    "create_token": _needs(session=True),
+    "revoke_token": _needs(session=True),
+}
+"""By the port's method names."""
+
+
+def require(principal: Principal, method: str) -> None:
+    """Refuse unless the caller may call this method of the port; an unknown method is refused to everybody."""
+    access = ACCESS.get(method)
+    if access is None:
+        raise ServiceError(Code.FORBIDDEN, f"nobody may call `{method}`")
+    if access.session and not principal.session:
+        raise ServiceError(
+            Code.SESSION_NEEDED,
+            "this needs your own interactive session, not a token: use the console, or `headrace login` in a terminal",
+        )
+    if access.scopes and not access.scopes & principal.scopes:
+        wanted = " or ".join(sorted(access.scopes))
+        raise ServiceError(
+            Code.FORBIDDEN, f"this needs the scope {wanted}; ask an admin for the role, or use another token"
+        )

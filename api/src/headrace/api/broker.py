@@ -1,0 +1,67 @@
+"""Wakes those who wait for a plan or transfer to change. It carries no data: woken, they read the store.
+
+So nothing piles up behind a slow reader: however much happened meanwhile, it is one wake-up.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from headrace.api.errors import Code, ServiceError
+
+
+class Broker:
+    """Subscriptions by plan or transfer id."""
+
+    def __init__(self, limit: int) -> None:
+        """Allow at most `limit` subscriptions at the same time."""
+        self._limit = limit
+        self._subscribers: dict[str, set[asyncio.Event]] = {}
+        self._count = 0
+        self._closing = False
+
+    @property
+    def closing(self) -> bool:
+        """Whether the service is shutting down, so that waits and watches should end."""
+        return self._closing
+
+    @contextmanager
+    def subscribe(self, subject: str) -> Iterator[asyncio.Event]:
+        """Give an event that is set whenever `subject` changes; clear it before reading the store.
+
+        Raises `busy` when too many callers wait already.
+        """
+        if self._count >= self._limit:
+            raise ServiceError(Code.BUSY, f"{self._limit} callers wait or watch already; try again in a moment")
+        woken = asyncio.Event()
+        self._count += 1
+        self._subscribers.setdefault(subject, set()).add(woken)
+        try:
+            yield woken
+        finally:
+            self._count -= 1
+            others = self._subscribers[subject]
+            others.discard(woken)
+            if not others:
+                del self._subscribers[subject]
+
+    def notify(self, subject: str) -> None:
+        """Wake everybody who waits for `subject`."""
+        for woken in self._subscribers.get(subject, ()):
+            woken.set()
+
+    def close(self) -> None:
+        """Wake everybody; `closing` tells them to end."""
+        self._closing = True
+        for subject in list(self._subscribers):
+            self.notify(subject)
+
+
+async def wait_for(woken: asyncio.Event, timeout_s: float | None) -> bool:
+    """Wait for a wake-up at most `timeout_s` seconds (`None`: for as long as it takes); `False` when none came."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            await woken.wait()
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,48 @@
+"""Who is calling through which door."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import StrEnum
+
+from headrace.auth import Principal
+
+
+class Door(StrEnum):
+    """How a call came in; observed by the service, never claimed by the caller."""
+
+    API = "api"
+    """An API token."""
+    CLI = "cli"
+    """A person's session without a browser."""
+    CONSOLE = "console"
+    """A person's session in a browser (cookie)."""
+    MCP = "mcp"
+    """The MCP server inside this service."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A verified principal at one door."""
+
+    principal: Principal
+    door: Door
+
+
+_current: ContextVar[Caller | None] = ContextVar("current caller", default=None)
+
+
+@contextmanager
+def acting(caller: Caller) -> Iterator[None]:
+    """Let `current_caller` answer `caller` inside the block."""
+    token = _current.set(caller)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current_caller() -> Caller | None:
+    """Who the running call acts for; for the audit events of the people store, whose port knows no callers."""
+    return _current.get()

@@ -1,0 +1,104 @@
+"""The composition root: makes every part of a service and joins them."""
+
+import os
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from headrace.api.audit import Audit
+from headrace.api.audit_file import HeadsFile
+from headrace.api.broker import Broker
+from headrace.api.clock import Clock
+from headrace.api.consent import Consent
+from headrace.api.core import Core
+from headrace.api.driver import Parts
+from headrace.api.endpoints import Endpoints
+from headrace.api.executor import Executor
+from headrace.api.health import Health
+from headrace.api.ledger import Ledger
+from headrace.api.nodes import Nodes
+from headrace.api.people import People
+from headrace.api.people_store import SqlPeopleStore
+from headrace.api.places import Places
+from headrace.api.planner import Planner
+from headrace.api.planning import Planning
+from headrace.api.plans import Plans
+from headrace.api.policies import Policies
+from headrace.api.receipts import Receipts
+from headrace.api.settings import Settings
+from headrace.api.signer import Signer
+from headrace.api.store import Database
+from headrace.api.transfers import Transfers
+from headrace.api.use_cases import UseCases
+from headrace.api.words import Words
+from headrace.auth import Authenticator, Lifetimes, Pepper
+from headrace.engine import Hub
+from headrace.guardrails import SigningKey
+
+_PEPPER_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All parts of one service that its life cycle needs."""
+
+    core: Core
+    use_cases: UseCases
+
+
+def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, public_url: str) -> Whole:
+    """Join the parts of a service; the data folder exists and the store is migrated."""
+    key = SigningKey.load_or_create(settings.data / "authority.key")
+    heads = HeadsFile(settings.data / "audit-heads.jsonl", key)
+    audit = Audit(database, clock, heads)
+    broker = Broker(settings.max_watchers)
+    core = Core(database, audit, clock, settings, broker, hub)
+    nodes = Nodes(core, key.public)
+    endpoints = Endpoints(core, nodes)
+    policies = Policies(core)
+    signer = Signer(core, key, policies, endpoints)
+    receipts = Receipts(core, signer)
+    parts = Parts(core, nodes, signer, Ledger(core), receipts)
+    executor = Executor(parts)
+    plans = Plans(core)
+    places = Places(core, nodes, endpoints, policies, signer)
+    planning = Planning(core, nodes, places, policies, signer)
+    words = Words(core, endpoints)
+    lifetimes = Lifetimes(
+        idle=timedelta(seconds=settings.session_idle_s), session=timedelta(seconds=settings.session_valid_s)
+    )
+    authenticator = Authenticator(
+        SqlPeopleStore(database, audit), clock, Pepper(_secret_file(settings.data / "pepper.key")), lifetimes
+    )
+    use_cases = UseCases(
+        audit=audit,
+        consent=Consent(core, plans, policies),
+        endpoints=endpoints,
+        executor=executor,
+        health=Health(audit, nodes, signer),
+        nodes=nodes,
+        people=People(core, authenticator, public_url),
+        places=places,
+        planner=Planner(core, planning, plans, words),
+        plans=plans,
+        policies=policies,
+        receipts=receipts,
+        transfers=Transfers(parts, executor, plans),
+    )
+    return Whole(core, use_cases)
+
+
+def _secret_file(path: Path) -> bytes:
+    """Read a secret of this installation, made on first use (0600, durable)."""
+    if not path.exists():
+        fresh = path.with_suffix(".new")
+        fresh.unlink(missing_ok=True)
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, secrets.token_bytes(_PEPPER_BYTES))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        fresh.rename(path)
+    return path.read_bytes()

@@ -1,0 +1,22 @@
+"""What every use case stands on."""
+
+from dataclasses import dataclass
+
+from headrace.api.audit import Audit
+from headrace.api.broker import Broker
+from headrace.api.clock import Clock
+from headrace.api.settings import Settings
+from headrace.api.store import Database
+from headrace.engine import Hub
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """The store, its audit chain, the clock, settings, wake-ups, and the way to the nodes."""
+
+    database: Database
+    audit: Audit
+    clock: Clock
+    settings: Settings
+    broker: Broker
+    hub: Hub

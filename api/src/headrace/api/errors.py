@@ -1,0 +1,89 @@
+"""What the service refuses with. Domain code raises these; `problems` maps them to status, code and public message.
+
+ServiceError            a stable `Code` and a sentence that says what, where and what to do
+└── AuditUnwritable     the audit chain can't be written, so nothing was changed
+"""
+
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """Stable codes of the service itself; docs/errors.md says what each means and what to do."""
+
+    INVALID_REQUEST = "invalid_request"
+    NOT_FOUND = "not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    BODY_TOO_LARGE = "body_too_large"
+    REQUEST_TIMEOUT = "request_timeout"
+    WRONG_HOST = "wrong_host"
+    WRONG_ORIGIN = "wrong_origin"
+    FORBIDDEN = "forbidden"
+    SESSION_NEEDED = "session_needed"
+    NAME_TAKEN = "name_taken"
+    AUDIT_UNWRITABLE = "audit_unwritable"
+    BUSY = "busy"
+    SHUTTING_DOWN = "shutting_down"
+    INTERNAL_ERROR = "internal_error"
+
+    UNKNOWN_ENDPOINT = "unknown_endpoint"
+    UNKNOWN_PLAN = "unknown_plan"
+    UNKNOWN_TRANSFER = "unknown_transfer"
+    AMBIGUOUS_TRANSFER = "ambiguous_transfer"
+    UNKNOWN_RECEIPT = "unknown_receipt"
+    UNKNOWN_NODE = "unknown_node"
+    UNKNOWN_POLICY = "unknown_policy"
+
+    NOT_SUPPORTED_YET = "not_supported_yet"
+    NODE_AWAY = "node_away"
+    NODE_DRAINING = "node_draining"
+    NODE_REVOKED = "node_revoked"
+    NODE_CLOCK_SKEWED = "node_clock_skewed"
+    NODES_UNREACHABLE = "nodes_unreachable"
+    INTERRUPTED = "interrupted"
+    SURVEY_TIMEOUT = "survey_timeout"
+
+    PLAN_NOT_READY = "plan_not_ready"
+    PLAN_ALTERED = "plan_altered"
+    PLAN_DECLINED = "plan_declined"
+    WRONG_DIGEST = "wrong_digest"
+    NEEDS_CONFIRMATION = "needs_confirmation"
+    NEEDS_APPROVAL = "needs_approval"
+    NOT_AN_APPROVER = "not_an_approver"
+    APPROVE_OWN_PLAN = "approve_own_plan"
+    APPROVAL_NOT_NEEDED = "approval_not_needed"
+    DENIED_BY_POLICY = "denied_by_policy"
+    KILL_SWITCH = "kill_switch"
+    REQUESTER_INACTIVE = "requester_inactive"
+
+    TRANSFER_STATE = "transfer_state"
+    RATE_ABOVE_PLAN = "rate_above_plan"
+    NO_PROGRESS = "no_progress"
+    STATEMENT_INVALID = "statement_invalid"
+    NO_FILE_LIST = "no_file_list"
+
+    POLICY_INVALID = "policy_invalid"
+    POLICY_STATE = "policy_state"
+    PUBLISH_OWN_POLICY = "publish_own_policy"
+
+
+class ServiceError(Exception):
+    """A refusal with a stable code; the message is fit for the caller."""
+
+    def __init__(self, code: Code | str, detail: str, *, fields: tuple[str, ...] = ()) -> None:
+        """`code` is a `Code`, or a documented code of the engine, guardrails or auth; `fields` names inputs."""
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.fields = fields
+
+
+class AuditUnwritable(ServiceError):  # noqa: N818 - says what is the case
+    """The audit chain can't be written, so nothing was changed."""
+
+    def __init__(self) -> None:
+        """Say what happened and what to do."""
+        super().__init__(
+            Code.AUDIT_UNWRITABLE,
+            "nothing was changed, because the audit log can't be written; "
+            "an operator must look at the service's disk and run `headrace audit verify`",
+        )

@@ -1,0 +1,55 @@
+"""How refusals are answered: problem documents (RFC 9457), whatever raised them."""
+
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from headrace.api.errors import Code
+from headrace.api.problems import KNOWN, make, problem_of
+from headrace.auth import TooManyAttempts
+from headrace.client import HeadraceError
+from headrace.client import models as m
+
+PROBLEM_TYPE = "application/problem+json"
+_CODES = {
+    HTTPStatus.NOT_FOUND: (Code.NOT_FOUND, "there is nothing at this address; see /api/v1/openapi.json"),
+    HTTPStatus.METHOD_NOT_ALLOWED: (Code.METHOD_NOT_ALLOWED, "this address does not take that method"),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (Code.BODY_TOO_LARGE, "the request's body is too large; a request is small"),
+}
+_MAX_FIELDS = 20
+
+
+def problem_response(problem: m.Problem, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Answer with a problem document."""
+    more = dict(headers or {})
+    if problem.status == HTTPStatus.UNAUTHORIZED:
+        more["www-authenticate"] = 'Bearer realm="headrace"'
+    return JSONResponse(problem.model_dump(mode="json"), problem.status, headers=more, media_type=PROBLEM_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Answer everything that is raised under `app` with problem documents."""
+
+    @app.exception_handler(Exception)
+    async def anything(_request: Request, error: Exception) -> JSONResponse:
+        headers = {"retry-after": str(error.retry_after_s)} if isinstance(error, TooManyAttempts) else None
+        return problem_response(problem_of(error), headers)
+
+    for known in (*KNOWN, HeadraceError):
+        app.add_exception_handler(known, anything)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
+        found = error.errors()[:_MAX_FIELDS]
+        names = tuple(".".join(str(part) for part in one["loc"][1:]) or str(one["loc"][0]) for one in found)
+        detail = "; ".join(f"`{name}`: {one['msg']}" for name, one in zip(names, found, strict=True))
+        return problem_response(make(Code.INVALID_REQUEST, detail, fields=names))
+
+    @app.exception_handler(HTTPException)
+    async def from_framework(_request: Request, error: HTTPException) -> JSONResponse:
+        code, detail = _CODES.get(HTTPStatus(error.status_code), (Code.INVALID_REQUEST, str(error.detail)))
+        problem = make(code, detail).model_copy(update={"status": error.status_code})
+        return problem_response(problem, dict(error.headers or {}))

@@ -1,0 +1,100 @@
+"""What stands before every HTTP request: host, origin, time limit, security headers. Plain ASGI."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headrace.api.errors import Code
+from headrace.api.http.answers import problem_response
+from headrace.api.problems import make
+
+UNSAFE_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cache-control": "no-store",
+}
+"""Set on every answer that does not set them itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """Under which hosts (`host:port`) and origins (`scheme://host:port`) this service is reached."""
+
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    tls: bool
+
+    @classmethod
+    def of(cls, scheme: str, hosts: Iterable[str]) -> "Origins":
+        """Make them from `host:port` texts; a default port may be left out by browsers."""
+        default = ":443" if scheme == "https" else ":80"
+        names = {name.lower() for name in hosts}
+        names |= {name.removesuffix(default) for name in names}
+        return cls(frozenset(names), frozenset(f"{scheme}://{name}" for name in names), tls=scheme == "https")
+
+
+class Guard:
+    """Refuses wrong hosts and origins, limits time until the answer begins, and adds security headers."""
+
+    def __init__(self, app: ASGIApp, *, origins: Origins, timeout_s: float) -> None:
+        """Guard `app`."""
+        self._app = app
+        self._origins = origins
+        self._timeout_s = timeout_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", "").lower(), headers.get("origin")
+        if host not in self._origins.hosts:
+            detail = "this service is not reached under that host name; its operator sets HEADRACE_PUBLIC_URL"
+            await problem_response(make(Code.WRONG_HOST, detail))(scope, receive, self._with_headers(send))
+        elif origin is not None and scope["method"] in UNSAFE_METHODS and origin.lower() not in self._origins.origins:
+            detail = "pages of another site may not act here"
+            await problem_response(make(Code.WRONG_ORIGIN, detail))(scope, receive, self._with_headers(send))
+        else:
+            await self._limited(scope, receive, self._with_headers(send))
+
+    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+        limit = asyncio.timeout(self._timeout_s)
+
+        async def once_begun(message: Message) -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                limit.reschedule(None)  # streams may go on for as long as they like
+            await send(message)
+
+        try:
+            async with limit:
+                await self._app(scope, receive, once_begun)
+        except TimeoutError:
+            if begun:
+                raise
+            detail = f"the service did not answer within {self._timeout_s:.0f} s; try again"
+            await problem_response(make(Code.REQUEST_TIMEOUT, detail))(scope, receive, send)
+
+    def _with_headers(self, send: Send) -> Send:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                if self._origins.tls:
+                    headers.setdefault("strict-transport-security", "max-age=31536000")
+            await send(message)
+
+        return with_headers

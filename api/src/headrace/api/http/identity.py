@@ -1,0 +1,76 @@
+"""Who sent a request: a bearer secret, or the session cookie of a browser."""
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.responses import Response
+
+from headrace.api.acting import Acting
+from headrace.api.caller import Door
+from headrace.api.errors import Code, ServiceError
+from headrace.api.http.guard import UNSAFE_METHODS
+from headrace.api.service import Service
+from headrace.auth import AuthCode, AuthError
+from headrace.client import models as m
+
+TOKEN_PREFIX = "hrt_"  # noqa: S105 - what a token begins with
+_UNKNOWN_ADDRESS = "unknown"
+
+
+def service_of(request: Request) -> Service:
+    """Return the service behind the app."""
+    service: Service = request.app.state.service
+    return service
+
+
+def address_of(request: Request) -> str:
+    """Return the network address of the caller, for throttling."""
+    return request.client.host if request.client else _UNKNOWN_ADDRESS
+
+
+def cookie_name(request: Request) -> str:
+    """Return the session cookie's name: host-bound under TLS, plain on loopback http."""
+    return "__Host-headrace" if request.app.state.origins.tls else "headrace"
+
+
+def secret_of(request: Request) -> tuple[str, Door]:
+    """Return the secret that came with a request, and by which door it came; raises `not_signed_in`."""
+    scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and credentials:
+        return credentials.strip(), Door.API if credentials.startswith(TOKEN_PREFIX) else Door.CLI
+    cookie = request.cookies.get(cookie_name(request))
+    if not cookie:
+        raise AuthError(AuthCode.NOT_SIGNED_IN, "no bearer secret and no cookie")
+    # A browser says where an unsafe request comes from (`Guard` has checked it); without that it could be anybody's.
+    if request.method in UNSAFE_METHODS and "origin" not in request.headers:
+        raise ServiceError(
+            Code.WRONG_ORIGIN, "a request with a cookie must say its Origin; other clients use a bearer secret"
+        )
+    return cookie, Door.CONSOLE
+
+
+async def acting(request: Request, service: Annotated[Service, Depends(service_of)]) -> Acting:
+    """Return the port for whoever sent the request."""
+    secret, door = secret_of(request)
+    people = service.whole.use_cases.people
+    principal = await (people.of_token(secret) if door is Door.API else people.of_session(secret))
+    return service.acting_for(principal, door)
+
+
+Port = Annotated[Acting, Depends(acting)]
+
+
+def hand_out(request: Request, response: Response, session: m.Session) -> m.Session:
+    """Give a browser its session as a cookie that no script can read, and everybody else as a secret."""
+    if "origin" not in request.headers:
+        return session
+    response.set_cookie(
+        cookie_name(request),
+        session.secret,
+        expires=session.expires,
+        path="/",
+        secure=request.app.state.origins.tls,
+        httponly=True,
+        samesite="lax",
+    )
+    return session.model_copy(update={"secret": ""})

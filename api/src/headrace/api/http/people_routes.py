@@ -1,0 +1,85 @@
+"""Routes: signing in and out, people, tokens."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from headrace.api.http.identity import Port, address_of, cookie_name, hand_out, secret_of, service_of
+from headrace.api.service import Service
+from headrace.client import models as m
+
+router = APIRouter(tags=["people"])
+
+TheService = Annotated[Service, Depends(service_of)]
+
+
+@router.get("/health")
+async def health(service: TheService) -> m.Health:
+    """Say whether the service can work; needs no sign-in."""
+    return service.whole.use_cases.health.report()
+
+
+@router.get("/me")
+async def me(port: Port) -> m.Me:
+    """Say who is calling, and what that caller may do."""
+    return await port.me()
+
+
+@router.post("/sessions", status_code=201)
+async def sign_in(request: Request, response: Response, service: TheService, body: m.SignIn) -> m.Session:
+    """Start an interactive session; a browser gets it as a cookie, and an empty `secret`."""
+    session = await service.whole.use_cases.people.sign_in(body, address_of(request))
+    return hand_out(request, response, session)
+
+
+@router.delete("/sessions/current", status_code=204)
+async def sign_out(request: Request, response: Response, service: TheService) -> None:
+    """End the session that this request is made with."""
+    secret, _ = secret_of(request)
+    await service.whole.use_cases.people.sign_out(secret)
+    response.delete_cookie(cookie_name(request), path="/", secure=request.app.state.origins.tls, httponly=True)
+
+
+@router.post("/invitations/accept", status_code=201)
+async def accept_invitation(
+    request: Request, response: Response, service: TheService, body: m.AcceptInvitation
+) -> m.Session:
+    """Choose a password with a one-time link's token, and start a session."""
+    session = await service.whole.use_cases.people.accept_invitation(body, address_of(request))
+    return hand_out(request, response, session)
+
+
+@router.get("/people")
+async def people(port: Port) -> list[m.Person]:
+    """List local people."""
+    return await port.people()
+
+
+@router.post("/people/invitations", status_code=201)
+async def invite(port: Port, body: m.InvitationRequest) -> m.Invitation:
+    """Invite a person by a one-time link, shown once."""
+    return await port.invite(body)
+
+
+@router.post("/people/{person}/disable")
+async def disable_person(port: Port, person: str) -> m.Person:
+    """Disable a person; their sessions and tokens end."""
+    return await port.disable_person(person)
+
+
+@router.get("/tokens")
+async def tokens(port: Port) -> list[m.Token]:
+    """List the caller's API tokens, without their secrets."""
+    return await port.tokens()
+
+
+@router.post("/tokens", status_code=201)
+async def create_token(port: Port, body: m.TokenRequest) -> m.Token:
+    """Make an API token; its secret is shown once."""
+    return await port.create_token(body)
+
+
+@router.delete("/tokens/{token}", status_code=204)
+async def revoke_token(port: Port, token: str) -> None:
+    """End an API token at once."""
+    await port.revoke_token(token)

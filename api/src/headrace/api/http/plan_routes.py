@@ -1,0 +1,61 @@
+"""Routes: words, plans, confirmations, approvals."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from headrace.api.http.identity import Port
+from headrace.client import models as m
+
+router = APIRouter(tags=["plans"])
+
+Wait = Annotated[float, Query(ge=0, le=30, description="wait at most so many seconds for it to settle")]
+
+
+@router.post("/interpretations")
+async def interpret(port: Port, body: m.InterpretRequest) -> m.Interpretation:
+    """Read words without planning; nothing is listed or moved."""
+    return await port.interpret(body)
+
+
+@router.post("/plans", status_code=202)
+async def create_plan(port: Port, body: m.PlanRequest) -> m.Plan:
+    """Start planning; answers at once, usually in state `surveying`."""
+    return await port.create_plan(body)
+
+
+@router.get("/plans")
+async def plans(
+    port: Port,
+    state: m.PlanState | None = None,
+    *,
+    awaiting_me: bool = False,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    after: str | None = None,
+) -> list[m.Plan]:
+    """List the caller's plans, newest first, or others' that wait for the caller's approval."""
+    return await port.plans(state=state, awaiting_me=awaiting_me, limit=limit, after=after)
+
+
+@router.get("/plans/{plan}")
+async def plan(port: Port, plan: str, *, wait_s: Wait = 0, document: bool = False) -> m.Plan:
+    """Return a plan by id or digest, with its sealed document when asked for."""
+    return await port.plan(plan, wait_s=wait_s, document=document)
+
+
+@router.post("/plans/{plan}/confirmations")
+async def confirm_plan(port: Port, plan: str, body: m.Confirmation) -> m.Plan:
+    """Give or decline the requester's own yes; needs an interactive session."""
+    return await port.confirm_plan(plan, body)
+
+
+@router.post("/plans/{plan}/approvals")
+async def approve_plan(port: Port, plan: str, body: m.Approval) -> m.Plan:
+    """Give or refuse another person's yes; needs an interactive session."""
+    return await port.approve_plan(plan, body)
+
+
+@router.get("/plans/{plan}/why")
+async def why(port: Port, plan: str) -> m.Decision:
+    """Explain the decision on a plan, with its rules."""
+    return await port.why(plan)

@@ -1,0 +1,108 @@
+"""Routes: endpoints, nodes, policies, audit."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from headrace.api.http.identity import Port
+from headrace.api.http.transfer_routes import After, LongPage
+from headrace.client import models as m
+
+router = APIRouter(tags=["site"])
+
+
+@router.get("/endpoints")
+async def endpoints(port: Port) -> list[m.Endpoint]:
+    """List the endpoints."""
+    return await port.endpoints()
+
+
+@router.patch("/endpoints/{endpoint}")
+async def update_endpoint(port: Port, endpoint: str, body: m.EndpointUpdate) -> m.Endpoint:
+    """Change an endpoint's id, aliases or labels."""
+    return await port.update_endpoint(endpoint, body)
+
+
+@router.get("/endpoints/{endpoint}/browse")
+async def browse(
+    port: Port,
+    endpoint: str,
+    path: Annotated[str, Query(max_length=5000)] = "/",
+    after: Annotated[str | None, Query(max_length=1000)] = None,
+    limit: LongPage = 200,
+) -> m.EntryPage:
+    """List one folder, ordered by name."""
+    return await port.browse(endpoint, path, after=after, limit=limit)
+
+
+@router.get("/nodes")
+async def nodes(port: Port) -> list[m.Node]:
+    """List the nodes and whether they are attached."""
+    return await port.nodes()
+
+
+@router.post("/nodes/join-tokens", status_code=201)
+async def create_join_token(port: Port, body: m.JoinTokenRequest) -> m.JoinToken:
+    """Make a one-time token with which one node may join."""
+    return await port.create_join_token(body)
+
+
+@router.post("/nodes/{node}/drain")
+async def drain_node(port: Port, node: str) -> m.Node:
+    """Give a node no new work; what runs there goes on."""
+    return await port.drain_node(node, drain=True)
+
+
+@router.post("/nodes/{node}/undrain")
+async def undrain_node(port: Port, node: str) -> m.Node:
+    """Give a drained node work again."""
+    return await port.drain_node(node, drain=False)
+
+
+@router.post("/nodes/{node}/revoke")
+async def revoke_node(port: Port, node: str) -> m.Node:
+    """End a node's membership for good; what runs there stops."""
+    return await port.revoke_node(node)
+
+
+@router.get("/policies")
+async def policies(port: Port) -> list[m.PolicyVersion]:
+    """List the policy's versions, newest first."""
+    return await port.policies()
+
+
+@router.post("/policies/check")
+async def check_policy(port: Port, body: m.PolicyText) -> m.PolicyCheck:
+    """Check a policy text and its examples; nothing is stored."""
+    return await port.check_policy(body)
+
+
+@router.post("/policies", status_code=201)
+async def propose_policy(port: Port, body: m.PolicyText) -> m.PolicyVersion:
+    """Store a valid policy text as a proposed version."""
+    return await port.propose_policy(body)
+
+
+@router.post("/policies/{version}/publish")
+async def publish_policy(port: Port, version: str) -> m.PolicyVersion:
+    """Make a version active (a retired one: roll back); never by its author."""
+    return await port.publish_policy(version)
+
+
+@router.get("/audit")
+async def audit(
+    port: Port,
+    *,
+    after: After = 0,
+    limit: LongPage = 200,
+    kind: Annotated[str | None, Query(max_length=40)] = None,
+    person: Annotated[str | None, Query(max_length=60)] = None,
+) -> list[m.AuditEvent]:
+    """List audit events in order."""
+    return await port.audit(after=after, limit=limit, kind=kind, person=person)
+
+
+@router.get("/audit/verify")
+async def verify_audit(port: Port) -> m.AuditVerdict:
+    """Check the audit chain from its first link to its head, and against the last exported head."""
+    return await port.verify_audit()

@@ -1,0 +1,33 @@
+"""Event streams (SSE): events as they come, and a comment while it is quiet."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from headrace.client import models as m
+
+_HEARTBEAT = b": still here\n\n"
+
+
+async def event_stream(events: AsyncIterator[m.TransferEvent], heartbeat_s: float) -> AsyncIterator[bytes]:
+    """Write transfer events; kept ones carry their sequence as the id that a client resumes after."""
+    pending: asyncio.Future[m.TransferEvent] | None = None
+    try:
+        while True:
+            pending = pending or asyncio.ensure_future(anext(events))
+            done, _ = await asyncio.wait({pending}, timeout=heartbeat_s)
+            if not done:
+                yield _HEARTBEAT
+                continue
+            finished, pending = pending, None
+            try:
+                yield _written(finished.result())
+            except StopAsyncIteration:
+                return
+    finally:
+        if pending is not None:
+            pending.cancel()
+
+
+def _written(event: m.TransferEvent) -> bytes:
+    number = "" if event.kind == "progress" else f"id: {event.sequence}\n"
+    return f"event: {event.kind}\n{number}data: {event.model_dump_json()}\n\n".encode()

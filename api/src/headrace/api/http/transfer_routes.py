@@ -1,0 +1,99 @@
+"""Routes: transfers, their events, receipts."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import StreamingResponse
+
+from headrace.api.http.identity import Port, service_of
+from headrace.api.http.plan_routes import Wait
+from headrace.api.http.streams import event_stream
+from headrace.client import models as m
+
+router = APIRouter(tags=["transfers"])
+
+After = Annotated[int, Query(ge=0, description="skip what is up to this number")]
+LongPage = Annotated[int, Query(ge=1, le=1000)]
+
+
+@router.post("/transfers", status_code=201)
+async def submit(port: Port, body: m.SubmitRequest) -> m.Transfer:
+    """Run a ready plan named by its digest; again, it answers with the transfer there is."""
+    return await port.submit(body)
+
+
+@router.get("/transfers")
+async def transfers(
+    port: Port,
+    state: m.TransferState | None = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    after: str | None = None,
+) -> list[m.Transfer]:
+    """List the caller's transfers (all of them for operators and auditors), newest first."""
+    return await port.transfers(state=state, limit=limit, after=after)
+
+
+@router.get("/transfers/{transfer}")
+async def transfer(port: Port, transfer: str, *, wait_s: Wait = 0) -> m.Transfer:
+    """Return a transfer by id or unique prefix of its id."""
+    return await port.transfer(transfer, wait_s=wait_s)
+
+
+@router.post("/transfers/{transfer}/control")
+async def control(port: Port, transfer: str, body: m.ControlRequest) -> m.Transfer:
+    """Pause, resume, cancel, retry the failed files of, or change the rate of a transfer."""
+    return await port.control(transfer, body)
+
+
+@router.get("/transfers/{transfer}/events")
+async def transfer_events(
+    port: Port, transfer: str, *, after: After = 0, limit: LongPage = 200
+) -> list[m.TransferEvent]:
+    """List kept events in order."""
+    return await port.transfer_events(transfer, after=after, limit=limit)
+
+
+@router.get(
+    "/transfers/{transfer}/watch",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def watch(
+    request: Request, port: Port, transfer: str, last_event_id: Annotated[int, Header(ge=0)] = 0
+) -> StreamingResponse:
+    """Stream events and progress until the transfer ends: `event` is the kind, `data` a TransferEvent."""
+    found = await port.transfer(transfer)
+    events = event_stream(port.watch(found.id, after=last_event_id), service_of(request).settings.heartbeat_s)
+    return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+@router.get("/transfers/{transfer}/failed")
+async def failed_files(port: Port, transfer: str, *, after: After = 0, limit: LongPage = 200) -> list[m.FailedFile]:
+    """List files that did not arrive."""
+    return await port.failed_files(transfer, after=after, limit=limit)
+
+
+@router.get("/receipts/{receipt}")
+async def receipt(port: Port, receipt: str) -> m.Receipt:
+    """Return a receipt by its id or its transfer's id."""
+    return await port.receipt(receipt)
+
+
+@router.get(
+    "/receipts/{receipt}/files",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
+)
+async def receipt_files(port: Port, receipt: str) -> StreamingResponse:
+    """Stream the per-file list whose digest the receipt's statements hold, one JSON object a line."""
+    found = await port.receipt(receipt)
+    chunks = port.receipt_files(found.id)
+    first = await anext(chunks, b"")  # a missing list is refused before the answer begins
+
+    async def body() -> AsyncIterator[bytes]:
+        yield first
+        async for chunk in chunks:
+            yield chunk
+
+    return StreamingResponse(body(), media_type="application/x-ndjson")

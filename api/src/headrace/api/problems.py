@@ -1,0 +1,119 @@
+"""The one place where refusals become problem documents: status, stable code, public message. Details go to the log."""
+
+import logging
+from http import HTTPStatus as Status
+
+from headrace.api.errors import Code, ServiceError
+from headrace.auth import AuthCode, AuthError
+from headrace.client import HeadraceError
+from headrace.client import models as m
+from headrace.engine import EngineError
+from headrace.guardrails import GuardrailError, Rail
+
+_log = logging.getLogger(__name__)
+
+STATUS: dict[str, Status] = {
+    Code.INVALID_REQUEST: Status.UNPROCESSABLE_ENTITY,
+    Code.NOT_FOUND: Status.NOT_FOUND,
+    Code.METHOD_NOT_ALLOWED: Status.METHOD_NOT_ALLOWED,
+    Code.BODY_TOO_LARGE: Status.REQUEST_ENTITY_TOO_LARGE,
+    Code.REQUEST_TIMEOUT: Status.SERVICE_UNAVAILABLE,
+    Code.WRONG_HOST: Status.MISDIRECTED_REQUEST,
+    Code.WRONG_ORIGIN: Status.FORBIDDEN,
+    Code.FORBIDDEN: Status.FORBIDDEN,
+    Code.SESSION_NEEDED: Status.FORBIDDEN,
+    Code.NAME_TAKEN: Status.CONFLICT,
+    Code.AUDIT_UNWRITABLE: Status.SERVICE_UNAVAILABLE,
+    Code.BUSY: Status.TOO_MANY_REQUESTS,
+    Code.SHUTTING_DOWN: Status.SERVICE_UNAVAILABLE,
+    Code.INTERNAL_ERROR: Status.INTERNAL_SERVER_ERROR,
+    Code.UNKNOWN_ENDPOINT: Status.NOT_FOUND,
+    Code.UNKNOWN_PLAN: Status.NOT_FOUND,
+    Code.UNKNOWN_TRANSFER: Status.NOT_FOUND,
+    Code.AMBIGUOUS_TRANSFER: Status.CONFLICT,
+    Code.UNKNOWN_RECEIPT: Status.NOT_FOUND,
+    Code.UNKNOWN_NODE: Status.NOT_FOUND,
+    Code.UNKNOWN_POLICY: Status.NOT_FOUND,
+    Code.NOT_SUPPORTED_YET: Status.UNPROCESSABLE_ENTITY,
+    Code.NODE_AWAY: Status.SERVICE_UNAVAILABLE,
+    Code.NODE_DRAINING: Status.CONFLICT,
+    Code.NODE_REVOKED: Status.CONFLICT,
+    Code.NODE_CLOCK_SKEWED: Status.CONFLICT,
+    Code.NODES_UNREACHABLE: Status.CONFLICT,
+    Code.INTERRUPTED: Status.CONFLICT,
+    Code.SURVEY_TIMEOUT: Status.GATEWAY_TIMEOUT,
+    Code.PLAN_NOT_READY: Status.CONFLICT,
+    Code.PLAN_ALTERED: Status.CONFLICT,
+    Code.PLAN_DECLINED: Status.CONFLICT,
+    Code.WRONG_DIGEST: Status.CONFLICT,
+    Code.NEEDS_CONFIRMATION: Status.CONFLICT,
+    Code.NEEDS_APPROVAL: Status.CONFLICT,
+    Code.NOT_AN_APPROVER: Status.FORBIDDEN,
+    Code.APPROVE_OWN_PLAN: Status.FORBIDDEN,
+    Code.APPROVAL_NOT_NEEDED: Status.CONFLICT,
+    Code.DENIED_BY_POLICY: Status.FORBIDDEN,
+    Code.KILL_SWITCH: Status.SERVICE_UNAVAILABLE,
+    Code.REQUESTER_INACTIVE: Status.FORBIDDEN,
+    Code.TRANSFER_STATE: Status.CONFLICT,
+    Code.RATE_ABOVE_PLAN: Status.UNPROCESSABLE_ENTITY,
+    Code.NO_PROGRESS: Status.BAD_GATEWAY,
+    Code.STATEMENT_INVALID: Status.BAD_GATEWAY,
+    Code.NO_FILE_LIST: Status.NOT_FOUND,
+    Code.POLICY_INVALID: Status.UNPROCESSABLE_ENTITY,
+    Code.POLICY_STATE: Status.CONFLICT,
+    Code.PUBLISH_OWN_POLICY: Status.FORBIDDEN,
+    AuthCode.INVITATION_REFUSED: Status.FORBIDDEN,
+    AuthCode.NAME_REFUSED: Status.UNPROCESSABLE_ENTITY,
+    AuthCode.NOT_ALLOWED: Status.FORBIDDEN,
+    AuthCode.NOT_FOUND: Status.NOT_FOUND,
+    AuthCode.NOT_SIGNED_IN: Status.UNAUTHORIZED,
+    AuthCode.PASSWORD_REFUSED: Status.UNPROCESSABLE_ENTITY,
+    AuthCode.SIGN_IN_REFUSED: Status.UNAUTHORIZED,
+    AuthCode.TOO_MANY_ATTEMPTS: Status.TOO_MANY_REQUESTS,
+    Rail.PLAN_EXPIRED: Status.CONFLICT,
+    Rail.POLICY_CHANGED: Status.CONFLICT,
+    Rail.DIGEST_MISMATCH: Status.CONFLICT,
+    Rail.NOT_RUNNABLE: Status.CONFLICT,
+    Rail.CONFIRMATION_MISSING: Status.CONFLICT,
+    Rail.APPROVAL_MISSING: Status.CONFLICT,
+}
+"""The status of every code of service and auth. Other rails are 422, the engine's own codes 502."""
+
+Known = ServiceError | AuthError | GuardrailError | EngineError
+KNOWN = (ServiceError, AuthError, GuardrailError, EngineError)
+"""Errors whose messages are meant for callers; anything else is `internal_error` and only logged."""
+
+
+def problem_of(error: BaseException, *, instance: str | None = None) -> m.Problem:
+    """Return the problem document of an error."""
+    if isinstance(error, HeadraceError):
+        return error.problem
+    if not isinstance(error, KNOWN):
+        _log.error("an error that nobody expected", exc_info=error)
+        return make(
+            Code.INTERNAL_ERROR, "something went wrong inside the service; its log says what", instance=instance
+        )
+    if isinstance(error, AuthError):
+        _log.info("turned away: %s: %s", error.code, error.reason)
+    other = Status.BAD_GATEWAY if isinstance(error, EngineError) else Status.UNPROCESSABLE_ENTITY
+    fields = error.fields if isinstance(error, ServiceError) else ()
+    return make(error.code, str(error.args[0]), fields=fields, instance=instance, other=other)
+
+
+def make(
+    code: str,
+    detail: str,
+    *,
+    fields: tuple[str, ...] = (),
+    instance: str | None = None,
+    other: Status = Status.INTERNAL_SERVER_ERROR,
+) -> m.Problem:
+    """Make a problem document; `other` is the status of a code that is not in the table."""
+    return m.Problem(
+        title=str(code).replace("_", " "),
+        status=int(STATUS.get(code, other)),
+        code=str(code),
+        detail=detail,
+        instance=instance,
+        fields=list(fields),
+    )

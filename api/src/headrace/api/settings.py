@@ -1,0 +1,110 @@
+"""Every setting of the service, declared once: name, default, unit, meaning, environment variable.
+
+A setting `plan_valid_s` is read from `HEADRACE_PLAN_VALID_S`; command-line options of `headrace serve` win over it.
+docs/settings.md lists them all (a test compares).
+"""
+
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
+from typing import TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+_PREFIX = "HEADRACE_"
+_T = TypeVar("_T")
+
+
+class SettingError(ValueError):
+    """A setting whose value can't be used; the message names its variable, the value and what is expected."""
+
+
+def _setting(default: _T, unit: str, meaning: str) -> _T:
+    """Declare one setting."""
+    return field(default=default, metadata={"unit": unit, "meaning": meaning})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The service's settings. Integers are positive; an empty text means "not set"."""
+
+    data: Path = _setting(  # noqa: RUF009 - a field, made by one helper
+        Path("headrace-data"), "path", "folder for the database, keys and result lists (made 0700)"
+    )
+    listen: str = _setting("127.0.0.1:8470", "host:port", "where API, console and MCP listen; port 0 picks one")
+    hub_listen: str = _setting("127.0.0.1:8471", "host:port", "where nodes dial in; port 0 picks one")
+    hub_advertise: str = _setting("", "host:port", "address that join tokens tell nodes to dial; empty: the hub's own")
+    public_url: str = _setting("", "URL", "how browsers reach the service; empty: made from the listening address")
+    tls_cert: str = _setting("", "path", "certificate chain (PEM); needed for any address but loopback")
+    tls_key: str = _setting("", "path", "private key (PEM) of the certificate")
+    timezone: str = _setting("UTC", "IANA zone", "the site's zone: for times in sentences and for policy hours")
+    node_name: str = _setting("local", "name", "name of the embedded node, made when at least one root is given")
+    node_data_listen: str = _setting("127.0.0.1:0", "host:port", "where the embedded node takes data connections")
+
+    max_body_bytes: int = _setting(1_048_576, "bytes", "largest request body")
+    request_timeout_s: int = _setting(60, "s", "longest time for one request (watching a transfer is exempt)")
+    max_wait_s: int = _setting(30, "s", "longest wait that a caller may ask for in one request")
+    max_watchers: int = _setting(256, "count", "callers that may watch transfers at the same time")
+    heartbeat_s: int = _setting(15, "s", "time between comments that keep a quiet watch open")
+
+    plan_concurrency: int = _setting(4, "count", "plans that are surveyed at the same time")
+    plan_queue: int = _setting(64, "count", "plans that may wait for or be in a survey; more are refused")
+    survey_max_entries: int = _setting(10_000_000, "count", "most names that one survey may list")
+
+    ticket_renew_s: int = _setting(300, "s", "time between renewals, at which everything is checked again")
+    transfer_concurrency: int = _setting(16, "count", "transfers that run at the same time; more are queued")
+    transfer_queue: int = _setting(1000, "count", "transfers that may be queued, running, waiting or paused")
+    attempts_without_progress: int = _setting(8, "count", "attempts in a row without a durable byte before giving up")
+    backoff_ms: int = _setting(500, "ms", "first wait before another attempt; doubles each time")
+    max_backoff_ms: int = _setting(60_000, "ms", "longest wait before another attempt")
+    away_limit_s: int = _setting(604_800, "s", "time that a transfer waits for an absent node before it fails")
+    max_start_delay_s: int = _setting(2_592_000, "s", "how far in the future a transfer may start")
+
+    session_idle_s: int = _setting(28_800, "s", "an interactive session ends after this time without use")
+    session_valid_s: int = _setting(604_800, "s", "an interactive session ends after this time in any case")
+    max_nodes: int = _setting(256, "count", "nodes that may be enrolled")
+    audit_head_s: int = _setting(10, "s", "time between exports of the audit chain's signed head")
+
+    def __post_init__(self) -> None:
+        """Refuse values that can't be used."""
+        for declared in fields(self):
+            value = getattr(self, declared.name)
+            if isinstance(value, int) and value <= 0:
+                message = f"`{environment_name(declared)}` is `{value}`; give a number above 0"
+                raise SettingError(message)
+        try:
+            ZoneInfo(self.timezone)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            message = f"`HEADRACE_TIMEZONE` is `{self.timezone}`; give an IANA zone such as `Europe/Berlin`"
+            raise SettingError(message) from error
+        if bool(self.tls_cert) != bool(self.tls_key):
+            message = "`HEADRACE_TLS_CERT` and `HEADRACE_TLS_KEY` belong together; give both or none"
+            raise SettingError(message)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
+        """Read every setting that has a variable in `environment`; the others keep their defaults."""
+        return cls().with_values(
+            {
+                declared.name: _parse(declared, text)
+                for declared in fields(cls)
+                if (text := environment.get(environment_name(declared), ""))
+            }
+        )
+
+    def with_values(self, values: Mapping[str, str | int | Path]) -> "Settings":
+        """Replace settings by name; the caller gives values of the declared types."""
+        return replace(self, **values)  # type: ignore[arg-type] # one type for all of them can't be said
+
+
+def environment_name(declared: "Field[object]") -> str:
+    """Return the variable of a setting, for example `HEADRACE_PLAN_VALID_S`."""
+    return _PREFIX + declared.name.upper()
+
+
+def _parse(declared: "Field[object]", text: str) -> str | int | Path:
+    if isinstance(declared.default, int):
+        if not text.isascii() or not text.isdigit():
+            message = f"`{environment_name(declared)}` is `{text}`; give a whole number ({declared.metadata['unit']})"
+            raise SettingError(message)
+        return int(text)
+    return Path(text) if isinstance(declared.default, Path) else text

@@ -1,0 +1,91 @@
+"""Connections to the store: any number of readers, one writer at a time, and every write with its audit event.
+
+SQLite runs in WAL mode, so readers see a consistent state while the writer works. Reading connections are `query_only`.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from sqlalchemy import event
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
+
+_BUSY_TIMEOUT_MS = 10_000
+_READERS = 8
+_POOL_TIMEOUT_S = 30
+
+Tx = AsyncSession
+"""A transaction; a writing one is committed when its block ends without an error."""
+
+
+class Database:
+    """The store of one service."""
+
+    def __init__(self, path: Path) -> None:
+        """Open (without migrating) the SQLite file at `path`."""
+        self.path = path
+        self._reader = _engine(path, "BEGIN", readers=_READERS)
+        self._writer = _engine(path, "BEGIN IMMEDIATE", readers=0)
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Tx]:
+        """Give a read-only transaction with one consistent view."""
+        async with AsyncSession(self._reader, expire_on_commit=False, autoflush=False) as session:
+            yield session
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[Tx]:
+        """Give the writing transaction: commits at the end of the block, rolls back on any error.
+
+        Writers queue for the single writing connection (at most 30 s).
+        """
+        async with AsyncSession(self._writer, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._reader.dispose()
+        await self._writer.dispose()
+
+
+def _engine(path: Path, begin: str, *, readers: int) -> AsyncEngine:
+    engine = create_async_engine(
+        f"sqlite+aiosqlite:///{path}",
+        pool_size=readers or 1,
+        max_overflow=0,
+        pool_timeout=_POOL_TIMEOUT_S,
+        # Statements are short-lived text; values (words, names) never enter logs or error texts.
+        hide_parameters=True,
+    )
+    begin_with(engine.sync_engine, begin)
+    event.listen(engine.sync_engine, "connect", _prepare(read_only=readers > 0))
+    return engine
+
+
+def begin_with(engine: Engine, statement: str) -> None:
+    """Let transactions of a SQLite engine start with `statement`, and never by the driver's own guess."""
+
+    @event.listens_for(engine, "connect")
+    def _leave_to_us(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(statement)
+
+
+def _prepare(*, read_only: bool) -> Callable[[DBAPIConnection, ConnectionPoolEntry], None]:
+    def prepare(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute("PRAGMA foreign_keys = ON")
+        if read_only:
+            cursor.execute("PRAGMA query_only = ON")
+        cursor.close()
+
+    return prepare

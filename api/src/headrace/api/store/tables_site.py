@@ -1,0 +1,147 @@
+"""Tables of people, nodes, endpoints, policies, audit and settings."""
+
+from datetime import datetime
+from typing import Literal
+
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from headrace.api.store.base import Base, Names, Utc
+
+
+class PersonRow(Base):
+    """A local person or service account. `name_key` is the name as it is compared (`auth.fold`)."""
+
+    __tablename__ = "people"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    name: Mapped[str] = mapped_column(String(120))
+    name_key: Mapped[str] = mapped_column(String(200), unique=True)
+    kind: Mapped[Literal["person", "service"]] = mapped_column(String(16))
+    state: Mapped[Literal["invited", "active", "disabled"]] = mapped_column(String(16))
+    roles: Mapped[tuple[str, ...]] = mapped_column(Names)
+    groups: Mapped[tuple[str, ...]] = mapped_column(Names)
+    password_hash: Mapped[str | None] = mapped_column(Text)
+    created: Mapped[datetime] = mapped_column(Utc)
+
+
+class SessionRow(Base):
+    """An interactive session; only the hash of its secret is kept."""
+
+    __tablename__ = "sessions"
+
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    person: Mapped[str] = mapped_column(ForeignKey("people.id"), index=True)
+    created: Mapped[datetime] = mapped_column(Utc)
+    expires: Mapped[datetime] = mapped_column(Utc)
+    last_used: Mapped[datetime] = mapped_column(Utc)
+
+
+class InvitationRow(Base):
+    """A one-time link for one invited person; only its hash is kept, until it is redeemed."""
+
+    __tablename__ = "invitations"
+
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    person: Mapped[str] = mapped_column(ForeignKey("people.id"), index=True)
+    created: Mapped[datetime] = mapped_column(Utc)
+    expires: Mapped[datetime] = mapped_column(Utc)
+
+
+class TokenRow(Base):
+    """An API token; only the hash of its secret is kept."""
+
+    __tablename__ = "tokens"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    hash: Mapped[str] = mapped_column(String(64))
+    person: Mapped[str] = mapped_column(ForeignKey("people.id"), index=True)
+    name: Mapped[str] = mapped_column(String(120))
+    scopes: Mapped[tuple[str, ...]] = mapped_column(Names)
+    agent: Mapped[str | None] = mapped_column(String(120))
+    created: Mapped[datetime] = mapped_column(Utc)
+    expires: Mapped[datetime] = mapped_column(Utc)
+    last_used: Mapped[datetime | None] = mapped_column(Utc)
+
+
+class NodeRow(Base):
+    """An enrolled node; `key` is its identity, `roots` what it declared last."""
+
+    __tablename__ = "nodes"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    name: Mapped[str] = mapped_column(String(120), unique=True)
+    key: Mapped[str] = mapped_column(String(60), unique=True)
+    state: Mapped[Literal["enrolled", "draining", "revoked"]] = mapped_column(String(16))
+    version: Mapped[str] = mapped_column(String(40), default="")
+    enrolled: Mapped[datetime] = mapped_column(Utc)
+    last_seen: Mapped[datetime | None] = mapped_column(Utc)
+
+
+class JoinTokenRow(Base):
+    """A one-time permission for one node to join; only the hash of its secret is kept."""
+
+    __tablename__ = "join_tokens"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    name: Mapped[str] = mapped_column(String(120))
+    secret_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    made_by: Mapped[str | None] = mapped_column(ForeignKey("people.id"))
+    created: Mapped[datetime] = mapped_column(Utc)
+    expires: Mapped[datetime] = mapped_column(Utc)
+    used_at: Mapped[datetime | None] = mapped_column(Utc)
+    used_by: Mapped[str | None] = mapped_column(String(60))
+
+
+class EndpointRow(Base):
+    """What people name, bound for good to one root of one node key."""
+
+    __tablename__ = "endpoints"
+    __table_args__ = (UniqueConstraint("node_key", "root"),)
+
+    pk: Mapped[str] = mapped_column(String(40), primary_key=True)
+    node_key: Mapped[str] = mapped_column(ForeignKey("nodes.key"))
+    root: Mapped[str] = mapped_column(String(120))
+    access: Mapped[Literal["read", "write", "delete"]] = mapped_column(String(8))
+    labels: Mapped[str] = mapped_column(Text, default="{}")
+    created: Mapped[datetime] = mapped_column(Utc)
+
+
+class EndpointNameRow(Base):
+    """A name of an endpoint: its id (`main`) or an alias. Never shared, whatever the case."""
+
+    __tablename__ = "endpoint_names"
+
+    name_key: Mapped[str] = mapped_column(String(200), primary_key=True)
+    name: Mapped[str] = mapped_column(String(120))
+    endpoint: Mapped[str] = mapped_column(ForeignKey("endpoints.pk"), index=True)
+    main: Mapped[bool]
+
+
+class PolicyRow(Base):
+    """One version of the site's policy; `number` counts from 1, `digest` is the text's."""
+
+    __tablename__ = "policies"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64))
+    state: Mapped[Literal["proposed", "active", "retired"]] = mapped_column(String(16))
+    author: Mapped[str] = mapped_column(String(40))
+    publisher: Mapped[str | None] = mapped_column(String(40))
+    note: Mapped[str] = mapped_column(Text)
+    created: Mapped[datetime] = mapped_column(Utc)
+    published: Mapped[datetime | None] = mapped_column(Utc)
+    text: Mapped[str] = mapped_column(Text)
+
+
+class AuditRow(Base):
+    """One link of the audit chain: `body` is its exact bytes (canonical JSON), `hash` their SHA-256."""
+
+    __tablename__ = "audit"
+    __table_args__ = (Index("ix_audit_kind", "kind"), Index("ix_audit_person", "person"))
+
+    sequence: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(String(40))
+    person: Mapped[str | None] = mapped_column(String(40))
+    body: Mapped[str] = mapped_column(Text)
+    hash: Mapped[str] = mapped_column(String(64))

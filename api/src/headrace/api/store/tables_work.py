@@ -1,0 +1,164 @@
+"""Tables of plans, consent, transfers and receipts."""
+
+from datetime import datetime
+from typing import Literal
+
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from headrace.api.store.base import Base, Names, Utc
+
+
+class PlanRow(Base):
+    """A plan: `document` is the sealed document's exact text; `card` what people see (JSON of `models.Plan`)."""
+
+    __tablename__ = "plans"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    digest: Mapped[str | None] = mapped_column(String(64), unique=True)
+    state: Mapped[str] = mapped_column(String(16), index=True)
+    requester: Mapped[str] = mapped_column(ForeignKey("people.id"), index=True)
+    agent: Mapped[str | None] = mapped_column(String(120))
+    door: Mapped[str] = mapped_column(String(16))
+    words: Mapped[str | None] = mapped_column(Text)
+    timezone: Mapped[str] = mapped_column(String(64))
+    base: Mapped[str | None] = mapped_column(ForeignKey("plans.id"))
+    created: Mapped[datetime] = mapped_column(Utc)
+    expires: Mapped[datetime | None] = mapped_column(Utc)
+    starts: Mapped[datetime | None] = mapped_column(Utc)
+    document: Mapped[str | None] = mapped_column(Text)
+    card: Mapped[str] = mapped_column(Text)
+    source: Mapped[str] = mapped_column(Text, default="")
+    destination: Mapped[str] = mapped_column(Text, default="")
+    source_node: Mapped[str] = mapped_column(String(60), default="")
+    destination_node: Mapped[str] = mapped_column(String(60), default="")
+    deletes: Mapped[bool] = mapped_column(default=False)
+    obligations: Mapped[tuple[str, ...]] = mapped_column(Names, default=())
+    policy_version: Mapped[str | None] = mapped_column(String(80))
+    decision_context: Mapped[str | None] = mapped_column(Text)
+
+
+class ConfirmationRow(Base):
+    """The requester's own word on one digest."""
+
+    __tablename__ = "confirmations"
+
+    plan: Mapped[str] = mapped_column(ForeignKey("plans.id"), primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64))
+    person: Mapped[str] = mapped_column(ForeignKey("people.id"))
+    verdict: Mapped[Literal["confirmed", "declined"]] = mapped_column(String(16))
+    at: Mapped[datetime] = mapped_column(Utc)
+
+
+class ApprovalRow(Base):
+    """Another person's word on one digest; an approval is used at most once (`used_by`)."""
+
+    __tablename__ = "approvals"
+    __table_args__ = (
+        UniqueConstraint("plan", "approver"),
+        CheckConstraint("approver <> requester", name="never_the_requester"),
+    )
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    plan: Mapped[str] = mapped_column(ForeignKey("plans.id"), index=True)
+    digest: Mapped[str] = mapped_column(String(64))
+    policy_version: Mapped[str] = mapped_column(String(80))
+    requester: Mapped[str] = mapped_column(ForeignKey("people.id"))
+    approver: Mapped[str] = mapped_column(ForeignKey("people.id"))
+    roles: Mapped[tuple[str, ...]] = mapped_column(Names)
+    groups: Mapped[tuple[str, ...]] = mapped_column(Names)
+    verdict: Mapped[Literal["approved", "refused"]] = mapped_column(String(16))
+    reason: Mapped[str] = mapped_column(Text)
+    nonce: Mapped[str] = mapped_column(String(32), unique=True)
+    at: Mapped[datetime] = mapped_column(Utc)
+    expires: Mapped[datetime] = mapped_column(Utc)
+    used_by: Mapped[str | None] = mapped_column(String(40))
+    used_at: Mapped[datetime | None] = mapped_column(Utc)
+
+
+class TransferRow(Base):
+    """The execution of a plan; a plan has at most one."""
+
+    __tablename__ = "transfers"
+    __table_args__ = (Index("ix_transfers_requester_created", "requester", "created"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    plan: Mapped[str] = mapped_column(ForeignKey("plans.id"), unique=True)
+    plan_digest: Mapped[str] = mapped_column(String(64))
+    state: Mapped[str] = mapped_column(String(16), index=True)
+    state_reason: Mapped[str] = mapped_column(Text, default="")
+    requester: Mapped[str] = mapped_column(ForeignKey("people.id"))
+    agent: Mapped[str | None] = mapped_column(String(120))
+    action: Mapped[str] = mapped_column(String(16))
+    source: Mapped[str] = mapped_column(Text)
+    destination: Mapped[str] = mapped_column(Text)
+    source_node: Mapped[str] = mapped_column(String(60))
+    destination_node: Mapped[str] = mapped_column(String(60))
+    canonical_sentence: Mapped[str] = mapped_column(Text)
+    created: Mapped[datetime] = mapped_column(Utc)
+    starts: Mapped[datetime | None] = mapped_column(Utc)
+    started: Mapped[datetime | None] = mapped_column(Utc)
+    ended: Mapped[datetime | None] = mapped_column(Utc)
+    attempt: Mapped[int] = mapped_column(default=0)
+    only_failed: Mapped[bool] = mapped_column(default=False)
+    rate_ceiling_bps: Mapped[int | None] = mapped_column(BigInteger)
+    progress: Mapped[str] = mapped_column(Text, default="{}")
+    error: Mapped[str | None] = mapped_column(Text)
+    receipt: Mapped[str | None] = mapped_column(String(40))
+    events: Mapped[int] = mapped_column(default=0)
+
+
+class AttemptRow(Base):
+    """One run of a transfer on its nodes; `statements` are the nodes' documents, one a line."""
+
+    __tablename__ = "attempts"
+
+    transfer: Mapped[str] = mapped_column(ForeignKey("transfers.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    started: Mapped[datetime] = mapped_column(Utc)
+    ended: Mapped[datetime | None] = mapped_column(Utc)
+    outcome: Mapped[str | None] = mapped_column(String(16))
+    code: Mapped[str] = mapped_column(String(60), default="")
+    message: Mapped[str] = mapped_column(Text, default="")
+    statements: Mapped[str] = mapped_column(Text, default="")
+    failed_list: Mapped[str | None] = mapped_column(Text)
+
+
+class TransferEventRow(Base):
+    """One entry of a transfer's history."""
+
+    __tablename__ = "transfer_events"
+
+    transfer: Mapped[str] = mapped_column(ForeignKey("transfers.id"), primary_key=True)
+    sequence: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(Utc)
+    kind: Mapped[str] = mapped_column(String(40))
+    message: Mapped[str] = mapped_column(Text)
+
+
+class ReceiptRow(Base):
+    """A signed receipt: the document's exact text, and where its list of files is (below the data folder)."""
+
+    __tablename__ = "receipts"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    transfer: Mapped[str] = mapped_column(ForeignKey("transfers.id"), index=True)
+    plan_digest: Mapped[str] = mapped_column(String(64))
+    created: Mapped[datetime] = mapped_column(Utc)
+    document: Mapped[str] = mapped_column(Text)
+    summary: Mapped[str] = mapped_column(Text)
+    files_list: Mapped[str] = mapped_column(Text)
+
+
+class ReservationRow(Base):
+    """What a transfer takes of its requester's budget: the plan's bytes while it runs, what it moved afterwards."""
+
+    __tablename__ = "reservations"
+    __table_args__ = (Index("ix_reservations_person_day", "person", "day"),)
+
+    transfer: Mapped[str] = mapped_column(ForeignKey("transfers.id"), primary_key=True)
+    person: Mapped[str] = mapped_column(ForeignKey("people.id"))
+    agent: Mapped[str | None] = mapped_column(String(120))
+    day: Mapped[str] = mapped_column(String(10))
+    bytes: Mapped[int] = mapped_column(BigInteger)
+    settled: Mapped[bool] = mapped_column(default=False)

@@ -1,0 +1,57 @@
+"""From rows to the models that cross the doors."""
+
+from headrace.api.store.tables_work import TransferEventRow, TransferRow
+from headrace.client import models as m
+
+END_STATES = frozenset({"complete", "partial", "failed", "canceled"})
+
+
+def transfer_view(row: TransferRow, progress: m.Progress | None = None) -> m.Transfer:
+    """Show a transfer; `progress` replaces what was stored last."""
+    stored = m.Progress.model_validate_json(row.progress)
+    shown = progress or stored
+    return m.Transfer(
+        id=row.id,
+        plan=row.plan,
+        plan_digest=row.plan_digest,
+        state=m.TransferState(row.state),
+        state_reason=row.state_reason,
+        requester=row.requester,
+        agent=row.agent,
+        action=row.action,
+        source=row.source,
+        destination=row.destination,
+        canonical_sentence=row.canonical_sentence,
+        created=row.created,
+        started=row.started,
+        ended=row.ended,
+        attempt=row.attempt,
+        rate_ceiling_bps=row.rate_ceiling_bps,
+        progress=shown,
+        error=m.Problem.model_validate_json(row.error) if row.error else None,
+        receipt=row.receipt,
+        summary=_summary(row, shown),
+    )
+
+
+def event_view(row: TransferEventRow, transfer: m.Transfer | None = None) -> m.TransferEvent:
+    """Show one entry of a transfer's history."""
+    return m.TransferEvent(sequence=row.sequence, at=row.at, kind=row.kind, message=row.message, transfer=transfer)
+
+
+def _summary(row: TransferRow, progress: m.Progress) -> str:
+    what = f"{row.action} from {row.source} to {row.destination}"
+    done = (
+        f"{progress.files_done:,} of {progress.files_total:,} files ({progress.bytes_durable:,} bytes) are safe there"
+    )
+    sentences = {
+        "queued": f"The {what} is queued. {row.state_reason}".strip(),
+        "running": f"The {what} is running: {done}.",
+        "waiting": f"The {what} is waiting: {row.state_reason}. So far {done}.",
+        "paused": f"The {what} is {row.state_reason or 'paused'}. So far {done}.",
+        "complete": f"The {what} is complete: {done}, verified.",
+        "partial": f"The {what} ended in part: {done}, and {progress.files_failed:,} files did not arrive.",
+        "canceled": f"The {what} was {row.state_reason or 'canceled'}. So far {done}.",
+        "failed": f"The {what} failed: {row.state_reason}",
+    }
+    return sentences[row.state]
