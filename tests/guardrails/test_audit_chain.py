@@ -48,6 +48,13 @@ def test_a_changed_event_breaks_the_chain(at: int, other: bytes) -> None:
     assert verdict.broken_at == at + 1
 
 
+@given(st.integers(0, 3))
+def test_an_event_edited_in_place_is_noticed_at_the_next_one_even_without_a_head(at: int) -> None:
+    records = [entry.record for entry in chain(5)]
+    records[at] = records[at].replace(b"pn_ada", b"pn_eve")
+    assert verify_chain(records).broken_at == at + 2
+
+
 @given(st.data())
 def test_removed_repeated_and_swapped_events_break_the_chain(data: st.DataObject) -> None:
     links = chain(6)
