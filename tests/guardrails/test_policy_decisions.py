@@ -61,7 +61,7 @@ def copy(policies: PolicySet | None = None, caller: Caller = REQUESTER, at: Any 
 def test_a_plain_copy_by_a_requester_is_allowed() -> None:
     decided = decision(Asked(), counts())
     assert (decided.outcome, ids(decided)) == ("allowed", ["requesters-transfer"])
-    assert decided.qos_class == "bulk"
+    assert (decided.qos_class, decided.permitted_by) == ("bulk", ())
     assert why(decided) == "Allowed: requesters may copy, sync and move (requesters-transfer)."
 
 
@@ -81,6 +81,7 @@ def test_a_sync_that_changes_nothing_at_the_destination_is_allowed() -> None:
 def test_overwrites_need_the_requesters_confirmation() -> None:
     decided = decision(Asked(action="sync"), counts(overwrites=1, overwrites_digest="ab" * 32))
     assert (decided.outcome, ids(decided)) == ("confirm", ["overwrites-need-confirmation"])
+    assert [rule.id for rule in decided.permitted_by] == ["requesters-transfer"]
     assert decided.needs_confirmation
     assert not decided.approvals
     assert why(decided).startswith("Needs the requester's confirmation: files at the destination would be overwritten")

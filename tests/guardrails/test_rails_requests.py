@@ -87,6 +87,7 @@ def test_a_schedule_that_the_caller_keeps_itself_is_no_concern_of_the_rails() ->
     asked = Asked(start=NOW, deadline=NOW)
     assert [refusal.rule for refusal in check_request(asked, route(), frozenset({"start"}))] == [Rail.UNSUPPORTED_SLOT]
     assert execution_of(asked, route(), frozenset({"start", "deadline"}))
+    assert execution_of(Asked(priority="low"), route(), frozenset({"priority"}))
 
 
 def test_every_rail_that_was_met_is_said_at_once() -> None:

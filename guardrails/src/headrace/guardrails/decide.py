@@ -140,7 +140,9 @@ def _granted(record: Mapping[str, Json], deciding: list[PolicyRule], version: st
     if obligations:
         outcome = "approve" if any(isinstance(need, NeedsApproval) for need in obligations) else "confirm"
     classes = {rule.qos_class for rule in deciding if rule.qos_class is not None}
-    return Decision(outcome, reasons, obligations, lowest_qos(classes), version, context_json)
+    beneath = _reasons([rule for rule in deciding if rule.effect == "permit" and not rule.obligations])
+    permitted_by = beneath if obligations else ()
+    return Decision(outcome, reasons, obligations, lowest_qos(classes), version, context_json, permitted_by)
 
 
 def _large_deletes(context: Json) -> RuleReason | None:

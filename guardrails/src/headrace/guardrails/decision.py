@@ -58,6 +58,7 @@ class RuleReason:
 class Decision:
     """What policy says of a request.
 
+    `rules` made the outcome; where they ask, `permitted_by` are those that permit the request beneath them.
     `context_json` is the exact request that was decided (canonical JSON), `policy_version` the digest of the policy's
     text: with both, `replay` gives the same answer.
     """
@@ -68,6 +69,7 @@ class Decision:
     qos_class: str
     policy_version: str
     context_json: str
+    permitted_by: tuple[RuleReason, ...] = ()
 
     @property
     def needs_confirmation(self) -> bool:
@@ -84,6 +86,7 @@ class Decision:
         return {
             "outcome": self.outcome,
             "rules": [{"id": rule.id, "reason": rule.reason} for rule in self.rules],
+            "permitted_by": [{"id": rule.id, "reason": rule.reason} for rule in self.permitted_by],
             "obligations": [str(need) for need in self.obligations],
             "qos_class": self.qos_class,
             "policy_version": self.policy_version,

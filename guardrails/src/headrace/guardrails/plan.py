@@ -34,7 +34,7 @@ def execution_of(slots: TransferSlots, route: Route, kept: frozenset[str] = froz
 
     Defaults: a copy or move fails files that differ at the destination; a sync overwrites them. A move verifies at
     rest, everything else in transit unless told otherwise; asking for BLAKE3 by name means at rest, too. `kept` names
-    the schedule slots (`start`, `deadline`, `window`, `repeat`) that the caller keeps itself; others are refused.
+    the slots (`start`, `deadline`, `window`, `repeat`, `priority`) that the caller keeps itself; others are refused.
     Raises `Refused` with every rail that the request meets.
     """
     refusals = check_request(slots, route, kept)

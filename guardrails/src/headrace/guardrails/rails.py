@@ -55,7 +55,7 @@ def read_path(text: str) -> tuple[str, ...]:
 def check_request(slots: TransferSlots, route: Route, kept: frozenset[str] = frozenset()) -> tuple[RailRefusal, ...]:
     """Every rail that a request meets before anything is listed; empty when it may be surveyed.
 
-    `kept` names the schedule slots (`start`, `deadline`, `window`, `repeat`) that the caller keeps itself.
+    `kept` names the slots (`start`, `deadline`, `window`, `repeat`, `priority`) that the caller keeps itself.
     """
     return tuple(_request(slots, route, kept))
 
@@ -238,7 +238,7 @@ def _check_abilities(slots: TransferSlots, kept: frozenset[str]) -> Iterator[Rai
         if getattr(slots, name) is not None and name not in kept:
             message = f"`{name}` can't be kept yet; leave it out and the transfer starts when it is submitted"
             yield _refusal(Rail.UNSUPPORTED_SLOT, message)
-    if slots.priority != "normal":
+    if slots.priority != "normal" and "priority" not in kept:
         message = "the priority can't be chosen here; the policy picks the class of service"
         yield _refusal(Rail.UNSUPPORTED_SLOT, message, slots.priority)
 

@@ -171,6 +171,7 @@ def receipt_body(plan: ReleasedPlan, ended: Ended, approvals: Sequence[Approval]
         "words": plan.fields["words"],
         "canonical_sentence": plan.fields["canonical_sentence"],
         "rules": decision["rules"],
+        "permitted_by": decision["permitted_by"],
         "policy_version": decision["policy_version"],
         "approvals": [
             {"person": approval.person, "digest": approval.digest, "expires": utc_text(approval.expires)}
