@@ -1,8 +1,20 @@
+import json
+from pathlib import Path
+
 import pytest
 
 from headrace.cli.exits import Exit, exit_of, exit_of_end
-from headrace.cli.planning import reworded
+from headrace.cli.planning import MAX_ROUNDS, first_of, reworded
 from headrace.client import models as m
+from headrace.guardrails.language import Context, interpret
+
+LANGUAGE = Path(__file__).parents[1] / "language"
+ANSWERS = {
+    "source": "krios1:/a", "destination": "archive:/b", "rate_limit_bps": "2 Gb/s", "start": "2026-12-05 02:00 UTC",
+    "deadline": "2026-12-05 02:00 UTC", "window": "between 22:00 and 05:00", "repeat": "every weekday at 22:00",
+    "modified_after": "modified after 2026-03-04", "action": "copy", "delete_extraneous": "", "delete_source": "",
+}  # fmt: skip
+"""What a person may answer, by what is asked."""
 
 
 @pytest.mark.parametrize(
@@ -15,6 +27,15 @@ from headrace.client import models as m
         ("copy to b:/y", ("source", None), "a:/x", "copy to b:/y from a:/x"),
         ("a:/x to b:/y", ("action", None), "copy", "copy a:/x to b:/y"),
         ("copy a to b", ("start", None), "tomorrow at 6:00", "copy a to b tomorrow at 6:00"),
+        ("copy a:/x to archve:/y", ("destination", "to archve:/y"), "archive:/y", "copy a:/x to archive:/y"),
+        ("copy a:/x to archve:/y", ("destination", "to archve:/y"), "into archive:/y/", "copy a:/x into archive:/y/"),
+        (
+            "copy a:/x to b:/y --bwlimit 10M",
+            ("rate_limit_bps", "--bwlimit 10M"),
+            "10 MB/s",
+            "copy a:/x to b:/y --bwlimit 10 MB/s",
+        ),
+        ("use 40% of the link for a:/x", ("rate_limit_bps", "use 40% of the link"), "2 Gb/s", "at 2 Gb/s for a:/x"),
     ],
 )
 def test_an_answer_takes_the_place_of_the_words_asked_about(
@@ -22,6 +43,28 @@ def test_an_answer_takes_the_place_of_the_words_asked_about(
 ) -> None:
     slot, about = question
     assert reworded(words, m.Question(slot=slot, message="?", words=about), answer) == sentence
+
+
+def test_every_unclear_request_for_a_transfer_becomes_clear_by_answering() -> None:
+    """With the real language and its corpus: the sentence that answers make is understood, in a few rounds."""
+    known = Context.from_json(json.loads((LANGUAGE / "context.json").read_text()))
+    texts = [json.loads(line)["text"] for line in (LANGUAGE / "dev.jsonl").read_text().splitlines()]
+    asked = 0
+    for text in texts:
+        words, read = text, interpret(text, known)
+        if read.outcome != "ask" or "target" in read.ask:
+            continue
+        asked += 1
+        for _ in range(MAX_ROUNDS):
+            if read.outcome != "ask":
+                break
+            questions = [m.Question(slot=q.slot, message=q.message, words=q.words) for q in read.questions]
+            question = first_of(questions)
+            choices = read.questions[questions.index(question)].choices
+            words = reworded(words, question, choices[0].value if choices else ANSWERS[question.slot])
+            read = interpret(words, known)
+        assert read.outcome == "intent", (text, words, read.questions)
+    assert asked >= 25
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """From a request to a running transfer: plan, questions, decision, the person's yes, submit."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +21,13 @@ WAIT_S: Final = 2.0
 
 _CUES: Final = {"source": "from", "destination": "to", "rate_limit_bps": "at", "exclude": "except", "include": "only"}
 """Words that lead a missing part of a sentence in."""
+_CUE: Final = re.compile(
+    r"(?:(?:start|finish|starting|finishing) )?"
+    r"(?:from|to|into|onto|at|by|before|after|since|until|on|between|every|except|only)\b|--[a-z-]+\b",
+    re.IGNORECASE,
+)
+"""What may lead a part of a sentence in."""
+_ENDS_WITH_CUE: Final = re.compile(rf"(?:^|\s)(?:{_CUE.pattern})\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -49,25 +58,38 @@ def answered(door: Door, request: m.PlanRequest) -> m.Plan:
     """Plan a request; on a terminal, ask the person what was not understood and plan the fuller sentence."""
     plan = planned(door, request)
     for _ in range(MAX_ROUNDS):
-        if plan.state != m.PlanState.ASK or not door.out.interactive or request.words is None:
+        if plan.state != m.PlanState.ASK or not plan.questions or not door.out.interactive or request.words is None:
             break
-        words = request.words
-        for question in plan.questions:
-            words = reworded(words, question, _answer(door, question))
+        question = first_of(plan.questions)
+        words = reworded(request.words, question, _answer(door, question))
         door.out.note(f"Reading: {words}", "italic")
         request = request.model_copy(update={"words": words})
         plan = planned(door, request)
     return plan
 
 
+def first_of(questions: Sequence[m.Question]) -> m.Question:
+    """Choose what to ask: one at a time, about given words first, since an answer often settles others as well."""
+    return next((question for question in questions if question.words), questions[0])
+
+
 def reworded(words: str, question: m.Question, answer: str) -> str:
-    """Put an answer in the place of the words asked about, or at the end; the result is a sentence like any other."""
-    if question.words and question.words in words:
-        return words.replace(question.words, answer, 1)
-    if question.slot == "action":
+    """Put an answer in the place of the words asked about, or at the end; the result is a sentence like any other.
+
+    The cue that led the replaced words in ("to", "at") is kept when the answer brings none of its own.
+    """
+    if question.slot == "action" and not question.words:
         return f"{answer} {words}"
-    cue = _CUES.get(question.slot, "")
-    return f"{words} {cue} {answer}" if cue and not answer.startswith(f"{cue} ") else f"{words} {answer}"
+    if not question.words or question.words not in words:
+        cue = "" if _CUE.match(answer) else _CUES.get(question.slot, "")
+        return f"{words} {cue} {answer}" if cue else f"{words} {answer}"
+    before, about, after = words.partition(question.words)
+    led_in = _CUE.match(about)
+    if led_in and not _CUE.match(answer):
+        answer = f"{led_in.group()} {answer}"
+    elif question.slot == "rate_limit_bps" and not _ENDS_WITH_CUE.search(before) and not _CUE.match(answer):
+        answer = f"at {answer}"  # the words asked about were a whole phrase, such as "use 40% of the link"
+    return f"{before}{answer}{after}"
 
 
 def decided(door: Door, plan: m.Plan, wishes: Wishes) -> Exit:
