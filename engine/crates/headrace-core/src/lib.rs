@@ -16,6 +16,7 @@ pub mod name;
 pub mod permit;
 pub mod rate;
 pub mod sealed;
+pub mod statement;
 pub mod survey;
 pub mod ticket;
 pub mod value;

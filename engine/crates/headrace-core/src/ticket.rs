@@ -240,7 +240,8 @@ impl Ticket {
 }
 
 /// Which end of a ticket a node is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Part {
     /// It reads.
     Source,

@@ -1,1 +1,9 @@
-//! The mover: attach stream, data listener, sessions.
+//! The mover: attach stream, data listener, sessions; and the hub that nodes attach to.
+
+pub mod convert;
+pub mod hub;
+pub mod problem;
+mod proto;
+pub mod state;
+pub mod token;
+pub mod transport;

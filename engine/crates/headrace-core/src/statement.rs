@@ -1,0 +1,151 @@
+//! Statements: a node's signed word at the end of an attempt.
+
+use serde::{Deserialize, Serialize};
+
+use crate::sealed::{Document, DocumentError, DocumentType, PublicKey, SigningKey};
+use crate::ticket::Verify;
+use crate::value::{Digest, Id, Label, Timestamp, decimal};
+
+/// Most drifted names in one statement.
+pub const MAX_CHANGED: usize = 100;
+
+/// Which end speaks. The destination's word is the one that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The node that wrote.
+    Destination,
+    /// The node that read.
+    Source,
+}
+
+/// Whether everything arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Achieved {
+    /// Every selected name arrived, or was there.
+    Complete,
+    /// Some did not; the list of failures names them.
+    Partial,
+}
+
+/// What a statement says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// Which end speaks.
+    pub role: Role,
+    /// Its key.
+    pub node: PublicKey,
+    /// The plan.
+    pub plan_digest: Digest,
+    /// The transfer.
+    pub transfer: Id,
+    /// Its attempt.
+    #[serde(with = "decimal")]
+    pub attempt: u64,
+    /// Whether everything arrived.
+    pub outcome: Achieved,
+    /// Files that were copied.
+    #[serde(with = "decimal")]
+    pub files: u64,
+    /// Bytes of those.
+    #[serde(with = "decimal")]
+    pub bytes: u64,
+    /// Files that were the same already.
+    #[serde(with = "decimal")]
+    pub identical: u64,
+    /// Names that did not arrive.
+    #[serde(with = "decimal")]
+    pub failed: u64,
+    /// Names that were deleted.
+    #[serde(with = "decimal")]
+    pub deleted: u64,
+    /// Bytes that were sent more than once.
+    #[serde(with = "decimal")]
+    pub resent_bytes: u64,
+    /// SHA-256 of files.jsonl.
+    pub list_digest: Digest,
+    /// BLAKE3 of files.jsonl.
+    pub root: Digest,
+    /// How much was verified.
+    pub verified: Verify,
+    /// Whether data streams were encrypted.
+    pub encrypted: bool,
+    /// Name of the cipher suite; empty when nothing was encrypted.
+    pub cipher: Label,
+    /// Start of the attempt on this node.
+    pub started: Timestamp,
+    /// Its end.
+    pub ended: Timestamp,
+    /// Escaped names that changed between plan and copy, at most [`MAX_CHANGED`].
+    pub changed: Vec<String>,
+}
+
+impl Statement {
+    /// Signs the statement.
+    ///
+    /// # Errors
+    /// When it is longer than a document may be.
+    pub fn seal(&self, key: &SigningKey) -> Result<Document, DocumentError> {
+        Document::seal(DocumentType::Statement, self, &[key])
+    }
+
+    /// Verifies that `node` signed this statement and speaks for itself in it.
+    ///
+    /// # Errors
+    /// The first reason why it is not its word.
+    pub fn verify(text: &str, node: PublicKey) -> Result<Self, DocumentError> {
+        let document = Document::parse(text, DocumentType::Statement)?;
+        document.signers(&[node])?;
+        let statement: Self = document.claims()?;
+        if statement.node != node {
+            let detail = format!("it speaks for {}", statement.node);
+            return Err(DocumentError::Foreign { document: DocumentType::Statement, detail });
+        }
+        Ok(statement)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statement(node: PublicKey) -> Statement {
+        Statement {
+            role: Role::Destination,
+            node,
+            plan_digest: Digest::of(b"plan"),
+            transfer: "tr_1".parse().expect("an id"),
+            attempt: 1,
+            outcome: Achieved::Complete,
+            files: 2,
+            bytes: u64::MAX,
+            identical: 0,
+            failed: 0,
+            deleted: 0,
+            resent_bytes: 0,
+            list_digest: Digest::of(b"list"),
+            root: Digest::of(b"root"),
+            verified: Verify::AtRest,
+            encrypted: true,
+            cipher: "TLS13_AES_256_GCM_SHA384".parse().expect("a label"),
+            started: Timestamp::from_unix_ms(0),
+            ended: Timestamp::from_unix_ms(1),
+            changed: vec!["a%0A".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_node_speaks_only_for_itself() {
+        let (key, other) = (SigningKey::from_seed(&[1; 32]), SigningKey::from_seed(&[2; 32]));
+        let own = statement(key.public());
+        let text = own.seal(&key).expect("a small body").text();
+        assert_eq!(Statement::verify(&text, key.public()), Ok(own));
+        let code = |text: &str, node| Statement::verify(text, node).expect_err("refused").code();
+        assert_eq!(code(&text, other.public()), "statement_foreign");
+        assert_eq!(code(&text.replace("in-transit", "at-rest").replace("at-rest", "in-transit"), key.public()), "statement_altered");
+        let of_other = statement(other.public()).seal(&key).expect("a small body").text();
+        assert_eq!(code(&of_other, key.public()), "statement_foreign");
+    }
+}

@@ -1,0 +1,255 @@
+//! Between messages of the control protocol and the types of the core; what comes in is checked here.
+
+use headrace_core::access::Access;
+use headrace_core::entry::{Entry, Kind};
+use headrace_core::name::RelPath;
+use headrace_core::ticket::Part;
+use headrace_core::value::Id;
+
+use crate::problem::{ControlCode, Problem};
+use crate::proto;
+
+/// An attempt of a transfer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AttemptId {
+    /// `tr_…`.
+    pub transfer: Id,
+    /// From 1, rising.
+    pub attempt: u64,
+}
+
+/// A root as its node declares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootInfo {
+    /// Its name.
+    pub name: String,
+    /// What may be done there at most.
+    pub access: Access,
+    /// Bytes that may still be written.
+    pub free_bytes: u64,
+    /// Size of its file system.
+    pub total_bytes: u64,
+}
+
+/// How far an attempt has come.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[allow(missing_docs, reason = "the names say it; the Python stub documents them")]
+pub struct ProgressCounts {
+    pub files_total: u64,
+    pub files_done: u64,
+    pub files_failed: u64,
+    pub bytes_total: u64,
+    pub bytes_received: u64,
+    pub bytes_durable: u64,
+    pub resent_bytes: u64,
+    pub rate_bps: u64,
+    pub streams: u32,
+    pub limiter: String,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Every file arrived.
+    Complete,
+    /// Some files did not arrive; the failed list names them.
+    Partial,
+    /// The attempt as a whole failed.
+    Failed,
+    /// It was stopped on request.
+    Stopped,
+}
+
+impl Outcome {
+    /// The word used in events.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Partial => "partial",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+pub(crate) fn violation(detail: impl std::fmt::Display) -> Problem {
+    Problem::new(ControlCode::ProtocolViolation, format!("a message can't be understood: {detail}"))
+}
+
+pub(crate) fn path_in(bytes: &[u8]) -> Result<RelPath, Problem> {
+    RelPath::from_bytes(bytes).map_err(violation)
+}
+
+pub(crate) fn kind_in(kind: i32) -> Result<Option<Kind>, Problem> {
+    Ok(match proto::Kind::try_from(kind).map_err(violation)? {
+        proto::Kind::Unspecified => None,
+        proto::Kind::File => Some(Kind::File),
+        proto::Kind::Dir => Some(Kind::Dir),
+        proto::Kind::Symlink => Some(Kind::Symlink),
+        proto::Kind::Other => Some(Kind::Other),
+    })
+}
+
+pub(crate) fn kind_out(kind: Option<Kind>) -> i32 {
+    i32::from(match kind {
+        None => proto::Kind::Unspecified,
+        Some(Kind::File) => proto::Kind::File,
+        Some(Kind::Dir) => proto::Kind::Dir,
+        Some(Kind::Symlink) => proto::Kind::Symlink,
+        Some(Kind::Other) => proto::Kind::Other,
+    })
+}
+
+/// An entry as the control plane tells it: identity and mode stay on the node.
+pub(crate) fn entry_in(entry: proto::Entry) -> Result<Entry, Problem> {
+    const MAX_TARGET_BYTES: usize = 4096;
+    let kind = kind_in(entry.kind)?.ok_or_else(|| violation("an entry without a kind"))?;
+    if entry.mtime_ns >= 1_000_000_000 || entry.target.len() > MAX_TARGET_BYTES {
+        return Err(violation("an entry outside its limits"));
+    }
+    Ok(Entry {
+        path: path_in(&entry.path)?,
+        kind,
+        size: entry.size,
+        mtime_ns: i128::from(entry.mtime_s) * 1_000_000_000 + i128::from(entry.mtime_ns),
+        ctime_ns: 0,
+        inode: 0,
+        mode: 0,
+        target: (kind == Kind::Symlink).then(|| entry.target.into()),
+    })
+}
+
+pub(crate) fn entry_out(entry: &Entry) -> proto::Entry {
+    const NS: i128 = 1_000_000_000;
+    let seconds = entry.mtime_ns.div_euclid(NS);
+    proto::Entry {
+        path: entry.path.as_bytes().to_vec(),
+        kind: kind_out(Some(entry.kind)),
+        size: entry.size,
+        mtime_s: i64::try_from(seconds).unwrap_or(if seconds < 0 { i64::MIN } else { i64::MAX }),
+        mtime_ns: u32::try_from(entry.mtime_ns.rem_euclid(NS)).unwrap_or(0),
+        target: entry.target.as_deref().unwrap_or_default().to_vec(),
+    }
+}
+
+pub(crate) fn attempt_in(attempt: Option<proto::Attempt>) -> Result<AttemptId, Problem> {
+    let attempt = attempt.ok_or_else(|| violation("an attempt is missing"))?;
+    let transfer = attempt.transfer.parse().map_err(violation)?;
+    Ok(AttemptId { transfer, attempt: attempt.attempt })
+}
+
+impl From<&AttemptId> for proto::Attempt {
+    fn from(id: &AttemptId) -> Self {
+        Self { transfer: id.transfer.to_string(), attempt: id.attempt }
+    }
+}
+
+pub(crate) fn roots_in(roots: Vec<proto::Root>) -> Result<Vec<RootInfo>, Problem> {
+    if roots.len() > proto::MAX_ROOTS {
+        return Err(violation("too many roots"));
+    }
+    let root_in = |root: proto::Root| {
+        let access = match proto::Access::try_from(root.access).map_err(violation)? {
+            proto::Access::Unspecified => return Err(violation("a root without access")),
+            proto::Access::Read => Access::Read,
+            proto::Access::Write => Access::Write,
+            proto::Access::Delete => Access::Delete,
+        };
+        let name = short_text(root.name)?;
+        Ok(RootInfo { name, access, free_bytes: root.free_bytes, total_bytes: root.total_bytes })
+    };
+    roots.into_iter().map(root_in).collect()
+}
+
+pub(crate) fn root_out(root: &RootInfo) -> proto::Root {
+    let access = match root.access {
+        Access::Read => proto::Access::Read,
+        Access::Write => proto::Access::Write,
+        Access::Delete => proto::Access::Delete,
+    };
+    proto::Root {
+        name: root.name.clone(),
+        access: access.into(),
+        free_bytes: root.free_bytes,
+        total_bytes: root.total_bytes,
+    }
+}
+
+/// A name, version or address: at most 256 bytes without control characters.
+pub(crate) fn short_text(text: String) -> Result<String, Problem> {
+    if text.len() > 256 || text.chars().any(char::is_control) {
+        return Err(violation("a text outside its limits"));
+    }
+    Ok(text)
+}
+
+pub(crate) fn progress_in(progress: proto::Progress) -> Result<(AttemptId, ProgressCounts), Problem> {
+    let id = attempt_in(progress.attempt)?;
+    let counts = ProgressCounts {
+        files_total: progress.files_total,
+        files_done: progress.files_done,
+        files_failed: progress.files_failed,
+        bytes_total: progress.bytes_total,
+        bytes_received: progress.bytes_received,
+        bytes_durable: progress.bytes_durable,
+        resent_bytes: progress.resent_bytes,
+        rate_bps: progress.rate_bps,
+        streams: progress.streams,
+        limiter: short_text(progress.limiter).unwrap_or_default(),
+    };
+    Ok((id, counts))
+}
+
+pub(crate) fn progress_out(id: &AttemptId, counts: ProgressCounts) -> proto::Progress {
+    proto::Progress {
+        attempt: Some(id.into()),
+        files_total: counts.files_total,
+        files_done: counts.files_done,
+        files_failed: counts.files_failed,
+        bytes_total: counts.bytes_total,
+        bytes_received: counts.bytes_received,
+        bytes_durable: counts.bytes_durable,
+        resent_bytes: counts.resent_bytes,
+        rate_bps: counts.rate_bps,
+        streams: counts.streams,
+        limiter: counts.limiter,
+    }
+}
+
+pub(crate) fn outcome_in(outcome: i32) -> Result<Outcome, Problem> {
+    match proto::Outcome::try_from(outcome).map_err(violation)? {
+        proto::Outcome::Unspecified => Err(violation("an end without an outcome")),
+        proto::Outcome::Complete => Ok(Outcome::Complete),
+        proto::Outcome::Partial => Ok(Outcome::Partial),
+        proto::Outcome::Failed => Ok(Outcome::Failed),
+        proto::Outcome::Stopped => Ok(Outcome::Stopped),
+    }
+}
+
+pub(crate) fn outcome_out(outcome: Outcome) -> i32 {
+    i32::from(match outcome {
+        Outcome::Complete => proto::Outcome::Complete,
+        Outcome::Partial => proto::Outcome::Partial,
+        Outcome::Failed => proto::Outcome::Failed,
+        Outcome::Stopped => proto::Outcome::Stopped,
+    })
+}
+
+pub(crate) fn part_in(part: i32) -> Result<Part, Problem> {
+    match proto::Part::try_from(part).map_err(violation)? {
+        proto::Part::Unspecified => Err(violation("an end without its part")),
+        proto::Part::Source => Ok(Part::Source),
+        proto::Part::Destination => Ok(Part::Destination),
+        proto::Part::Both => Ok(Part::Both),
+    }
+}
+
+pub(crate) fn part_out(part: Part) -> i32 {
+    i32::from(match part {
+        Part::Source => proto::Part::Source,
+        Part::Destination => proto::Part::Destination,
+        Part::Both => proto::Part::Both,
+    })
+}

@@ -1,0 +1,396 @@
+//! The service's side of the control plane: nodes dial it and stay attached.
+//!
+//! The hub carries permits and tickets and verifies none: nodes do, so that nothing here can make a node act.
+
+mod attempts;
+mod events;
+mod link;
+mod records;
+mod results;
+mod server;
+mod survey;
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use headrace_core::name::{Component, RelPath};
+use headrace_core::permit::Permit;
+use headrace_core::sealed::{Document, DocumentType, PublicKey, SigningKey};
+use headrace_core::ticket::Execution;
+use parking_lot::Mutex;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::time::timeout;
+use tokio_stream::wrappers::ReceiverStream;
+
+pub use events::{AttemptEnded, HubEvent};
+pub use survey::Surveyed;
+
+use crate::convert::{RootInfo, entry_in, violation};
+use crate::problem::{ControlCode, Problem};
+use crate::proto::control_server::ControlServer;
+use crate::proto::{MAX_MESSAGE_BYTES, MAX_PAGE_ENTRIES, to_node};
+use crate::state::{StateDir, random_id};
+use crate::token::JoinToken;
+use crate::transport::{Acceptor, Clock, Identified, KEEP_ALIVE, Wire};
+use events::EventQueue;
+use link::{Answer, Link, unreachable_node};
+use records::Records;
+
+/// Joins that wait for the service's answer at most.
+const MAX_JOINS: usize = 64;
+/// Longest wait for that answer.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
+/// Connections above the number of nodes: joins, and streams that replace broken ones.
+const SPARE_CONNECTIONS: usize = 64;
+/// Surveys that run at once.
+const MAX_SURVEYS: usize = 16;
+
+/// How a hub is set up.
+pub struct HubOptions {
+    /// host:port to listen on, port 0 picks one; `None` takes only connections given to [`Hub::adopt`].
+    pub listen: Option<String>,
+    /// Folder for the hub's key and its records of attempts.
+    pub state_dir: PathBuf,
+    /// Most nodes attached at once. Each costs a connection and about 100 KiB.
+    pub max_nodes: usize,
+    /// What time it is.
+    pub clock: Clock,
+}
+
+/// One folder's names, a page of them.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// In order of raw bytes; each path is a single name.
+    pub entries: Vec<headrace_core::entry::Entry>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// What a service answers to a node that wants to join.
+#[derive(Debug, Clone)]
+pub enum JoinAnswer {
+    /// It is enrolled, and its roots accept this authority.
+    Accept {
+        /// Whose permits and tickets they are.
+        authority: PublicKey,
+    },
+    /// It is not.
+    Refuse {
+        /// Why, for the person at the node.
+        reason: String,
+    },
+}
+
+/// A running hub. Dropping it closes it.
+pub struct Hub {
+    shared: Arc<Shared>,
+    address: String,
+}
+
+/// What the hub's tasks share.
+pub(crate) struct Shared {
+    key: SigningKey,
+    clock: Clock,
+    max_nodes: usize,
+    events: EventQueue,
+    enrolled: Mutex<HashSet<PublicKey>>,
+    links: Mutex<HashMap<PublicKey, Arc<Link>>>,
+    joins: Mutex<HashMap<String, (PublicKey, oneshot::Sender<JoinAnswer>)>>,
+    records: Arc<Mutex<Records>>,
+    surveys: Semaphore,
+    incoming: mpsc::Sender<std::io::Result<Identified>>,
+    closing: watch::Sender<bool>,
+}
+
+impl Hub {
+    /// Starts listening, with the key kept in the state folder (made on first start).
+    ///
+    /// # Errors
+    /// `state_failed`, `config_invalid`, or `bad_argument` when the address can't be listened on.
+    pub async fn start(options: HubOptions) -> Result<Self, Problem> {
+        let state = StateDir::open(&options.state_dir)?;
+        let key = state.key("hub.key")?;
+        let records = Records::open(state.dir("attempts")?)?;
+        let (incoming, connections) = mpsc::channel(16);
+        let shared = Arc::new(Shared {
+            key,
+            clock: options.clock,
+            max_nodes: options.max_nodes,
+            events: EventQueue::default(),
+            enrolled: Mutex::default(),
+            links: Mutex::default(),
+            joins: Mutex::default(),
+            records: Arc::new(Mutex::new(records)),
+            surveys: Semaphore::new(MAX_SURVEYS),
+            incoming,
+            closing: watch::Sender::new(false),
+        });
+        let address = match options.listen {
+            Some(listen) => shared.listen(&listen).await?,
+            None => String::new(),
+        };
+        let service = ControlServer::new(server::Server(Arc::clone(&shared)))
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES);
+        let serving = tonic::transport::Server::builder()
+            .http2_keepalive_interval(Some(KEEP_ALIVE))
+            .http2_keepalive_timeout(Some(KEEP_ALIVE))
+            .max_concurrent_streams(64)
+            .add_service(service)
+            .serve_with_incoming(ReceiverStream::new(connections));
+        let mut closing = shared.closing.subscribe();
+        tokio::spawn(async move {
+            tokio::select! {
+                ended = serving => if let Err(error) = ended { tracing::error!("the control service ended: {error}") },
+                _ = closing.wait_for(|closing| *closing) => {}
+            }
+        });
+        tokio::spawn(Arc::clone(&shared).keep_records());
+        Ok(Self { shared, address })
+    }
+
+    /// host:port that is listened on; empty when nothing is.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The hub's key, which nodes pin.
+    #[must_use]
+    pub fn key(&self) -> PublicKey {
+        self.shared.key.public()
+    }
+
+    /// A token that lets one node join, if the service takes its secret.
+    #[must_use]
+    pub fn join_token(&self, secret: &str, address: Option<&str>) -> JoinToken {
+        let address = address.unwrap_or(&self.address).to_owned();
+        JoinToken { address, key: self.key(), secret: secret.to_owned() }
+    }
+
+    /// Lets the node with this key attach.
+    pub fn enroll(&self, node: PublicKey) {
+        self.shared.enrolled.lock().insert(node);
+    }
+
+    /// Detaches the node and refuses it from now on; its attempts stop, at both ends.
+    ///
+    /// # Errors
+    /// `state_failed`.
+    pub async fn revoke(&self, node: PublicKey) -> Result<(), Problem> {
+        self.shared.revoke(node).await
+    }
+
+    /// Takes a connection that is not TLS, whose other end is known to hold the node key `peer`.
+    ///
+    /// # Errors
+    /// `hub_closed`.
+    pub async fn adopt(&self, wire: Box<dyn Wire>, peer: PublicKey) -> Result<(), Problem> {
+        let connection = Ok(Identified::new(wire, peer, None));
+        self.shared.incoming.send(connection).await.map_err(|_| closed())
+    }
+
+    /// The next event in order; `None` once the hub is closed.
+    pub async fn next_event(&self) -> Option<HubEvent> {
+        self.shared.events.next().await
+    }
+
+    /// Accepts or refuses a join. An accepted node is enrolled.
+    ///
+    /// # Errors
+    /// `join_timeout` when the node no longer waits.
+    pub fn answer_join(&self, request: &str, answer: JoinAnswer) -> Result<(), Problem> {
+        let gone = || Problem::new(ControlCode::JoinTimeout, "the node no longer waits for an answer: let it join again");
+        let (node, waiting) = self.shared.joins.lock().remove(request).ok_or_else(gone)?;
+        let accepted = matches!(answer, JoinAnswer::Accept { .. });
+        if accepted {
+            self.enroll(node);
+        }
+        waiting.send(answer).map_err(|_| {
+            self.shared.enrolled.lock().remove(&node);
+            gone()
+        })
+    }
+
+    /// Lists one folder under a permit. `path` is below the permit's root, at or below its prefix; `after` is the last
+    /// name of the page before.
+    ///
+    /// # Errors
+    /// What the node says, or that it can't be reached.
+    pub async fn browse(&self, permit: &str, path: &RelPath, after: Option<&Component>, limit: usize) -> Result<Page, Problem> {
+        let claims: Permit = Document::parse(permit, DocumentType::Permit)?.claims()?;
+        let request = crate::proto::Browse {
+            permit: permit.to_owned(),
+            path: path.as_bytes().to_vec(),
+            after: after.map(|name| name.as_bytes().to_vec()).unwrap_or_default(),
+            limit: u32::try_from(limit.clamp(1, MAX_PAGE_ENTRIES)).unwrap_or(u32::MAX),
+        };
+        match self.shared.link(claims.node)?.call(to_node::Message::Browse(request)).await? {
+            Answer::Page(page) if page.entries.len() <= MAX_PAGE_ENTRIES => Ok(Page {
+                entries: page.entries.into_iter().map(entry_in).collect::<Result<_, _>>()?,
+                more: page.more,
+            }),
+            _ => Err(violation("an answer of another kind")),
+        }
+    }
+
+    /// Merges the listings of both ends of a draft execution and writes overwrites.jsonl and deletes.jsonl into the
+    /// folder `lists_dir`. List digests and ceilings of the execution are ignored.
+    ///
+    /// # Errors
+    /// What a node says, that it can't be reached, or what the survey found.
+    pub async fn survey(
+        &self,
+        source_permit: &str,
+        destination_permit: &str,
+        execution: &Execution,
+        lists_dir: &std::path::Path,
+    ) -> Result<Surveyed, Problem> {
+        let _running = self.shared.surveys.acquire().await.map_err(|_| closed())?;
+        let source = self.shared.link(execution.source.node)?;
+        let destination = self.shared.link(execution.destination.node)?;
+        survey::run((&source, source_permit), (&destination, destination_permit), execution, lists_dir).await
+    }
+
+    /// Closes every connection and ends the events. Running attempts go on until their tickets expire.
+    pub fn close(&self) {
+        self.shared.close();
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+impl Shared {
+    async fn listen(self: &Arc<Self>, listen: &str) -> Result<String, Problem> {
+        let bad = |error: std::io::Error| {
+            Problem::new(ControlCode::BadArgument, format!("can't listen for nodes on `{listen}`: {error}"))
+        };
+        let listener = TcpListener::bind(listen).await.map_err(bad)?;
+        let address = listener.local_addr().map_err(bad)?.to_string();
+        let acceptor = Acceptor::new(&self.key)?;
+        let shared = Arc::clone(self);
+        let mut closing = self.closing.subscribe();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = shared.accept(listener, acceptor) => {}
+                _ = closing.wait_for(|closing| *closing) => {}
+            }
+        });
+        Ok(address)
+    }
+
+    async fn accept(self: Arc<Self>, listener: TcpListener, acceptor: Acceptor) {
+        let places = Arc::new(Semaphore::new(self.max_nodes + SPARE_CONNECTIONS));
+        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+            let stream = match listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of descriptors, or the peer was gone already: neither gets better by hurrying.
+                    tracing::warn!("can't accept a connection: {error}");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            };
+            let (acceptor, incoming) = (acceptor.clone(), self.incoming.clone());
+            tokio::spawn(async move {
+                match acceptor.accept(stream, place).await {
+                    Ok(connection) => drop(incoming.send(Ok(connection)).await),
+                    Err(error) => tracing::debug!("a handshake failed: {error}"),
+                }
+            });
+        }
+    }
+
+    async fn ask_join(
+        &self,
+        node: PublicKey,
+        secret: String,
+        name: String,
+        version: String,
+        roots: Vec<RootInfo>,
+    ) -> Result<String, Problem> {
+        let request = random_id("jn")?;
+        let (waiting, answer) = oneshot::channel();
+        {
+            let mut joins = self.joins.lock();
+            joins.retain(|_, (_, waiting)| !waiting.is_closed());
+            if joins.len() >= MAX_JOINS {
+                return Err(Problem::new(ControlCode::HubBusy, "too many nodes are joining: try again in a minute"));
+            }
+            joins.insert(request.clone(), (node, waiting));
+        }
+        let event = HubEvent::JoinRequested { request, secret, node, name, version, roots };
+        let answered = timeout(JOIN_TIMEOUT, async {
+            self.events.push(event).await;
+            answer.await
+        });
+        match answered.await {
+            Ok(Ok(JoinAnswer::Accept { authority })) => Ok(authority.to_string()),
+            Ok(Ok(JoinAnswer::Refuse { reason })) => {
+                Err(Problem::new(ControlCode::JoinRefused, format!("the service refused this node: {reason}")))
+            }
+            _ => Err(Problem::new(ControlCode::JoinTimeout, "the service did not answer in time: try again")),
+        }
+    }
+
+    fn enrolled(&self, node: PublicKey) -> Result<(), Problem> {
+        if self.enrolled.lock().contains(&node) {
+            return Ok(());
+        }
+        let message = format!("node {node} is not enrolled here: join with a new token, or ask an administrator");
+        Err(Problem::new(ControlCode::NotEnrolled, message))
+    }
+
+    fn link(&self, node: PublicKey) -> Result<Arc<Link>, Problem> {
+        self.enrolled(node)?;
+        self.links.lock().get(&node).cloned().ok_or_else(|| unreachable_node(&node))
+    }
+
+    fn add_link(&self, link: &Arc<Link>) -> Result<(), Problem> {
+        let mut links = self.links.lock();
+        if links.len() >= self.max_nodes && !links.contains_key(&link.node) {
+            let message = format!("{} nodes are attached, which is the limit", self.max_nodes);
+            return Err(Problem::new(ControlCode::HubBusy, message));
+        }
+        if let Some(old) = links.insert(link.node, Arc::clone(link)) {
+            old.close(Problem::new(ControlCode::NodeRestarted, "the node opened a new connection"));
+        }
+        Ok(())
+    }
+
+    /// Whether this link was still the node's current one.
+    fn remove_link(&self, link: &Arc<Link>) -> bool {
+        let mut links = self.links.lock();
+        let current = links.get(&link.node).is_some_and(|known| Arc::ptr_eq(known, link));
+        if current {
+            links.remove(&link.node);
+        }
+        current
+    }
+
+    /// Runs something on the records where it may wait for the disk.
+    async fn records<T: Send + 'static>(&self, run: impl FnOnce(&mut Records) -> T + Send + 'static) -> Result<T, Problem> {
+        let records = Arc::clone(&self.records);
+        let done = tokio::task::spawn_blocking(move || run(&mut records.lock())).await;
+        done.map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))
+    }
+
+    fn close(&self) {
+        self.closing.send_replace(true);
+        for link in self.links.lock().values() {
+            link.close(closed());
+        }
+        self.events.close();
+    }
+}
+
+fn closed() -> Problem {
+    Problem::new(ControlCode::HubClosed, "the service is closing its control plane")
+}

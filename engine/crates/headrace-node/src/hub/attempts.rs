@@ -1,0 +1,321 @@
+//! Attempts as the hub sees them: starting, steering, and putting both ends together.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use headrace_core::sealed::PublicKey;
+use headrace_core::ticket::Part;
+use headrace_core::value::Id;
+
+use super::link::Link;
+use super::records::{End, Record, claims};
+use super::{Hub, HubEvent, Shared};
+use crate::convert::{AttemptId, Outcome};
+use crate::problem::{ControlCode, Problem};
+use crate::proto::{self, Dial, to_node};
+
+/// How long the hub waits for the other node's end after the first.
+const SECOND_END_WAIT: Duration = Duration::from_secs(30);
+/// How long after its ticket's end an attempt without news is given up, in milliseconds.
+const LOST_AFTER_MS: i64 = 60_000;
+/// How often records are looked through.
+const KEEP_INTERVAL: Duration = Duration::from_secs(1);
+
+impl Hub {
+    /// Sends a ticket to its nodes. `lists_dir` holds its lists, results are written into `result_dir`.
+    ///
+    /// # Errors
+    /// What a node says, `node_unreachable`, `no_data_path`, `already_running`; nothing runs then.
+    pub async fn start_attempt(&self, ticket: &str, lists_dir: &Path, result_dir: &Path) -> Result<(), Problem> {
+        self.shared.start(ticket, lists_dir, result_dir).await
+    }
+
+    /// Hands a renewed ticket to the nodes of its attempt.
+    ///
+    /// # Errors
+    /// `attempt_unknown`, what a node says, or that it can't be reached: it gets the ticket when it is back.
+    pub async fn renew(&self, ticket: &str) -> Result<(), Problem> {
+        let claims = claims(ticket)?;
+        let (text, expires) = (ticket.to_owned(), claims.expires);
+        let id = AttemptId { transfer: claims.transfer, attempt: claims.attempt };
+        let record = self.shared.change_running(&id.transfer, move |record| {
+            if record.attempt == id.attempt && record.plan_digest == claims.plan_digest {
+                record.ticket = text;
+                record.expires = expires;
+                return Ok(());
+            }
+            Err(Problem::new(ControlCode::TicketNoRenewal, "the ticket is of another attempt than the one that runs"))
+        });
+        let record = record.await?;
+        self.shared.tell_running(&record, &to_node::Message::Renew(ticket.to_owned())).await
+    }
+
+    /// Changes the rate of a running attempt; `None` is what its ticket says, which is never exceeded.
+    ///
+    /// # Errors
+    /// `attempt_unknown`, what a node says, or that it can't be reached.
+    pub async fn set_rate(&self, transfer: &Id, rate_bps: Option<u64>) -> Result<(), Problem> {
+        let record = self.shared.running(transfer).await?;
+        let message = proto::SetRate { transfer: transfer.to_string(), rate_bps };
+        self.shared.tell_running(&record, &to_node::Message::SetRate(message)).await
+    }
+
+    /// Stops a running attempt at its next unit or batch; its journal stays. A node that can't be reached now stops
+    /// when it is back, or when its ticket expires.
+    ///
+    /// # Errors
+    /// `attempt_unknown`, or what a node says.
+    pub async fn stop_attempt(&self, transfer: &Id, reason: &str) -> Result<(), Problem> {
+        self.shared.stop(transfer, reason).await
+    }
+
+    /// Tells the nodes that no attempt of this transfer will follow: they remove temporaries and journal.
+    ///
+    /// # Errors
+    /// `already_running` while an attempt runs, `attempt_unknown`, or that a node can't be reached: try again later.
+    pub async fn forget(&self, transfer: &Id) -> Result<(), Problem> {
+        let id = transfer.clone();
+        let known = self.shared.records(move |records| records.get(&id).cloned()).await?;
+        let record = known.ok_or_else(|| unknown(transfer))?;
+        if !record.reported {
+            let message = format!("transfer {transfer} is running: stop it first");
+            return Err(Problem::new(ControlCode::AlreadyRunning, message));
+        }
+        for node in record.nodes() {
+            let message = proto::Forget { transfer: transfer.to_string() };
+            self.shared.link(node)?.command(to_node::Message::Forget(message)).await?;
+        }
+        let id = transfer.clone();
+        self.shared.records(move |records| records.remove(&id)).await?
+    }
+}
+
+impl Shared {
+    async fn start(self: &Arc<Self>, text: &str, lists_dir: &Path, result_dir: &Path) -> Result<(), Problem> {
+        let ticket = claims(text)?;
+        let source = self.link(ticket.source_node)?;
+        let destination = self.link(ticket.destination_node)?;
+        let orders = dial(&source, &destination)?;
+        let record = Record::new(text, &ticket, lists_dir, result_dir);
+        let id = record.id();
+        self.records(move |records| records.begin(record)).await??;
+        for (link, dial, addresses) in orders {
+            let start = proto::Start { ticket: text.to_owned(), dial: dial.into(), peer_addresses: addresses };
+            if let Err(problem) = link.command(to_node::Message::Start(start)).await {
+                self.undo_start(&id).await;
+                return Err(problem);
+            }
+        }
+        Ok(())
+    }
+
+    /// The attempt did not start everywhere, so it runs nowhere; the service learns that from its call.
+    async fn undo_start(&self, id: &AttemptId) {
+        let transfer = id.transfer.clone();
+        let known = self.records(move |records| {
+            let known = records.get(&transfer).cloned();
+            records.remove(&transfer).map(|()| known)
+        });
+        if let Ok(Ok(Some(record))) = known.await {
+            self.stop_nodes(&record, "the attempt could not be started on both nodes").await;
+        }
+    }
+
+    async fn stop(&self, transfer: &Id, reason: &str) -> Result<(), Problem> {
+        let why = reason.to_owned();
+        let record = self.change_running(transfer, move |record| {
+            record.stop = Some(why);
+            Ok(())
+        });
+        let record = record.await?;
+        self.stop_nodes(&record, reason).await;
+        Ok(())
+    }
+
+    async fn stop_nodes(&self, record: &Record, reason: &str) {
+        let stop = proto::Stop { transfer: record.transfer.to_string(), reason: reason.to_owned() };
+        if let Err(problem) = self.tell_running(record, &to_node::Message::Stop(stop)).await {
+            tracing::info!(transfer = %record.transfer, "not every node could be told to stop: {problem}");
+        }
+    }
+
+    /// Commands every node of an attempt that has not ended; the first problem is given after all were tried.
+    async fn tell_running(&self, record: &Record, message: &to_node::Message) -> Result<(), Problem> {
+        let mut result = Ok(());
+        for node in record.nodes() {
+            if record.part(node).is_some_and(|part| record.ended(part)) {
+                continue;
+            }
+            let told = match self.link(node) {
+                Ok(link) => link.command(message.clone()).await,
+                Err(problem) => Err(problem),
+            };
+            result = result.and(told);
+        }
+        result
+    }
+
+    async fn running(&self, transfer: &Id) -> Result<Record, Problem> {
+        self.change_running(transfer, |_| Ok(())).await
+    }
+
+    async fn change_running(
+        &self,
+        transfer: &Id,
+        change: impl FnOnce(&mut Record) -> Result<(), Problem> + Send + 'static,
+    ) -> Result<Record, Problem> {
+        let (id, missing) = (transfer.clone(), unknown(transfer));
+        let changed = self.records(move |records| {
+            if records.get(&id).is_none_or(|record| record.reported) {
+                return Err(missing);
+            }
+            let change = |record: &mut Record| change(record).map(|()| record.clone());
+            records.change(&id, change)?.ok_or(missing)?
+        });
+        changed.await?
+    }
+
+    /// Whether this node's progress is the one that counts for the attempt.
+    pub(super) fn counts_for(&self, id: &AttemptId, node: PublicKey) -> bool {
+        let records = self.records.lock();
+        let record = records.get(&id.transfer).filter(|record| record.attempt == id.attempt && !record.reported);
+        record.is_some_and(|record| record.destination == node)
+    }
+
+    /// Brings a node that has just attached and the hub's records together.
+    pub(super) async fn reconcile(self: Arc<Self>, link: Arc<Link>, attempts: Vec<AttemptId>) {
+        let node = link.node;
+        let running = self.records(move |records| {
+            let mine = records.running().filter_map(|record| Some((record.part(node)?, record)));
+            let open = mine.filter(|(part, record)| !record.ended(*part));
+            open.map(|(part, record)| (part, record.clone())).collect::<Vec<_>>()
+        });
+        for (part, record) in running.await.unwrap_or_default() {
+            let id = record.id();
+            let done = if !attempts.contains(&id) {
+                let message = format!("node {node} restarted and lost the attempt: resume the transfer");
+                self.ended(&id, End::lost(part, Problem::new(ControlCode::NodeRestarted, message))).await
+            } else if let Some(reason) = record.stop {
+                let stop = proto::Stop { transfer: id.transfer.to_string(), reason };
+                link.command(to_node::Message::Stop(stop)).await
+            } else {
+                link.command(to_node::Message::Renew(record.ticket)).await
+            };
+            if let Err(problem) = done {
+                tracing::warn!(%node, transfer = %id.transfer, "can't take up an attempt again: {problem}");
+            }
+        }
+        // What the hub does not know (any more) runs for nobody.
+        for id in attempts {
+            if self.running(&id.transfer).await.is_err() {
+                let reason = "the service does not know this attempt".to_owned();
+                let stop = proto::Stop { transfer: id.transfer.to_string(), reason };
+                let _ = link.command(to_node::Message::Stop(stop)).await;
+            }
+        }
+    }
+
+    /// Records the end of one node; tells the service when it is the last, the other node to stop when it failed.
+    pub(super) async fn ended(self: &Arc<Self>, id: &AttemptId, end: End) -> Result<(), Problem> {
+        let failed = end.outcome == Outcome::Failed;
+        let attempt = id.attempt;
+        let record = self.change_running(&id.transfer, move |record| {
+            if record.attempt == attempt && !record.ended(end.part) {
+                record.ends.push(end);
+                record.first_end.get_or_insert_with(Instant::now);
+            }
+            Ok(())
+        });
+        let record = record.await?;
+        if record.complete() {
+            self.report(&record).await?;
+        } else if failed {
+            // Beside this, because it waits for answers that the caller may have to read.
+            let shared = Arc::clone(self);
+            tokio::spawn(async move { shared.stop_nodes(&record, "the other node failed").await });
+        }
+        Ok(())
+    }
+
+    async fn report(&self, record: &Record) -> Result<(), Problem> {
+        let first = self.change_running(&record.transfer, |record| {
+            record.reported = true;
+            Ok(())
+        });
+        if first.await.is_ok() {
+            self.events.push(HubEvent::Ended(record.result())).await;
+        }
+        Ok(())
+    }
+
+    /// Reports attempts whose second end, or any end, does not come.
+    pub(super) async fn keep_records(self: Arc<Self>) {
+        let mut closing = self.closing.subscribe();
+        let mut interval = tokio::time::interval(KEEP_INTERVAL);
+        loop {
+            tokio::select! {
+                _ = interval.tick() => {}
+                _ = closing.wait_for(|closing| *closing) => return,
+            }
+            self.give_up_lost().await;
+        }
+    }
+
+    async fn give_up_lost(&self) {
+        let now = (self.clock)();
+        let lost = move |record: &&Record| {
+            let waited = record.first_end.is_some_and(|first| first.elapsed() > SECOND_END_WAIT);
+            let decided = record.ended(Part::Destination);
+            (waited && decided) || record.expires.plus_ms(LOST_AFTER_MS) < now
+        };
+        let lost = self.records(move |records| records.running().filter(lost).cloned().collect::<Vec<_>>());
+        for record in lost.await.unwrap_or_default() {
+            if let Err(problem) = self.report(&record).await {
+                tracing::error!(transfer = %record.transfer, "can't record an end: {problem}");
+            }
+        }
+    }
+
+    /// Refuses a node from now on and stops what it takes part in.
+    pub(super) async fn revoke(self: &Arc<Self>, node: PublicKey) -> Result<(), Problem> {
+        self.enrolled.lock().remove(&node);
+        let message = format!("node {node} was revoked");
+        let running = self.records(move |records| {
+            let mine = records.running().filter_map(|record| Some((record.part(node)?, record.id())));
+            mine.collect::<Vec<_>>()
+        });
+        for (part, id) in running.await? {
+            self.ended(&id, End::lost(part, Problem::new(ControlCode::NodeRevoked, message.clone()))).await?;
+        }
+        let link = self.links.lock().get(&node).cloned();
+        if let Some(link) = link {
+            link.close(Problem::new(ControlCode::NodeRevoked, message));
+        }
+        Ok(())
+    }
+}
+
+/// Who dials whom, in the order in which the nodes are told: who waits first.
+fn dial(source: &Arc<Link>, destination: &Arc<Link>) -> Result<Vec<(Arc<Link>, Dial, Vec<String>)>, Problem> {
+    let (from, to) = (Arc::clone(source), Arc::clone(destination));
+    if source.node == destination.node {
+        return Ok(vec![(to, Dial::Local, Vec::new())]);
+    }
+    let (at_source, at_destination) = (source.reach().addresses, destination.reach().addresses);
+    if !at_source.is_empty() {
+        return Ok(vec![(from, Dial::In, Vec::new()), (to, Dial::Out, at_source)]);
+    }
+    if !at_destination.is_empty() {
+        return Ok(vec![(to, Dial::In, Vec::new()), (from, Dial::Out, at_destination)]);
+    }
+    let message = format!(
+        "neither node {} nor node {} accepts data connections: give one of them `--data-listen`",
+        source.node, destination.node
+    );
+    Err(Problem::new(ControlCode::NoDataPath, message))
+}
+
+fn unknown(transfer: &Id) -> Problem {
+    Problem::new(ControlCode::AttemptUnknown, format!("no attempt of transfer {transfer} is known here"))
+}

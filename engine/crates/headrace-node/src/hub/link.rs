@@ -1,0 +1,192 @@
+//! The hub's end of one node's stream: what the node said of itself, and the calls that wait for its answer.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use headrace_core::sealed::PublicKey;
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+use crate::problem::{ControlCode, Problem};
+use crate::proto::{self, BrowsePage, FromNode, ListingPart, ToNode, from_node, to_node};
+
+/// Longest wait for a node's answer.
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// Calls that wait for one node at most.
+const MAX_CALLS: usize = 256;
+/// Pages of one listing that wait to be merged.
+const LISTING_PARTS: usize = 4;
+
+/// What a node answers to a call.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Done,
+    Page(BrowsePage),
+}
+
+/// Where a node can be reached for data.
+#[derive(Debug, Clone)]
+pub(super) struct Reach {
+    pub(super) addresses: Vec<String>,
+}
+
+/// An attached node.
+pub(super) struct Link {
+    pub(super) node: PublicKey,
+    reach: Mutex<Reach>,
+    out: mpsc::Sender<Result<ToNode, tonic::Status>>,
+    next_call: AtomicU64,
+    /// `None` once the stream is over.
+    calls: Mutex<Option<HashMap<u64, oneshot::Sender<Result<Answer, Problem>>>>>,
+    listings: Mutex<HashMap<u64, mpsc::Sender<ListingPart>>>,
+    /// Why the hub ends the stream, once it does.
+    goodbye: watch::Sender<Option<Problem>>,
+}
+
+impl Link {
+    pub(super) fn new(node: PublicKey, reach: Reach, out: mpsc::Sender<Result<ToNode, tonic::Status>>) -> Self {
+        Self {
+            node,
+            reach: Mutex::new(reach),
+            out,
+            next_call: AtomicU64::new(1),
+            calls: Mutex::new(Some(HashMap::new())),
+            listings: Mutex::new(HashMap::new()),
+            goodbye: watch::Sender::new(None),
+        }
+    }
+
+    pub(super) fn reach(&self) -> Reach {
+        self.reach.lock().clone()
+    }
+
+    pub(super) fn set_reach(&self, reach: Reach) {
+        *self.reach.lock() = reach;
+    }
+
+    /// Sends something that needs no answer.
+    pub(super) async fn tell(&self, message: to_node::Message) -> Result<(), Problem> {
+        self.send(0, message).await
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(super) async fn call(&self, message: to_node::Message) -> Result<Answer, Problem> {
+        let (call, answer) = self.register()?;
+        let answered = timeout(CALL_TIMEOUT, async {
+            self.send(call, message).await?;
+            answer.await.map_err(|_| self.unreachable())?
+        });
+        answered.await.unwrap_or_else(|_| {
+            self.forget_call(call);
+            Err(Problem::new(
+                ControlCode::NodeTimeout,
+                format!("node {} did not answer within {} s", self.node, CALL_TIMEOUT.as_secs()),
+            ))
+        })
+    }
+
+    /// As [`Link::call`] for requests that are answered by `done`.
+    pub(super) async fn command(&self, message: to_node::Message) -> Result<(), Problem> {
+        self.call(message).await.map(|_| ())
+    }
+
+    /// Asks for a listing; its parts arrive in the channel, at the pace they are taken out.
+    pub(super) async fn listing(&self, request: proto::OpenListing) -> Result<mpsc::Receiver<ListingPart>, Problem> {
+        let (call, answer) = self.register()?;
+        let (parts, listing) = mpsc::channel(LISTING_PARTS);
+        self.listings.lock().insert(call, parts);
+        let accepted = timeout(CALL_TIMEOUT, async {
+            self.send(call, to_node::Message::OpenListing(request)).await?;
+            answer.await.map_err(|_| self.unreachable())?
+        });
+        match accepted.await.unwrap_or_else(|_| Err(self.unreachable())) {
+            Ok(_) => Ok(listing),
+            Err(problem) => {
+                self.forget_call(call);
+                self.listings.lock().remove(&call);
+                Err(problem)
+            }
+        }
+    }
+
+    /// Where the parts of a listing go; only once.
+    pub(super) fn take_listing(&self, call: u64) -> Option<mpsc::Sender<ListingPart>> {
+        self.listings.lock().remove(&call)
+    }
+
+    /// Hands an answer of the node to who waits for it.
+    pub(super) fn answered(&self, message: FromNode) -> Result<(), Problem> {
+        let answer = match message.message {
+            Some(from_node::Message::Done(_)) => Ok(Answer::Done),
+            Some(from_node::Message::Browsed(page)) => Ok(Answer::Page(page)),
+            Some(from_node::Message::Failed(problem)) => Err(problem.into()),
+            _ => return Err(crate::convert::violation("an unexpected message of a node")),
+        };
+        // Nobody waits any more when it came too late.
+        if let Some(waiting) = self.calls.lock().as_mut().and_then(|calls| calls.remove(&message.call)) {
+            let _ = waiting.send(answer);
+        }
+        Ok(())
+    }
+
+    /// Ends the stream from our side.
+    pub(super) fn close(&self, why: Problem) {
+        self.goodbye.send_if_modified(|goodbye| {
+            let first = goodbye.is_none();
+            goodbye.get_or_insert(why);
+            first
+        });
+    }
+
+    /// Waits until [`Link::close`] is called, tells the node and gives the reason.
+    pub(super) async fn closed(&self) -> Problem {
+        let mut goodbye = self.goodbye.subscribe();
+        let why = match goodbye.wait_for(Option::is_some).await {
+            Ok(why) => why.clone(),
+            Err(_) => None,
+        };
+        let why = why.unwrap_or_else(|| self.unreachable());
+        let _ = timeout(Duration::from_secs(1), self.tell(to_node::Message::Goodbye(why.clone().into()))).await;
+        why
+    }
+
+    /// Ends every call that still waits.
+    pub(super) fn over(&self) {
+        self.calls.lock().take();
+        self.listings.lock().clear();
+    }
+
+    fn register(&self) -> Result<(u64, oneshot::Receiver<Result<Answer, Problem>>), Problem> {
+        let mut calls = self.calls.lock();
+        let calls = calls.as_mut().ok_or_else(|| self.unreachable())?;
+        if calls.len() >= MAX_CALLS {
+            return Err(Problem::new(ControlCode::NodeBusy, format!("too many calls wait for node {}", self.node)));
+        }
+        let call = self.next_call.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = oneshot::channel();
+        calls.insert(call, sender);
+        Ok((call, receiver))
+    }
+
+    fn forget_call(&self, call: u64) {
+        if let Some(calls) = self.calls.lock().as_mut() {
+            calls.remove(&call);
+        }
+    }
+
+    async fn send(&self, call: u64, message: to_node::Message) -> Result<(), Problem> {
+        let message = ToNode { call, message: Some(message) };
+        self.out.send(Ok(message)).await.map_err(|_| self.unreachable())
+    }
+
+    fn unreachable(&self) -> Problem {
+        unreachable_node(&self.node)
+    }
+}
+
+/// Says that a node has no stream to us.
+pub(super) fn unreachable_node(node: &PublicKey) -> Problem {
+    Problem::new(ControlCode::NodeUnreachable, format!("node {node} is not connected: check that it runs and can reach the service"))
+}

@@ -1,0 +1,260 @@
+//! What the hub knows of attempts, kept in files so that a restart of the service loses none.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use headrace_core::sealed::{Document, DocumentType, PublicKey};
+use headrace_core::ticket::{Part, Ticket};
+use headrace_core::value::{Digest, Id, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::events::AttemptEnded;
+use crate::convert::{AttemptId, Outcome};
+use crate::problem::{ControlCode, Problem};
+use crate::state;
+
+/// Most transfers that are remembered; of ended ones the oldest go first.
+const MAX_RECORDS: usize = 10_000;
+const MAX_RECORD_BYTES: u64 = 16 << 20;
+
+/// The latest attempt of one transfer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub(super) transfer: Id,
+    pub(super) attempt: u64,
+    /// The latest ticket of the attempt.
+    pub(super) ticket: String,
+    pub(super) plan_digest: Digest,
+    pub(super) source: PublicKey,
+    pub(super) destination: PublicKey,
+    pub(super) expires: Timestamp,
+    pub(super) lists_dir: PathBuf,
+    pub(super) result_dir: PathBuf,
+    pub(super) ends: Vec<End>,
+    /// Why the attempt was asked to stop, if it was.
+    pub(super) stop: Option<String>,
+    /// Whether the service was told the end.
+    pub(super) reported: bool,
+    /// When the first end came in, in this process.
+    #[serde(skip)]
+    pub(super) first_end: Option<Instant>,
+}
+
+/// One node's end of an attempt.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct End {
+    pub(super) part: Part,
+    pub(super) outcome: Outcome,
+    pub(super) problem: Option<SavedProblem>,
+    pub(super) statements: Vec<String>,
+    pub(super) files_list: bool,
+    pub(super) failed_list: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct SavedProblem {
+    code: String,
+    message: String,
+    retryable: bool,
+}
+
+impl From<Problem> for SavedProblem {
+    fn from(problem: Problem) -> Self {
+        Self { code: problem.code.into_owned(), message: problem.message, retryable: problem.retryable }
+    }
+}
+
+impl From<SavedProblem> for Problem {
+    fn from(saved: SavedProblem) -> Self {
+        Self { code: saved.code.into(), message: saved.message, retryable: saved.retryable }
+    }
+}
+
+impl End {
+    /// That of a node which can't speak for itself any more.
+    pub(super) fn lost(part: Part, problem: Problem) -> Self {
+        Self {
+            part,
+            outcome: Outcome::Failed,
+            problem: Some(problem.into()),
+            statements: Vec::new(),
+            files_list: false,
+            failed_list: false,
+        }
+    }
+}
+
+/// A ticket's text and what it claims; the nodes verify it, the hub only carries it.
+pub(super) fn claims(text: &str) -> Result<Ticket, Problem> {
+    Ok(Document::parse(text, DocumentType::Ticket)?.claims()?)
+}
+
+impl Record {
+    pub(super) fn new(text: &str, ticket: &Ticket, lists_dir: &Path, result_dir: &Path) -> Self {
+        Self {
+            transfer: ticket.transfer.clone(),
+            attempt: ticket.attempt,
+            ticket: text.to_owned(),
+            plan_digest: ticket.plan_digest,
+            source: ticket.source_node,
+            destination: ticket.destination_node,
+            expires: ticket.expires,
+            lists_dir: lists_dir.to_owned(),
+            result_dir: result_dir.to_owned(),
+            ends: Vec::new(),
+            stop: None,
+            reported: false,
+            first_end: None,
+        }
+    }
+
+    pub(super) fn id(&self) -> AttemptId {
+        AttemptId { transfer: self.transfer.clone(), attempt: self.attempt }
+    }
+
+    /// Which end this node is, if it is one.
+    pub(super) fn part(&self, node: PublicKey) -> Option<Part> {
+        match (self.source == node, self.destination == node) {
+            (true, true) => Some(Part::Both),
+            (true, false) => Some(Part::Source),
+            (false, true) => Some(Part::Destination),
+            (false, false) => None,
+        }
+    }
+
+    /// Its nodes, each once, the destination first.
+    pub(super) fn nodes(&self) -> Vec<PublicKey> {
+        let mut nodes = vec![self.destination, self.source];
+        nodes.dedup();
+        nodes
+    }
+
+    pub(super) fn ended(&self, part: Part) -> bool {
+        self.ends.iter().any(|end| end.part == part)
+    }
+
+    /// Whether every node has said how it ended.
+    pub(super) fn complete(&self) -> bool {
+        self.ended(Part::Both) || (self.ended(Part::Source) && self.ended(Part::Destination))
+    }
+
+    /// What the service is told: the destination's word, and the source's where the destination has none or only
+    /// knows that the source was gone.
+    pub(super) fn result(&self) -> AttemptEnded {
+        let of = |part| self.ends.iter().find(move |end| end.part == part);
+        let destination = of(Part::Both).or_else(|| of(Part::Destination));
+        let source = of(Part::Source);
+        let lost = || {
+            let message = format!("node {} did not come back before its ticket expired", self.destination);
+            End::lost(Part::Destination, Problem::new(ControlCode::NodeLost, message))
+        };
+        let counts = destination.cloned().unwrap_or_else(lost);
+        let mut problem = counts.problem.map(Problem::from);
+        let source_problem = source.and_then(|end| end.problem.clone()).map(Problem::from);
+        if counts.outcome == Outcome::Failed
+            && let (Some(own), Some(other)) = (&problem, source_problem)
+            && is_echo(own)
+            && !is_echo(&other)
+        {
+            problem = Some(other);
+        }
+        let list = |there: bool, name: &str| there.then(|| self.result_dir.join(name));
+        AttemptEnded {
+            id: self.id(),
+            outcome: counts.outcome,
+            problem,
+            statements: [counts.statements, source.map(|end| end.statements.clone()).unwrap_or_default()].concat(),
+            files_list: list(counts.files_list, super::results::FILES),
+            failed_list: list(counts.failed_list, super::results::FAILED),
+        }
+    }
+}
+
+/// Whether a node only noticed that the other one was gone.
+fn is_echo(problem: &Problem) -> bool {
+    matches!(&*problem.code, "peer_unreachable" | "peer_lost" | "peer_stopped" | "stopped")
+}
+
+/// The records of a hub, by transfer.
+#[derive(Debug)]
+pub(super) struct Records {
+    folder: PathBuf,
+    by_transfer: HashMap<Id, Record>,
+}
+
+impl Records {
+    /// Reads the records in the folder.
+    pub(super) fn open(folder: PathBuf) -> Result<Self, Problem> {
+        let unreadable = |path: &Path, error: &std::io::Error| Problem::state("read", path, error);
+        let mut by_transfer = HashMap::new();
+        for file in std::fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))? {
+            let path = file.map_err(|error| unreadable(&folder, &error))?.path();
+            if path.extension().is_none_or(|end| end != "json") {
+                continue;
+            }
+            let bytes = state::read_bounded(&path, MAX_RECORD_BYTES).map_err(|error| unreadable(&path, &error))?;
+            let mut record: Record = serde_json::from_slice(&bytes).map_err(|error| {
+                Problem::new(ControlCode::StateFailed, format!("`{}` is damaged: {error}", path.display()))
+            })?;
+            // The wait for the second end begins anew.
+            record.first_end = (!record.ends.is_empty()).then(Instant::now);
+            by_transfer.insert(record.transfer.clone(), record);
+        }
+        Ok(Self { folder, by_transfer })
+    }
+
+    pub(super) fn get(&self, transfer: &Id) -> Option<&Record> {
+        self.by_transfer.get(transfer)
+    }
+
+    /// Those that run, as far as the hub knows.
+    pub(super) fn running(&self) -> impl Iterator<Item = &Record> {
+        self.by_transfer.values().filter(|record| !record.reported)
+    }
+
+    /// Writes the record of a new attempt.
+    pub(super) fn begin(&mut self, record: Record) -> Result<(), Problem> {
+        if self.get(&record.transfer).is_some_and(|known| !known.reported) {
+            let message = format!("an attempt of transfer {} is running", record.transfer);
+            return Err(Problem::new(ControlCode::AlreadyRunning, message));
+        }
+        if self.by_transfer.len() >= MAX_RECORDS && !self.by_transfer.contains_key(&record.transfer) {
+            let ended = self.by_transfer.values().filter(|known| known.reported);
+            let Some(oldest) = ended.min_by_key(|known| known.expires).map(|known| known.transfer.clone()) else {
+                return Err(Problem::new(ControlCode::HubBusy, format!("{MAX_RECORDS} transfers are running")));
+            };
+            self.remove(&oldest)?;
+        }
+        self.save(&record)?;
+        self.by_transfer.insert(record.transfer.clone(), record);
+        Ok(())
+    }
+
+    /// Changes a record, durably. `None` when there is no such transfer.
+    pub(super) fn change<T>(&mut self, transfer: &Id, change: impl FnOnce(&mut Record) -> T) -> Result<Option<T>, Problem> {
+        let Some(known) = self.by_transfer.get(transfer) else { return Ok(None) };
+        let mut record = known.clone();
+        let result = change(&mut record);
+        self.save(&record)?;
+        self.by_transfer.insert(transfer.clone(), record);
+        Ok(Some(result))
+    }
+
+    pub(super) fn remove(&mut self, transfer: &Id) -> Result<(), Problem> {
+        state::remove(&self.file(transfer))?;
+        self.by_transfer.remove(transfer);
+        Ok(())
+    }
+
+    fn save(&self, record: &Record) -> Result<(), Problem> {
+        let bytes = serde_json::to_vec(record).map_err(|error| {
+            Problem::new(ControlCode::BadArgument, format!("a folder's name can't be kept: {error}"))
+        })?;
+        state::write_durably(&self.file(&record.transfer), &bytes)
+    }
+
+    fn file(&self, transfer: &Id) -> PathBuf {
+        self.folder.join(format!("{transfer}.json"))
+    }
+}

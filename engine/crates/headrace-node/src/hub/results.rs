@@ -1,0 +1,180 @@
+//! Takes in the end of an attempt: statements, and the lists that go with them.
+
+use std::path::{Path, PathBuf};
+
+use headrace_core::sealed::PublicKey;
+use headrace_core::statement::{Achieved, Role, Statement};
+use headrace_core::ticket::Part;
+use sha2::{Digest as _, Sha256};
+use tokio::fs::File;
+use tokio::io::{AsyncWriteExt as _, BufWriter};
+use tokio::time::timeout;
+use tonic::Streaming;
+
+use super::link::CALL_TIMEOUT;
+use super::records::{End, Record};
+use crate::convert::{Outcome, outcome_in, violation};
+use crate::problem::{ControlCode, Problem};
+use crate::proto::{Ended, FinishPart, finish_part};
+
+/// Names of the lists in the folder of results.
+pub(super) const FILES: &str = "files.jsonl";
+pub(super) const FAILED: &str = "failed.jsonl";
+/// Largest list that is taken in: tens of millions of lines.
+const MAX_LIST_BYTES: u64 = 16 << 30;
+
+/// Takes in what follows the first message of a `Finish` call and gives the end as it is to be recorded. A statement
+/// or list that does not fit makes it a failed end with `result_mismatch`.
+///
+/// # Errors
+/// When the connection breaks or the folder of results can't be written: the node tries again.
+pub(super) async fn receive(
+    record: &Record,
+    node: PublicKey,
+    part: Part,
+    ended: Ended,
+    stream: &mut Streaming<FinishPart>,
+) -> Result<End, Problem> {
+    let outcome = outcome_in(ended.outcome)?;
+    let problem = ended.problem.map(Problem::from);
+    let mismatch = |detail: String| {
+        let message = format!("node {node} reported an end that can't be: {detail}");
+        Ok(End::lost(part, Problem::new(ControlCode::ResultMismatch, message)))
+    };
+    let statements = match check_statements(record, node, part, outcome, &ended.statements) {
+        Ok(statements) => statements,
+        Err(detail) => return mismatch(detail),
+    };
+    let mut lists = Lists::new(&record.result_dir);
+    while let Some(next) = timeout(CALL_TIMEOUT, stream.message()).await.map_err(|_| slow(node))?? {
+        match next.part {
+            Some(finish_part::Part::Files(bytes)) => lists.files.write(&bytes).await?,
+            Some(finish_part::Part::Failed(bytes)) => lists.failed.write(&bytes).await?,
+            _ => return Err(violation("a second end")),
+        }
+    }
+    // The destination's lists count; the source has none.
+    let word = statements.iter().find(|statement| statement.role == Role::Destination);
+    let digest = lists.files.digest();
+    if word.is_some_and(|word| word.list_digest.0 != digest) {
+        return mismatch("its list of files is not the one in its statement".to_owned());
+    }
+    let keep = word.is_some();
+    let files_list = lists.files.finish(keep).await?;
+    let failed_list = lists.failed.finish(keep).await?;
+    Ok(End {
+        part,
+        outcome,
+        problem: problem.map(Into::into),
+        statements: ended.statements,
+        files_list,
+        failed_list,
+    })
+}
+
+/// Checks who speaks, and of what. The error says what does not fit.
+fn check_statements(
+    record: &Record,
+    node: PublicKey,
+    part: Part,
+    outcome: Outcome,
+    texts: &[String],
+) -> Result<Vec<Statement>, String> {
+    let achieved = match outcome {
+        Outcome::Complete => Achieved::Complete,
+        Outcome::Partial => Achieved::Partial,
+        Outcome::Failed | Outcome::Stopped if texts.is_empty() => return Ok(Vec::new()),
+        Outcome::Failed | Outcome::Stopped => return Err("it states what it did not finish".to_owned()),
+    };
+    let roles: &[Role] = match part {
+        Part::Source => &[Role::Source],
+        Part::Destination => &[Role::Destination],
+        Part::Both => &[Role::Destination, Role::Source],
+    };
+    if texts.len() != roles.len() {
+        return Err("a statement is missing".to_owned());
+    }
+    let check = |(text, role): (&String, &Role)| {
+        let statement = Statement::verify(text, node).map_err(|error| error.to_string())?;
+        let Statement { transfer, attempt, plan_digest, .. } = &statement;
+        let same = (transfer, *attempt, *plan_digest) == (&record.transfer, record.attempt, record.plan_digest);
+        if !same || statement.role != *role || (*role == Role::Destination && statement.outcome != achieved) {
+            return Err("its statement is of something else".to_owned());
+        }
+        Ok(statement)
+    };
+    texts.iter().zip(roles).map(check).collect()
+}
+
+struct Lists {
+    files: ListFile,
+    failed: ListFile,
+}
+
+impl Lists {
+    fn new(folder: &Path) -> Self {
+        Self { files: ListFile::new(folder.join(FILES)), failed: ListFile::new(folder.join(FAILED)) }
+    }
+}
+
+/// A list that is made under another name until it is whole.
+struct ListFile {
+    path: PathBuf,
+    file: Option<BufWriter<File>>,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl ListFile {
+    fn new(path: PathBuf) -> Self {
+        Self { path, file: None, hash: Sha256::new(), bytes: 0 }
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        self.bytes += bytes.len() as u64;
+        if self.bytes > MAX_LIST_BYTES {
+            return Err(violation("a list is too long"));
+        }
+        self.hash.update(bytes);
+        let written = async {
+            if self.file.is_none() {
+                self.file = Some(BufWriter::new(File::create(self.path.with_extension("part")).await?));
+            }
+            match &mut self.file {
+                Some(file) => file.write_all(bytes).await,
+                None => Ok(()),
+            }
+        };
+        written.await.map_err(|error| Problem::state("write", &self.path, &error))
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        self.hash.clone().finalize().into()
+    }
+
+    /// Gives the list its name, or removes it; says whether it is there.
+    async fn finish(self, keep: bool) -> Result<bool, Problem> {
+        let Self { path, file, .. } = self;
+        let part = path.with_extension("part");
+        let finished = async {
+            // A list without lines was never written to.
+            let mut file = match file {
+                Some(file) => file,
+                None if keep => BufWriter::new(File::create(&part).await?),
+                None => return Ok(false),
+            };
+            if !keep {
+                return tokio::fs::remove_file(&part).await.map(|()| false);
+            }
+            file.flush().await?;
+            file.get_ref().sync_all().await?;
+            tokio::fs::rename(&part, &path).await.map(|()| true)
+        };
+        finished.await.map_err(|error: std::io::Error| Problem::state("write", &path, &error))
+    }
+}
+
+fn slow(node: PublicKey) -> Problem {
+    let message = format!("node {node} sent nothing of its results for {} s", CALL_TIMEOUT.as_secs());
+    Problem::new(ControlCode::NodeTimeout, message)
+}

@@ -1,0 +1,21 @@
+//! Messages of the control protocol, generated from `proto/`.
+
+#![allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated")]
+
+tonic::include_proto!("headrace.control.v1");
+
+/// Versions of the protocol that this build speaks.
+pub(crate) const VERSIONS: Versions = Versions { lowest: 1, highest: 1, features: 0 };
+
+/// Largest message either side takes: a document of 2 MiB with room for what is around it.
+pub(crate) const MAX_MESSAGE_BYTES: usize = 4 << 20;
+/// Most bytes in one chunk of a list.
+pub(crate) const CHUNK_BYTES: usize = 256 << 10;
+/// Most entries in one page of a listing or of a folder.
+pub(crate) const MAX_PAGE_ENTRIES: usize = 1000;
+/// Most roots of a node.
+pub(crate) const MAX_ROOTS: usize = 256;
+/// Most data addresses of a node.
+pub(crate) const MAX_ADDRESSES: usize = 16;
+/// Most attempts a node may report.
+pub(crate) const MAX_ATTEMPTS: usize = 4096;

@@ -1,0 +1,200 @@
+//! Folders and files that must outlive a crash and that nobody else may read.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use headrace_core::sealed::SigningKey;
+
+use crate::problem::{ControlCode, Problem};
+
+/// A folder of mode 0700 that belongs to this account.
+#[derive(Debug, Clone)]
+pub struct StateDir(PathBuf);
+
+impl StateDir {
+    /// Opens the folder, making it and its parents first where they are missing.
+    ///
+    /// # Errors
+    /// `state_failed` when it can't be made, `config_invalid` when it belongs to another account.
+    pub fn open(path: &Path) -> Result<Self, Problem> {
+        let failed = |error: io::Error| Problem::state("make the folder", path, &error);
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+        let metadata = fs::metadata(path).map_err(failed)?;
+        if metadata.uid() != rustix::process::geteuid().as_raw() {
+            let message = format!("the state folder `{}` belongs to another account", path.display());
+            return Err(Problem::new(ControlCode::ConfigInvalid, message));
+        }
+        if metadata.mode() & 0o077 != 0 {
+            fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(failed)?;
+        }
+        let path = path.canonicalize().map_err(failed)?;
+        Ok(Self(path))
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A file or folder in it.
+    #[must_use]
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A folder of mode 0700 in it, made when it is missing.
+    ///
+    /// # Errors
+    /// `state_failed`.
+    pub fn dir(&self, name: &str) -> Result<PathBuf, Problem> {
+        let path = self.join(name);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
+        made.map_err(|error| Problem::state("make the folder", &path, &error))?;
+        Ok(path)
+    }
+
+    /// The key in this file, made from the system's randomness on first use (mode 0600).
+    ///
+    /// # Errors
+    /// `state_failed`, or `config_invalid` when the file holds no key or others may read it.
+    pub fn key(&self, name: &str) -> Result<SigningKey, Problem> {
+        let path = self.join(name);
+        match read_key(&path)? {
+            Some(key) => Ok(key),
+            None => write_new_key(&path),
+        }
+    }
+}
+
+/// The key in a file of mode 0600 that holds its seed as 64 hexadecimal digits; `None` when there is no such file.
+///
+/// # Errors
+/// `config_invalid` when it holds no key or others may read it, `state_failed` when it can't be read.
+pub fn read_key(path: &Path) -> Result<Option<SigningKey>, Problem> {
+    let invalid = |what: &str| Problem::new(ControlCode::ConfigInvalid, format!("the key file `{}` {what}", path.display()));
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Problem::state("read the key file", path, &error)),
+    };
+    let failed = |error: io::Error| Problem::state("read the key file", path, &error);
+    if file.metadata().map_err(failed)?.mode() & 0o077 != 0 {
+        return Err(invalid("may be read by others: `chmod 600` it, or make a new key"));
+    }
+    let mut text = String::new();
+    file.take(256).read_to_string(&mut text).map_err(failed)?;
+    let seed: headrace_core::value::Digest = text.trim_end().parse().map_err(|_| invalid("holds no key"))?;
+    Ok(Some(SigningKey::from_seed(&seed.0)))
+}
+
+/// Makes a key from the system's randomness in a new file of mode 0600.
+///
+/// # Errors
+/// `state_failed`, also when the file exists.
+pub fn write_new_key(path: &Path) -> Result<SigningKey, Problem> {
+    let key = random_key()?;
+    let text = format!("{}\n", headrace_core::value::Digest(key.seed()));
+    let written = (|| {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        sync_parent(path)
+    })();
+    written.map_err(|error| Problem::state("write the key file", path, &error))?;
+    Ok(key)
+}
+
+/// A key from the system's randomness.
+///
+/// # Errors
+/// `state_failed` when the system has none.
+pub fn random_key() -> Result<SigningKey, Problem> {
+    Ok(SigningKey::from_seed(&random_bytes()?))
+}
+
+/// Bytes from the system's randomness.
+pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], Problem> {
+    let mut bytes = [0; N];
+    let filled = getrandom::fill(&mut bytes);
+    filled.map_err(|error| Problem::new(ControlCode::StateFailed, format!("the system gives no randomness: {error}")))?;
+    Ok(bytes)
+}
+
+/// An id such as `tr_…` from the system's randomness.
+pub(crate) fn random_id(prefix: &str) -> Result<String, Problem> {
+    use base64::Engine as _;
+    let text = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(random_bytes::<16>()?);
+    Ok(format!("{prefix}_{text}"))
+}
+
+/// Replaces a file (mode 0600) so that after a crash it holds either the old or the new bytes.
+pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
+    let temporary = path.with_extension("new");
+    let written = (|| {
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        sync_parent(path)
+    })();
+    written.map_err(|error| Problem::state("write", path, &error))
+}
+
+/// Removes a file; it is no error when it is gone already.
+pub(crate) fn remove(path: &Path) -> Result<(), Problem> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Problem::state("remove", path, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Reads a file of our own of at most `max_bytes`.
+pub(crate) fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(max_bytes + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than it may be"));
+    }
+    Ok(bytes)
+}
+
+fn sync_parent(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_once_and_kept_from_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = StateDir::open(&folder.path().join("a/b")).expect("a state folder");
+        assert_eq!(fs::metadata(state.path()).expect("there").mode() & 0o777, 0o700);
+        let key = state.key("node.key").expect("a key");
+        assert_eq!(state.key("node.key").expect("the same key").public(), key.public());
+        let path = state.join("node.key");
+        assert_eq!(fs::metadata(&path).expect("there").mode() & 0o777, 0o600);
+
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("own file");
+        assert_eq!(state.key("node.key").expect_err("refused").code, "config_invalid");
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("own file");
+        fs::write(&path, "not a key").expect("own file");
+        assert_eq!(state.key("node.key").expect_err("refused").code, "config_invalid");
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.json");
+        write_durably(&path, b"one").expect("written");
+        write_durably(&path, b"two").expect("written");
+        assert_eq!(read_bounded(&path, 3).expect("read"), b"two");
+        assert!(read_bounded(&path, 2).is_err());
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
+}

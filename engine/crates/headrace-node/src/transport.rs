@@ -1,0 +1,144 @@
+//! Connections of the control plane: TLS in which keys are names, and connections that somebody else vouches for.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use headrace_core::sealed::{PublicKey, SigningKey};
+use headrace_core::value::Timestamp;
+use headrace_io::tls::{self, ALPN_CONTROL, Identity};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
+use tonic::transport::server::Connected;
+
+use crate::problem::{ControlCode, Problem};
+
+/// Longest wait for a connection and its handshake.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often an idle control connection is probed, and how long the answer may take.
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// What time it is; tests pass their own.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// The system's clock.
+#[must_use]
+pub fn system_clock() -> Clock {
+    Arc::new(|| Timestamp::from(std::time::SystemTime::now()))
+}
+
+/// Bytes in both directions, whatever carries them.
+pub trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Wire for T {}
+
+/// A connection whose other end is known by its key.
+pub(crate) struct Identified {
+    wire: Box<dyn Wire>,
+    peer: PublicKey,
+    /// Counts against the limit of connections while this lives.
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+/// The key at the other end of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) PublicKey);
+
+impl Identified {
+    pub(crate) fn new(wire: Box<dyn Wire>, peer: PublicKey, permit: Option<OwnedSemaphorePermit>) -> Self {
+        Self { wire, peer, _permit: permit }
+    }
+}
+
+impl Connected for Identified {
+    type ConnectInfo = Peer;
+
+    fn connect_info(&self) -> Peer {
+        Peer(self.peer)
+    }
+}
+
+impl AsyncRead for Identified {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Identified {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.wire).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_shutdown(cx)
+    }
+}
+
+/// Takes TLS connections of any key; what a key may do is decided call by call.
+#[derive(Clone)]
+pub(crate) struct Acceptor(tokio_rustls::TlsAcceptor);
+
+impl Acceptor {
+    pub(crate) fn new(key: &SigningKey) -> Result<Self, Problem> {
+        let config = tls::server_config(&identity(key)?, Arc::new(|_: &PublicKey| true), ALPN_CONTROL).map_err(tls_problem)?;
+        Ok(Self(config.into()))
+    }
+
+    pub(crate) async fn accept(&self, stream: TcpStream, permit: OwnedSemaphorePermit) -> io::Result<Identified> {
+        stream.set_nodelay(true)?;
+        let stream = timeout(CONNECT_TIMEOUT, self.0.accept(stream)).await??;
+        let peer = tls::peer_key(stream.get_ref().1.peer_certificates()).map_err(io::Error::other)?;
+        Ok(Identified::new(Box::new(stream), peer, Some(permit)))
+    }
+}
+
+/// A TLS connection to the hub with this key, and the address it was made from.
+pub(crate) async fn dial(address: &str, pin: PublicKey, key: &SigningKey) -> Result<(Box<dyn Wire>, std::net::IpAddr), Problem> {
+    let unreachable = |detail: String| {
+        Problem::new(ControlCode::HubUnreachable, format!("the service at `{address}` can't be reached: {detail}"))
+    };
+    let config = tls::client_config(&identity(key)?, pin, ALPN_CONTROL).map_err(tls_problem)?;
+    let connected = timeout(CONNECT_TIMEOUT, async {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let local = stream.local_addr()?.ip();
+        let stream = tokio_rustls::TlsConnector::from(config).connect(tls::peer_name(), stream).await?;
+        Ok::<_, io::Error>((Box::new(stream) as Box<dyn Wire>, local))
+    });
+    match connected.await {
+        Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(error)) => Err(unreachable(error.to_string())),
+        Err(_) => Err(unreachable(format!("no answer within {} s", CONNECT_TIMEOUT.as_secs()))),
+    }
+}
+
+fn identity(key: &SigningKey) -> Result<Identity, Problem> {
+    Identity::new(key).map_err(tls_problem)
+}
+
+fn tls_problem(error: tls::TlsError) -> Problem {
+    Problem::new(ControlCode::Internal, format!("TLS can't be set up: {error}"))
+}
+
+/// HTTP/2 over one connection; it is not made again when it breaks.
+pub(crate) async fn channel(wire: Box<dyn Wire>) -> Result<tonic::transport::Channel, Problem> {
+    let mut wire = Some(hyper_util::rt::TokioIo::new(wire));
+    let connector = tower::service_fn(move |_: tonic::transport::Uri| {
+        let wire = wire.take().ok_or_else(|| io::Error::other("the connection is over"));
+        std::future::ready(wire)
+    });
+    let endpoint = tonic::transport::Endpoint::from_static("http://hub.headrace.invalid")
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(KEEP_ALIVE)
+        .keep_alive_timeout(KEEP_ALIVE)
+        .keep_alive_while_idle(true);
+    let connected = endpoint.connect_with_connector(connector).await;
+    connected.map_err(|error| Problem::new(ControlCode::HubUnreachable, format!("the control connection failed: {error}")))
+}
