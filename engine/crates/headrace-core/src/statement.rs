@@ -101,7 +101,10 @@ impl Statement {
         let statement: Self = document.claims()?;
         if statement.node != node {
             let detail = format!("it speaks for {}", statement.node);
-            return Err(DocumentError::Foreign { document: DocumentType::Statement, detail });
+            return Err(DocumentError::Foreign {
+                document: DocumentType::Statement,
+                detail,
+            });
         }
         Ok(statement)
     }
@@ -138,14 +141,28 @@ mod tests {
 
     #[test]
     fn a_node_speaks_only_for_itself() {
-        let (key, other) = (SigningKey::from_seed(&[1; 32]), SigningKey::from_seed(&[2; 32]));
+        let (key, other) = (
+            SigningKey::from_seed(&[1; 32]),
+            SigningKey::from_seed(&[2; 32]),
+        );
         let own = statement(key.public());
         let text = own.seal(&key).expect("a small body").text();
         assert_eq!(Statement::verify(&text, key.public()), Ok(own));
         let code = |text: &str, node| Statement::verify(text, node).expect_err("refused").code();
         assert_eq!(code(&text, other.public()), "statement_foreign");
-        assert_eq!(code(&text.replace("in-transit", "at-rest").replace("at-rest", "in-transit"), key.public()), "statement_altered");
-        let of_other = statement(other.public()).seal(&key).expect("a small body").text();
+        assert_eq!(
+            code(
+                &text
+                    .replace("in-transit", "at-rest")
+                    .replace("at-rest", "in-transit"),
+                key.public()
+            ),
+            "statement_altered"
+        );
+        let of_other = statement(other.public())
+            .seal(&key)
+            .expect("a small body")
+            .text();
         assert_eq!(code(&of_other, key.public()), "statement_foreign");
     }
 }

@@ -3,7 +3,6 @@
 use headrace_core::access::Access;
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::name::RelPath;
-use headrace_core::ticket::Part;
 use headrace_core::value::Id;
 
 use crate::problem::{ControlCode, Problem};
@@ -33,7 +32,10 @@ pub struct RootInfo {
 
 /// How far an attempt has come.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[allow(missing_docs, reason = "the names say it; the Python stub documents them")]
+#[allow(
+    missing_docs,
+    reason = "the names say it; the Python stub documents them"
+)]
 pub struct ProgressCounts {
     pub files_total: u64,
     pub files_done: u64,
@@ -75,7 +77,10 @@ impl Outcome {
 }
 
 pub(crate) fn violation(detail: impl std::fmt::Display) -> Problem {
-    Problem::new(ControlCode::ProtocolViolation, format!("a message can't be understood: {detail}"))
+    Problem::new(
+        ControlCode::ProtocolViolation,
+        format!("a message can't be understood: {detail}"),
+    )
 }
 
 pub(crate) fn path_in(bytes: &[u8]) -> Result<RelPath, Problem> {
@@ -137,12 +142,18 @@ pub(crate) fn entry_out(entry: &Entry) -> proto::Entry {
 pub(crate) fn attempt_in(attempt: Option<proto::Attempt>) -> Result<AttemptId, Problem> {
     let attempt = attempt.ok_or_else(|| violation("an attempt is missing"))?;
     let transfer = attempt.transfer.parse().map_err(violation)?;
-    Ok(AttemptId { transfer, attempt: attempt.attempt })
+    Ok(AttemptId {
+        transfer,
+        attempt: attempt.attempt,
+    })
 }
 
 impl From<&AttemptId> for proto::Attempt {
     fn from(id: &AttemptId) -> Self {
-        Self { transfer: id.transfer.to_string(), attempt: id.attempt }
+        Self {
+            transfer: id.transfer.to_string(),
+            attempt: id.attempt,
+        }
     }
 }
 
@@ -158,7 +169,12 @@ pub(crate) fn roots_in(roots: Vec<proto::Root>) -> Result<Vec<RootInfo>, Problem
             proto::Access::Delete => Access::Delete,
         };
         let name = short_text(root.name)?;
-        Ok(RootInfo { name, access, free_bytes: root.free_bytes, total_bytes: root.total_bytes })
+        Ok(RootInfo {
+            name,
+            access,
+            free_bytes: root.free_bytes,
+            total_bytes: root.total_bytes,
+        })
     };
     roots.into_iter().map(root_in).collect()
 }
@@ -185,7 +201,9 @@ pub(crate) fn short_text(text: String) -> Result<String, Problem> {
     Ok(text)
 }
 
-pub(crate) fn progress_in(progress: proto::Progress) -> Result<(AttemptId, ProgressCounts), Problem> {
+pub(crate) fn progress_in(
+    progress: proto::Progress,
+) -> Result<(AttemptId, ProgressCounts), Problem> {
     let id = attempt_in(progress.attempt)?;
     let counts = ProgressCounts {
         files_total: progress.files_total,
@@ -234,22 +252,5 @@ pub(crate) fn outcome_out(outcome: Outcome) -> i32 {
         Outcome::Partial => proto::Outcome::Partial,
         Outcome::Failed => proto::Outcome::Failed,
         Outcome::Stopped => proto::Outcome::Stopped,
-    })
-}
-
-pub(crate) fn part_in(part: i32) -> Result<Part, Problem> {
-    match proto::Part::try_from(part).map_err(violation)? {
-        proto::Part::Unspecified => Err(violation("an end without its part")),
-        proto::Part::Source => Ok(Part::Source),
-        proto::Part::Destination => Ok(Part::Destination),
-        proto::Part::Both => Ok(Part::Both),
-    }
-}
-
-pub(crate) fn part_out(part: Part) -> i32 {
-    i32::from(match part {
-        Part::Source => proto::Part::Source,
-        Part::Destination => proto::Part::Destination,
-        Part::Both => proto::Part::Both,
     })
 }

@@ -22,6 +22,7 @@ use headrace_core::ticket::Execution;
 use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -42,7 +43,7 @@ use records::Records;
 /// Joins that wait for the service's answer at most.
 const MAX_JOINS: usize = 64;
 /// Longest wait for that answer.
-const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
+const JOIN_TIMEOUT: Duration = Duration::from_mins(1);
 /// Connections above the number of nodes: joins, and streams that replace broken ones.
 const SPARE_CONNECTIONS: usize = 64;
 /// Surveys that run at once.
@@ -88,6 +89,7 @@ pub enum JoinAnswer {
 pub struct Hub {
     shared: Arc<Shared>,
     address: String,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// What the hub's tasks share.
@@ -128,10 +130,12 @@ impl Hub {
             incoming,
             closing: watch::Sender::new(false),
         });
-        let address = match options.listen {
-            Some(listen) => shared.listen(&listen).await?,
-            None => String::new(),
-        };
+        let mut tasks = Vec::new();
+        let mut address = String::new();
+        if let Some(listen) = options.listen {
+            let (task, listening) = shared.listen(&listen).await?;
+            (tasks, address) = (vec![task], listening);
+        }
         let service = ControlServer::new(server::Server(Arc::clone(&shared)))
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
@@ -142,14 +146,18 @@ impl Hub {
             .add_service(service)
             .serve_with_incoming(ReceiverStream::new(connections));
         let mut closing = shared.closing.subscribe();
-        tokio::spawn(async move {
+        tasks.push(tokio::spawn(async move {
             tokio::select! {
                 ended = serving => if let Err(error) = ended { tracing::error!("the control service ended: {error}") },
                 _ = closing.wait_for(|closing| *closing) => {}
             }
-        });
-        tokio::spawn(Arc::clone(&shared).keep_records());
-        Ok(Self { shared, address })
+        }));
+        tasks.push(tokio::spawn(Arc::clone(&shared).keep_records()));
+        Ok(Self {
+            shared,
+            address,
+            tasks: Mutex::new(tasks),
+        })
     }
 
     /// host:port that is listened on; empty when nothing is.
@@ -168,7 +176,11 @@ impl Hub {
     #[must_use]
     pub fn join_token(&self, secret: &str, address: Option<&str>) -> JoinToken {
         let address = address.unwrap_or(&self.address).to_owned();
-        JoinToken { address, key: self.key(), secret: secret.to_owned() }
+        JoinToken {
+            address,
+            key: self.key(),
+            secret: secret.to_owned(),
+        }
     }
 
     /// Lets the node with this key attach.
@@ -190,7 +202,11 @@ impl Hub {
     /// `hub_closed`.
     pub async fn adopt(&self, wire: Box<dyn Wire>, peer: PublicKey) -> Result<(), Problem> {
         let connection = Ok(Identified::new(wire, peer, None));
-        self.shared.incoming.send(connection).await.map_err(|_| closed())
+        self.shared
+            .incoming
+            .send(connection)
+            .await
+            .map_err(|_| closed())
     }
 
     /// The next event in order; `None` once the hub is closed.
@@ -203,7 +219,12 @@ impl Hub {
     /// # Errors
     /// `join_timeout` when the node no longer waits.
     pub fn answer_join(&self, request: &str, answer: JoinAnswer) -> Result<(), Problem> {
-        let gone = || Problem::new(ControlCode::JoinTimeout, "the node no longer waits for an answer: let it join again");
+        let gone = || {
+            Problem::new(
+                ControlCode::JoinTimeout,
+                "the node no longer waits for an answer: let it join again",
+            )
+        };
         let (node, waiting) = self.shared.joins.lock().remove(request).ok_or_else(gone)?;
         let accepted = matches!(answer, JoinAnswer::Accept { .. });
         if accepted {
@@ -220,17 +241,34 @@ impl Hub {
     ///
     /// # Errors
     /// What the node says, or that it can't be reached.
-    pub async fn browse(&self, permit: &str, path: &RelPath, after: Option<&Component>, limit: usize) -> Result<Page, Problem> {
+    pub async fn browse(
+        &self,
+        permit: &str,
+        path: &RelPath,
+        after: Option<&Component>,
+        limit: usize,
+    ) -> Result<Page, Problem> {
         let claims: Permit = Document::parse(permit, DocumentType::Permit)?.claims()?;
         let request = crate::proto::Browse {
             permit: permit.to_owned(),
             path: path.as_bytes().to_vec(),
-            after: after.map(|name| name.as_bytes().to_vec()).unwrap_or_default(),
+            after: after
+                .map(|name| name.as_bytes().to_vec())
+                .unwrap_or_default(),
             limit: u32::try_from(limit.clamp(1, MAX_PAGE_ENTRIES)).unwrap_or(u32::MAX),
         };
-        match self.shared.link(claims.node)?.call(to_node::Message::Browse(request)).await? {
+        match self
+            .shared
+            .link(claims.node)?
+            .call(to_node::Message::Browse(request))
+            .await?
+        {
             Answer::Page(page) if page.entries.len() <= MAX_PAGE_ENTRIES => Ok(Page {
-                entries: page.entries.into_iter().map(entry_in).collect::<Result<_, _>>()?,
+                entries: page
+                    .entries
+                    .into_iter()
+                    .map(entry_in)
+                    .collect::<Result<_, _>>()?,
                 more: page.more,
             }),
             _ => Err(violation("an answer of another kind")),
@@ -252,12 +290,23 @@ impl Hub {
         let _running = self.shared.surveys.acquire().await.map_err(|_| closed())?;
         let source = self.shared.link(execution.source.node)?;
         let destination = self.shared.link(execution.destination.node)?;
-        survey::run((&source, source_permit), (&destination, destination_permit), execution, lists_dir).await
+        survey::run(
+            (&source, source_permit),
+            (&destination, destination_permit),
+            execution,
+            lists_dir,
+        )
+        .await
     }
 
     /// Closes every connection and ends the events. Running attempts go on until their tickets expire.
-    pub fn close(&self) {
+    pub async fn close(&self) {
         self.shared.close();
+        let tasks = std::mem::take(&mut *self.tasks.lock());
+        for task in tasks {
+            // A task that panicked has been logged and is over, too.
+            let _ = task.await;
+        }
     }
 }
 
@@ -268,22 +317,25 @@ impl Drop for Hub {
 }
 
 impl Shared {
-    async fn listen(self: &Arc<Self>, listen: &str) -> Result<String, Problem> {
+    async fn listen(self: &Arc<Self>, listen: &str) -> Result<(JoinHandle<()>, String), Problem> {
         let bad = |error: std::io::Error| {
-            Problem::new(ControlCode::BadArgument, format!("can't listen for nodes on `{listen}`: {error}"))
+            Problem::new(
+                ControlCode::BadArgument,
+                format!("can't listen for nodes on `{listen}`: {error}"),
+            )
         };
         let listener = TcpListener::bind(listen).await.map_err(bad)?;
         let address = listener.local_addr().map_err(bad)?.to_string();
         let acceptor = Acceptor::new(&self.key)?;
         let shared = Arc::clone(self);
         let mut closing = self.closing.subscribe();
-        tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             tokio::select! {
                 () = shared.accept(listener, acceptor) => {}
                 _ = closing.wait_for(|closing| *closing) => {}
             }
         });
-        Ok(address)
+        Ok((task, address))
     }
 
     async fn accept(self: Arc<Self>, listener: TcpListener, acceptor: Acceptor) {
@@ -322,21 +374,35 @@ impl Shared {
             let mut joins = self.joins.lock();
             joins.retain(|_, (_, waiting)| !waiting.is_closed());
             if joins.len() >= MAX_JOINS {
-                return Err(Problem::new(ControlCode::HubBusy, "too many nodes are joining: try again in a minute"));
+                return Err(Problem::new(
+                    ControlCode::HubBusy,
+                    "too many nodes are joining: try again in a minute",
+                ));
             }
             joins.insert(request.clone(), (node, waiting));
         }
-        let event = HubEvent::JoinRequested { request, secret, node, name, version, roots };
+        let event = HubEvent::JoinRequested {
+            request,
+            secret,
+            node,
+            name,
+            version,
+            roots,
+        };
         let answered = timeout(JOIN_TIMEOUT, async {
             self.events.push(event).await;
             answer.await
         });
         match answered.await {
             Ok(Ok(JoinAnswer::Accept { authority })) => Ok(authority.to_string()),
-            Ok(Ok(JoinAnswer::Refuse { reason })) => {
-                Err(Problem::new(ControlCode::JoinRefused, format!("the service refused this node: {reason}")))
-            }
-            _ => Err(Problem::new(ControlCode::JoinTimeout, "the service did not answer in time: try again")),
+            Ok(Ok(JoinAnswer::Refuse { reason })) => Err(Problem::new(
+                ControlCode::JoinRefused,
+                format!("the service refused this node: {reason}"),
+            )),
+            _ => Err(Problem::new(
+                ControlCode::JoinTimeout,
+                "the service did not answer in time: try again",
+            )),
         }
     }
 
@@ -344,13 +410,19 @@ impl Shared {
         if self.enrolled.lock().contains(&node) {
             return Ok(());
         }
-        let message = format!("node {node} is not enrolled here: join with a new token, or ask an administrator");
+        let message = format!(
+            "node {node} is not enrolled here: join with a new token, or ask an administrator"
+        );
         Err(Problem::new(ControlCode::NotEnrolled, message))
     }
 
     fn link(&self, node: PublicKey) -> Result<Arc<Link>, Problem> {
         self.enrolled(node)?;
-        self.links.lock().get(&node).cloned().ok_or_else(|| unreachable_node(&node))
+        self.links
+            .lock()
+            .get(&node)
+            .cloned()
+            .ok_or_else(|| unreachable_node(&node))
     }
 
     fn add_link(&self, link: &Arc<Link>) -> Result<(), Problem> {
@@ -360,7 +432,10 @@ impl Shared {
             return Err(Problem::new(ControlCode::HubBusy, message));
         }
         if let Some(old) = links.insert(link.node, Arc::clone(link)) {
-            old.close(Problem::new(ControlCode::NodeRestarted, "the node opened a new connection"));
+            old.close(Problem::new(
+                ControlCode::NodeRestarted,
+                "the node opened a new connection",
+            ));
         }
         Ok(())
     }
@@ -368,7 +443,9 @@ impl Shared {
     /// Whether this link was still the node's current one.
     fn remove_link(&self, link: &Arc<Link>) -> bool {
         let mut links = self.links.lock();
-        let current = links.get(&link.node).is_some_and(|known| Arc::ptr_eq(known, link));
+        let current = links
+            .get(&link.node)
+            .is_some_and(|known| Arc::ptr_eq(known, link));
         if current {
             links.remove(&link.node);
         }
@@ -376,7 +453,10 @@ impl Shared {
     }
 
     /// Runs something on the records where it may wait for the disk.
-    async fn records<T: Send + 'static>(&self, run: impl FnOnce(&mut Records) -> T + Send + 'static) -> Result<T, Problem> {
+    async fn records<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&mut Records) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
         let records = Arc::clone(&self.records);
         let done = tokio::task::spawn_blocking(move || run(&mut records.lock())).await;
         done.map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))
@@ -392,5 +472,8 @@ impl Shared {
 }
 
 fn closed() -> Problem {
-    Problem::new(ControlCode::HubClosed, "the service is closing its control plane")
+    Problem::new(
+        ControlCode::HubClosed,
+        "the service is closing its control plane",
+    )
 }

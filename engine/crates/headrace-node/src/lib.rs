@@ -1,7 +1,9 @@
 //! The mover: attach stream, data listener, sessions; and the hub that nodes attach to.
 
+pub mod config;
 pub mod convert;
 pub mod hub;
+pub mod node;
 pub mod problem;
 mod proto;
 pub mod state;

@@ -91,7 +91,11 @@ impl Problem {
     #[must_use]
     pub fn new(code: ControlCode, message: impl Into<String>) -> Self {
         let retryable = code.retryable();
-        Self { code: code.as_str().into(), message: cut(message.into(), Self::MAX_MESSAGE_BYTES), retryable }
+        Self {
+            code: code.as_str().into(),
+            message: cut(message.into(), Self::MAX_MESSAGE_BYTES),
+            retryable,
+        }
     }
 
     /// Whether this has the code.
@@ -102,22 +106,40 @@ impl Problem {
 
     /// A failure of the state folder.
     pub(crate) fn state(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        Self::new(ControlCode::StateFailed, format!("can't {what} `{}`: {error}", path.display()))
+        Self::new(
+            ControlCode::StateFailed,
+            format!("can't {what} `{}`: {error}", path.display()),
+        )
     }
 }
 
 impl From<DocumentError> for Problem {
     fn from(error: DocumentError) -> Self {
         // A later ticket or permit may be in time.
-        let retryable = matches!(error, DocumentError::Expired { .. } | DocumentError::NotYetValid { .. });
-        Self { code: error.code().into(), message: error.to_string(), retryable }
+        let retryable = matches!(
+            error,
+            DocumentError::Expired { .. } | DocumentError::NotYetValid { .. }
+        );
+        Self {
+            code: error.code().into(),
+            message: error.to_string(),
+            retryable,
+        }
     }
 }
 
 impl From<Problem> for proto::Problem {
     fn from(problem: Problem) -> Self {
-        let Problem { code, message, retryable } = problem;
-        Self { code: code.into_owned(), message, retryable }
+        let Problem {
+            code,
+            message,
+            retryable,
+        } = problem;
+        Self {
+            code: code.into_owned(),
+            message,
+            retryable,
+        }
     }
 }
 
@@ -125,7 +147,10 @@ impl From<Problem> for proto::Problem {
 impl From<proto::Problem> for Problem {
     fn from(problem: proto::Problem) -> Self {
         let clean = |text: String, max| {
-            let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            let text: String = text
+                .chars()
+                .map(|c| if c.is_control() { ' ' } else { c })
+                .collect();
             cut(text, max)
         };
         Self {
@@ -151,7 +176,10 @@ impl From<tonic::Status> for Problem {
         use prost::Message as _;
         match proto::Problem::decode(status.details()) {
             Ok(problem) if !problem.code.is_empty() => problem.into(),
-            _ => Self::new(ControlCode::HubUnreachable, format!("the control connection failed: {}", status.message())),
+            _ => Self::new(
+                ControlCode::HubUnreachable,
+                format!("the control connection failed: {}", status.message()),
+            ),
         }
     }
 }

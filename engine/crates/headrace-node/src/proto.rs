@@ -1,11 +1,21 @@
 //! Messages of the control protocol, generated from `proto/`.
 
-#![allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated")]
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    reason = "generated"
+)]
 
 tonic::include_proto!("headrace.control.v1");
 
 /// Versions of the protocol that this build speaks.
-pub(crate) const VERSIONS: Versions = Versions { lowest: 1, highest: 1, features: 0 };
+pub(crate) const VERSIONS: Versions = Versions {
+    lowest: 1,
+    highest: 1,
+    features: 0,
+};
 
 /// Largest message either side takes: a document of 2 MiB with room for what is around it.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 4 << 20;

@@ -2,7 +2,9 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 
 use headrace_core::sealed::SigningKey;
@@ -20,10 +22,17 @@ impl StateDir {
     /// `state_failed` when it can't be made, `config_invalid` when it belongs to another account.
     pub fn open(path: &Path) -> Result<Self, Problem> {
         let failed = |error: io::Error| Problem::state("make the folder", path, &error);
-        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(failed)?;
         let metadata = fs::metadata(path).map_err(failed)?;
         if metadata.uid() != rustix::process::geteuid().as_raw() {
-            let message = format!("the state folder `{}` belongs to another account", path.display());
+            let message = format!(
+                "the state folder `{}` belongs to another account",
+                path.display()
+            );
             return Err(Problem::new(ControlCode::ConfigInvalid, message));
         }
         if metadata.mode() & 0o077 != 0 {
@@ -74,7 +83,12 @@ impl StateDir {
 /// # Errors
 /// `config_invalid` when it holds no key or others may read it, `state_failed` when it can't be read.
 pub fn read_key(path: &Path) -> Result<Option<SigningKey>, Problem> {
-    let invalid = |what: &str| Problem::new(ControlCode::ConfigInvalid, format!("the key file `{}` {what}", path.display()));
+    let invalid = |what: &str| {
+        Problem::new(
+            ControlCode::ConfigInvalid,
+            format!("the key file `{}` {what}", path.display()),
+        )
+    };
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -82,11 +96,16 @@ pub fn read_key(path: &Path) -> Result<Option<SigningKey>, Problem> {
     };
     let failed = |error: io::Error| Problem::state("read the key file", path, &error);
     if file.metadata().map_err(failed)?.mode() & 0o077 != 0 {
-        return Err(invalid("may be read by others: `chmod 600` it, or make a new key"));
+        return Err(invalid(
+            "may be read by others: `chmod 600` it, or make a new key",
+        ));
     }
     let mut text = String::new();
     file.take(256).read_to_string(&mut text).map_err(failed)?;
-    let seed: headrace_core::value::Digest = text.trim_end().parse().map_err(|_| invalid("holds no key"))?;
+    let seed: headrace_core::value::Digest = text
+        .trim_end()
+        .parse()
+        .map_err(|_| invalid("holds no key"))?;
     Ok(Some(SigningKey::from_seed(&seed.0)))
 }
 
@@ -98,7 +117,11 @@ pub fn write_new_key(path: &Path) -> Result<SigningKey, Problem> {
     let key = random_key()?;
     let text = format!("{}\n", headrace_core::value::Digest(key.seed()));
     let written = (|| {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         sync_parent(path)
@@ -119,7 +142,12 @@ pub fn random_key() -> Result<SigningKey, Problem> {
 pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], Problem> {
     let mut bytes = [0; N];
     let filled = getrandom::fill(&mut bytes);
-    filled.map_err(|error| Problem::new(ControlCode::StateFailed, format!("the system gives no randomness: {error}")))?;
+    filled.map_err(|error| {
+        Problem::new(
+            ControlCode::StateFailed,
+            format!("the system gives no randomness: {error}"),
+        )
+    })?;
     Ok(bytes)
 }
 
@@ -135,7 +163,12 @@ pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
     let temporary = path.with_extension("new");
     let written = (|| {
         let mut options = OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        let mut file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&temporary, path)?;
@@ -147,7 +180,9 @@ pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
 /// Removes a file; it is no error when it is gone already.
 pub(crate) fn remove(path: &Path) -> Result<(), Problem> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Problem::state("remove", path, &error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Problem::state("remove", path, &error))
+        }
         _ => Ok(()),
     }
 }
@@ -155,15 +190,21 @@ pub(crate) fn remove(path: &Path) -> Result<(), Problem> {
 /// Reads a file of our own of at most `max_bytes`.
 pub(crate) fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(max_bytes + 1).read_to_end(&mut bytes)?;
+    File::open(path)?
+        .take(max_bytes + 1)
+        .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max_bytes {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than it may be"));
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            "longer than it may be",
+        ));
     }
     Ok(bytes)
 }
 
 fn sync_parent(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all())
+    path.parent()
+        .map_or(Ok(()), |parent| File::open(parent)?.sync_all())
 }
 
 #[cfg(test)]
@@ -174,17 +215,29 @@ mod tests {
     fn a_key_is_made_once_and_kept_from_others() {
         let folder = tempfile::tempdir().expect("a folder");
         let state = StateDir::open(&folder.path().join("a/b")).expect("a state folder");
-        assert_eq!(fs::metadata(state.path()).expect("there").mode() & 0o777, 0o700);
+        assert_eq!(
+            fs::metadata(state.path()).expect("there").mode() & 0o777,
+            0o700
+        );
         let key = state.key("node.key").expect("a key");
-        assert_eq!(state.key("node.key").expect("the same key").public(), key.public());
+        assert_eq!(
+            state.key("node.key").expect("the same key").public(),
+            key.public()
+        );
         let path = state.join("node.key");
         assert_eq!(fs::metadata(&path).expect("there").mode() & 0o777, 0o600);
 
         fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("own file");
-        assert_eq!(state.key("node.key").expect_err("refused").code, "config_invalid");
+        assert_eq!(
+            state.key("node.key").expect_err("refused").code,
+            "config_invalid"
+        );
         fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("own file");
         fs::write(&path, "not a key").expect("own file");
-        assert_eq!(state.key("node.key").expect_err("refused").code, "config_invalid");
+        assert_eq!(
+            state.key("node.key").expect_err("refused").code,
+            "config_invalid"
+        );
     }
 
     #[test]

@@ -37,7 +37,10 @@ impl fmt::Display for JoinToken {
 
 impl fmt::Debug for JoinToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinToken").field("address", &self.address).field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("JoinToken")
+            .field("address", &self.address)
+            .field("key", &self.key)
+            .finish_non_exhaustive()
     }
 }
 
@@ -49,7 +52,11 @@ impl FromStr for JoinToken {
             let message = "this is not a join token: copy all of it, it starts with `hrj_`";
             Problem::new(ControlCode::TokenMalformed, message)
         };
-        let encoded = text.trim().strip_prefix(PREFIX).filter(|rest| rest.len() <= MAX_BYTES).ok_or_else(malformed)?;
+        let encoded = text
+            .trim()
+            .strip_prefix(PREFIX)
+            .filter(|rest| rest.len() <= MAX_BYTES)
+            .ok_or_else(malformed)?;
         let json = URL_SAFE_NO_PAD.decode(encoded).map_err(|_| malformed())?;
         serde_json::from_slice(&json).map_err(|_| malformed())
     }
@@ -69,7 +76,10 @@ mod tests {
         let text = token.to_string();
         assert_eq!(format!(" {text}\n").parse::<JoinToken>(), Ok(token.clone()));
         for end in 0..text.len() {
-            assert_eq!(text[..end].parse::<JoinToken>().expect_err("refused").code, "token_malformed");
+            assert_eq!(
+                text[..end].parse::<JoinToken>().expect_err("refused").code,
+                "token_malformed"
+            );
         }
         assert!(!format!("{token:?}").contains("s3cret"));
     }

@@ -48,8 +48,16 @@ pub(crate) struct Identified {
 pub(crate) struct Peer(pub(crate) PublicKey);
 
 impl Identified {
-    pub(crate) fn new(wire: Box<dyn Wire>, peer: PublicKey, permit: Option<OwnedSemaphorePermit>) -> Self {
-        Self { wire, peer, _permit: permit }
+    pub(crate) fn new(
+        wire: Box<dyn Wire>,
+        peer: PublicKey,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> Self {
+        Self {
+            wire,
+            peer,
+            _permit: permit,
+        }
     }
 }
 
@@ -62,13 +70,21 @@ impl Connected for Identified {
 }
 
 impl AsyncRead for Identified {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.wire).poll_read(cx, buf)
     }
 }
 
 impl AsyncWrite for Identified {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.wire).poll_write(cx, buf)
     }
 
@@ -87,35 +103,57 @@ pub(crate) struct Acceptor(tokio_rustls::TlsAcceptor);
 
 impl Acceptor {
     pub(crate) fn new(key: &SigningKey) -> Result<Self, Problem> {
-        let config = tls::server_config(&identity(key)?, Arc::new(|_: &PublicKey| true), ALPN_CONTROL).map_err(tls_problem)?;
+        let config = tls::server_config(
+            &identity(key)?,
+            Arc::new(|_: &PublicKey| true),
+            ALPN_CONTROL,
+        )
+        .map_err(tls_problem)?;
         Ok(Self(config.into()))
     }
 
-    pub(crate) async fn accept(&self, stream: TcpStream, permit: OwnedSemaphorePermit) -> io::Result<Identified> {
+    pub(crate) async fn accept(
+        &self,
+        stream: TcpStream,
+        permit: OwnedSemaphorePermit,
+    ) -> io::Result<Identified> {
         stream.set_nodelay(true)?;
         let stream = timeout(CONNECT_TIMEOUT, self.0.accept(stream)).await??;
-        let peer = tls::peer_key(stream.get_ref().1.peer_certificates()).map_err(io::Error::other)?;
+        let peer =
+            tls::peer_key(stream.get_ref().1.peer_certificates()).map_err(io::Error::other)?;
         Ok(Identified::new(Box::new(stream), peer, Some(permit)))
     }
 }
 
 /// A TLS connection to the hub with this key, and the address it was made from.
-pub(crate) async fn dial(address: &str, pin: PublicKey, key: &SigningKey) -> Result<(Box<dyn Wire>, std::net::IpAddr), Problem> {
+pub(crate) async fn dial(
+    address: &str,
+    pin: PublicKey,
+    key: &SigningKey,
+) -> Result<(Box<dyn Wire>, std::net::IpAddr), Problem> {
     let unreachable = |detail: String| {
-        Problem::new(ControlCode::HubUnreachable, format!("the service at `{address}` can't be reached: {detail}"))
+        Problem::new(
+            ControlCode::HubUnreachable,
+            format!("the service at `{address}` can't be reached: {detail}"),
+        )
     };
     let config = tls::client_config(&identity(key)?, pin, ALPN_CONTROL).map_err(tls_problem)?;
     let connected = timeout(CONNECT_TIMEOUT, async {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let local = stream.local_addr()?.ip();
-        let stream = tokio_rustls::TlsConnector::from(config).connect(tls::peer_name(), stream).await?;
+        let stream = tokio_rustls::TlsConnector::from(config)
+            .connect(tls::peer_name(), stream)
+            .await?;
         Ok::<_, io::Error>((Box::new(stream) as Box<dyn Wire>, local))
     });
     match connected.await {
         Ok(Ok(connection)) => Ok(connection),
         Ok(Err(error)) => Err(unreachable(error.to_string())),
-        Err(_) => Err(unreachable(format!("no answer within {} s", CONNECT_TIMEOUT.as_secs()))),
+        Err(_) => Err(unreachable(format!(
+            "no answer within {} s",
+            CONNECT_TIMEOUT.as_secs()
+        ))),
     }
 }
 
@@ -123,15 +161,24 @@ fn identity(key: &SigningKey) -> Result<Identity, Problem> {
     Identity::new(key).map_err(tls_problem)
 }
 
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "used as a function that maps errors"
+)]
 fn tls_problem(error: tls::TlsError) -> Problem {
-    Problem::new(ControlCode::Internal, format!("TLS can't be set up: {error}"))
+    Problem::new(
+        ControlCode::Internal,
+        format!("TLS can't be set up: {error}"),
+    )
 }
 
 /// HTTP/2 over one connection; it is not made again when it breaks.
 pub(crate) async fn channel(wire: Box<dyn Wire>) -> Result<tonic::transport::Channel, Problem> {
     let mut wire = Some(hyper_util::rt::TokioIo::new(wire));
     let connector = tower::service_fn(move |_: tonic::transport::Uri| {
-        let wire = wire.take().ok_or_else(|| io::Error::other("the connection is over"));
+        let wire = wire
+            .take()
+            .ok_or_else(|| io::Error::other("the connection is over"));
         std::future::ready(wire)
     });
     let endpoint = tonic::transport::Endpoint::from_static("http://hub.headrace.invalid")
@@ -140,5 +187,10 @@ pub(crate) async fn channel(wire: Box<dyn Wire>) -> Result<tonic::transport::Cha
         .keep_alive_timeout(KEEP_ALIVE)
         .keep_alive_while_idle(true);
     let connected = endpoint.connect_with_connector(connector).await;
-    connected.map_err(|error| Problem::new(ControlCode::HubUnreachable, format!("the control connection failed: {error}")))
+    connected.map_err(|error| {
+        Problem::new(
+            ControlCode::HubUnreachable,
+            format!("the control connection failed: {error}"),
+        )
+    })
 }

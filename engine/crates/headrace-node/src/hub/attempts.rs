@@ -27,7 +27,12 @@ impl Hub {
     ///
     /// # Errors
     /// What a node says, `node_unreachable`, `no_data_path`, `already_running`; nothing runs then.
-    pub async fn start_attempt(&self, ticket: &str, lists_dir: &Path, result_dir: &Path) -> Result<(), Problem> {
+    pub async fn start_attempt(
+        &self,
+        ticket: &str,
+        lists_dir: &Path,
+        result_dir: &Path,
+    ) -> Result<(), Problem> {
         self.shared.start(ticket, lists_dir, result_dir).await
     }
 
@@ -38,17 +43,25 @@ impl Hub {
     pub async fn renew(&self, ticket: &str) -> Result<(), Problem> {
         let claims = claims(ticket)?;
         let (text, expires) = (ticket.to_owned(), claims.expires);
-        let id = AttemptId { transfer: claims.transfer, attempt: claims.attempt };
+        let id = AttemptId {
+            transfer: claims.transfer,
+            attempt: claims.attempt,
+        };
         let record = self.shared.change_running(&id.transfer, move |record| {
             if record.attempt == id.attempt && record.plan_digest == claims.plan_digest {
                 record.ticket = text;
                 record.expires = expires;
                 return Ok(());
             }
-            Err(Problem::new(ControlCode::TicketNoRenewal, "the ticket is of another attempt than the one that runs"))
+            Err(Problem::new(
+                ControlCode::TicketNoRenewal,
+                "the ticket is of another attempt than the one that runs",
+            ))
         });
         let record = record.await?;
-        self.shared.tell_running(&record, &to_node::Message::Renew(ticket.to_owned())).await
+        self.shared
+            .tell_running(&record, &to_node::Message::Renew(ticket.to_owned()))
+            .await
     }
 
     /// Changes the rate of a running attempt; `None` is what its ticket says, which is never exceeded.
@@ -57,8 +70,13 @@ impl Hub {
     /// `attempt_unknown`, what a node says, or that it can't be reached.
     pub async fn set_rate(&self, transfer: &Id, rate_bps: Option<u64>) -> Result<(), Problem> {
         let record = self.shared.running(transfer).await?;
-        let message = proto::SetRate { transfer: transfer.to_string(), rate_bps };
-        self.shared.tell_running(&record, &to_node::Message::SetRate(message)).await
+        let message = proto::SetRate {
+            transfer: transfer.to_string(),
+            rate_bps,
+        };
+        self.shared
+            .tell_running(&record, &to_node::Message::SetRate(message))
+            .await
     }
 
     /// Stops a running attempt at its next unit or batch; its journal stays. A node that can't be reached now stops
@@ -76,23 +94,38 @@ impl Hub {
     /// `already_running` while an attempt runs, `attempt_unknown`, or that a node can't be reached: try again later.
     pub async fn forget(&self, transfer: &Id) -> Result<(), Problem> {
         let id = transfer.clone();
-        let known = self.shared.records(move |records| records.get(&id).cloned()).await?;
+        let known = self
+            .shared
+            .records(move |records| records.get(&id).cloned())
+            .await?;
         let record = known.ok_or_else(|| unknown(transfer))?;
         if !record.reported {
             let message = format!("transfer {transfer} is running: stop it first");
             return Err(Problem::new(ControlCode::AlreadyRunning, message));
         }
         for node in record.nodes() {
-            let message = proto::Forget { transfer: transfer.to_string() };
-            self.shared.link(node)?.command(to_node::Message::Forget(message)).await?;
+            let message = proto::Forget {
+                transfer: transfer.to_string(),
+            };
+            self.shared
+                .link(node)?
+                .command(to_node::Message::Forget(message))
+                .await?;
         }
         let id = transfer.clone();
-        self.shared.records(move |records| records.remove(&id)).await?
+        self.shared
+            .records(move |records| records.remove(&id))
+            .await?
     }
 }
 
 impl Shared {
-    async fn start(self: &Arc<Self>, text: &str, lists_dir: &Path, result_dir: &Path) -> Result<(), Problem> {
+    async fn start(
+        self: &Arc<Self>,
+        text: &str,
+        lists_dir: &Path,
+        result_dir: &Path,
+    ) -> Result<(), Problem> {
         let ticket = claims(text)?;
         let source = self.link(ticket.source_node)?;
         let destination = self.link(ticket.destination_node)?;
@@ -101,7 +134,11 @@ impl Shared {
         let id = record.id();
         self.records(move |records| records.begin(record)).await??;
         for (link, dial, addresses) in orders {
-            let start = proto::Start { ticket: text.to_owned(), dial: dial.into(), peer_addresses: addresses };
+            let start = proto::Start {
+                ticket: text.to_owned(),
+                dial: dial.into(),
+                peer_addresses: addresses,
+            };
             if let Err(problem) = link.command(to_node::Message::Start(start)).await {
                 self.undo_start(&id).await;
                 return Err(problem);
@@ -118,7 +155,8 @@ impl Shared {
             records.remove(&transfer).map(|()| known)
         });
         if let Ok(Ok(Some(record))) = known.await {
-            self.stop_nodes(&record, "the attempt could not be started on both nodes").await;
+            self.stop_nodes(&record, "the attempt could not be started on both nodes")
+                .await;
         }
     }
 
@@ -134,14 +172,24 @@ impl Shared {
     }
 
     async fn stop_nodes(&self, record: &Record, reason: &str) {
-        let stop = proto::Stop { transfer: record.transfer.to_string(), reason: reason.to_owned() };
-        if let Err(problem) = self.tell_running(record, &to_node::Message::Stop(stop)).await {
+        let stop = proto::Stop {
+            transfer: record.transfer.to_string(),
+            reason: reason.to_owned(),
+        };
+        if let Err(problem) = self
+            .tell_running(record, &to_node::Message::Stop(stop))
+            .await
+        {
             tracing::info!(transfer = %record.transfer, "not every node could be told to stop: {problem}");
         }
     }
 
     /// Commands every node of an attempt that has not ended; the first problem is given after all were tried.
-    async fn tell_running(&self, record: &Record, message: &to_node::Message) -> Result<(), Problem> {
+    async fn tell_running(
+        &self,
+        record: &Record,
+        message: &to_node::Message,
+    ) -> Result<(), Problem> {
         let mut result = Ok(());
         for node in record.nodes() {
             if record.part(node).is_some_and(|part| record.ended(part)) {
@@ -179,7 +227,9 @@ impl Shared {
     /// Whether this node's progress is the one that counts for the attempt.
     pub(super) fn counts_for(&self, id: &AttemptId, node: PublicKey) -> bool {
         let records = self.records.lock();
-        let record = records.get(&id.transfer).filter(|record| record.attempt == id.attempt && !record.reported);
+        let record = records
+            .get(&id.transfer)
+            .filter(|record| record.attempt == id.attempt && !record.reported);
         record.is_some_and(|record| record.destination == node)
     }
 
@@ -187,17 +237,28 @@ impl Shared {
     pub(super) async fn reconcile(self: Arc<Self>, link: Arc<Link>, attempts: Vec<AttemptId>) {
         let node = link.node;
         let running = self.records(move |records| {
-            let mine = records.running().filter_map(|record| Some((record.part(node)?, record)));
+            let mine = records
+                .running()
+                .filter_map(|record| Some((record.part(node)?, record)));
             let open = mine.filter(|(part, record)| !record.ended(*part));
-            open.map(|(part, record)| (part, record.clone())).collect::<Vec<_>>()
+            open.map(|(part, record)| (part, record.clone()))
+                .collect::<Vec<_>>()
         });
         for (part, record) in running.await.unwrap_or_default() {
             let id = record.id();
             let done = if !attempts.contains(&id) {
-                let message = format!("node {node} restarted and lost the attempt: resume the transfer");
-                self.ended(&id, End::lost(part, Problem::new(ControlCode::NodeRestarted, message))).await
+                let message =
+                    format!("node {node} restarted and lost the attempt: resume the transfer");
+                self.ended(
+                    &id,
+                    End::lost(part, Problem::new(ControlCode::NodeRestarted, message)),
+                )
+                .await
             } else if let Some(reason) = record.stop {
-                let stop = proto::Stop { transfer: id.transfer.to_string(), reason };
+                let stop = proto::Stop {
+                    transfer: id.transfer.to_string(),
+                    reason,
+                };
                 link.command(to_node::Message::Stop(stop)).await
             } else {
                 link.command(to_node::Message::Renew(record.ticket)).await
@@ -210,7 +271,10 @@ impl Shared {
         for id in attempts {
             if self.running(&id.transfer).await.is_err() {
                 let reason = "the service does not know this attempt".to_owned();
-                let stop = proto::Stop { transfer: id.transfer.to_string(), reason };
+                let stop = proto::Stop {
+                    transfer: id.transfer.to_string(),
+                    reason,
+                };
                 let _ = link.command(to_node::Message::Stop(stop)).await;
             }
         }
@@ -265,11 +329,14 @@ impl Shared {
     async fn give_up_lost(&self) {
         let now = (self.clock)();
         let lost = move |record: &&Record| {
-            let waited = record.first_end.is_some_and(|first| first.elapsed() > SECOND_END_WAIT);
+            let waited = record
+                .first_end
+                .is_some_and(|first| first.elapsed() > SECOND_END_WAIT);
             let decided = record.ended(Part::Destination);
             (waited && decided) || record.expires.plus_ms(LOST_AFTER_MS) < now
         };
-        let lost = self.records(move |records| records.running().filter(lost).cloned().collect::<Vec<_>>());
+        let lost = self
+            .records(move |records| records.running().filter(lost).cloned().collect::<Vec<_>>());
         for record in lost.await.unwrap_or_default() {
             if let Err(problem) = self.report(&record).await {
                 tracing::error!(transfer = %record.transfer, "can't record an end: {problem}");
@@ -282,11 +349,20 @@ impl Shared {
         self.enrolled.lock().remove(&node);
         let message = format!("node {node} was revoked");
         let running = self.records(move |records| {
-            let mine = records.running().filter_map(|record| Some((record.part(node)?, record.id())));
+            let mine = records
+                .running()
+                .filter_map(|record| Some((record.part(node)?, record.id())));
             mine.collect::<Vec<_>>()
         });
         for (part, id) in running.await? {
-            self.ended(&id, End::lost(part, Problem::new(ControlCode::NodeRevoked, message.clone()))).await?;
+            self.ended(
+                &id,
+                End::lost(
+                    part,
+                    Problem::new(ControlCode::NodeRevoked, message.clone()),
+                ),
+            )
+            .await?;
         }
         let link = self.links.lock().get(&node).cloned();
         if let Some(link) = link {
@@ -296,18 +372,27 @@ impl Shared {
     }
 }
 
+/// A node, whether it dials, and whom.
+type DialOrder = (Arc<Link>, Dial, Vec<String>);
+
 /// Who dials whom, in the order in which the nodes are told: who waits first.
-fn dial(source: &Arc<Link>, destination: &Arc<Link>) -> Result<Vec<(Arc<Link>, Dial, Vec<String>)>, Problem> {
+fn dial(source: &Arc<Link>, destination: &Arc<Link>) -> Result<Vec<DialOrder>, Problem> {
     let (from, to) = (Arc::clone(source), Arc::clone(destination));
     if source.node == destination.node {
         return Ok(vec![(to, Dial::Local, Vec::new())]);
     }
     let (at_source, at_destination) = (source.reach().addresses, destination.reach().addresses);
     if !at_source.is_empty() {
-        return Ok(vec![(from, Dial::In, Vec::new()), (to, Dial::Out, at_source)]);
+        return Ok(vec![
+            (from, Dial::In, Vec::new()),
+            (to, Dial::Out, at_source),
+        ]);
     }
     if !at_destination.is_empty() {
-        return Ok(vec![(to, Dial::In, Vec::new()), (from, Dial::Out, at_destination)]);
+        return Ok(vec![
+            (to, Dial::In, Vec::new()),
+            (from, Dial::Out, at_destination),
+        ]);
     }
     let message = format!(
         "neither node {} nor node {} accepts data connections: give one of them `--data-listen`",
@@ -317,5 +402,8 @@ fn dial(source: &Arc<Link>, destination: &Arc<Link>) -> Result<Vec<(Arc<Link>, D
 }
 
 fn unknown(transfer: &Id) -> Problem {
-    Problem::new(ControlCode::AttemptUnknown, format!("no attempt of transfer {transfer} is known here"))
+    Problem::new(
+        ControlCode::AttemptUnknown,
+        format!("no attempt of transfer {transfer} is known here"),
+    )
 }

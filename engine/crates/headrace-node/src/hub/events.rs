@@ -137,10 +137,14 @@ impl EventQueue {
         }
         let full = state.events.len() >= MAX_EVENTS;
         if let Some(HubEvent::Progress(id, counts)) = event {
-            let waiting = state.events.iter_mut().rev().find_map(|waiting| match waiting {
-                HubEvent::Progress(other, counts) if other == id => Some(counts),
-                _ => None,
-            });
+            let waiting = state
+                .events
+                .iter_mut()
+                .rev()
+                .find_map(|waiting| match waiting {
+                    HubEvent::Progress(other, counts) if other == id => Some(counts),
+                    _ => None,
+                });
             if let Some(waiting) = waiting {
                 *waiting = std::mem::take(counts);
                 return true;
@@ -162,12 +166,24 @@ mod tests {
     use super::*;
 
     fn progress(attempt: u64, files_done: u64) -> HubEvent {
-        let id = AttemptId { transfer: "tr_1".parse().expect("an id"), attempt };
-        HubEvent::Progress(id, ProgressCounts { files_done, ..ProgressCounts::default() })
+        let id = AttemptId {
+            transfer: "tr_1".parse().expect("an id"),
+            attempt,
+        };
+        HubEvent::Progress(
+            id,
+            ProgressCounts {
+                files_done,
+                ..ProgressCounts::default()
+            },
+        )
     }
 
     fn detached() -> HubEvent {
-        HubEvent::NodeDetached { node: PublicKey::from_bytes([1; 32]), reason: String::new() }
+        HubEvent::NodeDetached {
+            node: PublicKey::from_bytes([1; 32]),
+            reason: String::new(),
+        }
     }
 
     #[tokio::test]
@@ -196,7 +212,11 @@ mod tests {
         queue.push(progress(1, 1)).await;
         let waiting = queue.push(detached());
         tokio::pin!(waiting);
-        assert!(tokio::time::timeout(std::time::Duration::ZERO, &mut waiting).await.is_err());
+        assert!(
+            tokio::time::timeout(std::time::Duration::ZERO, &mut waiting)
+                .await
+                .is_err()
+        );
         assert!(queue.next().await.is_some());
         waiting.await;
         assert_eq!(queue.state.lock().events.len(), MAX_EVENTS);

@@ -14,6 +14,8 @@ use crate::proto::{self, BrowsePage, FromNode, ListingPart, ToNode, from_node, t
 
 /// Longest wait for a node's answer.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// Longest wait for an attempt's start, which includes sending its lists.
+const START_TIMEOUT: Duration = Duration::from_mins(5);
 /// Calls that wait for one node at most.
 const MAX_CALLS: usize = 256;
 /// Pages of one listing that wait to be merged.
@@ -25,6 +27,9 @@ pub(super) enum Answer {
     Done,
     Page(BrowsePage),
 }
+
+/// Calls that wait, by number.
+type Calls = HashMap<u64, oneshot::Sender<Result<Answer, Problem>>>;
 
 /// Where a node can be reached for data.
 #[derive(Debug, Clone)]
@@ -39,14 +44,18 @@ pub(super) struct Link {
     out: mpsc::Sender<Result<ToNode, tonic::Status>>,
     next_call: AtomicU64,
     /// `None` once the stream is over.
-    calls: Mutex<Option<HashMap<u64, oneshot::Sender<Result<Answer, Problem>>>>>,
+    calls: Mutex<Option<Calls>>,
     listings: Mutex<HashMap<u64, mpsc::Sender<ListingPart>>>,
     /// Why the hub ends the stream, once it does.
     goodbye: watch::Sender<Option<Problem>>,
 }
 
 impl Link {
-    pub(super) fn new(node: PublicKey, reach: Reach, out: mpsc::Sender<Result<ToNode, tonic::Status>>) -> Self {
+    pub(super) fn new(
+        node: PublicKey,
+        reach: Reach,
+        out: mpsc::Sender<Result<ToNode, tonic::Status>>,
+    ) -> Self {
         Self {
             node,
             reach: Mutex::new(reach),
@@ -73,8 +82,11 @@ impl Link {
 
     /// Sends a request and waits for its answer.
     pub(super) async fn call(&self, message: to_node::Message) -> Result<Answer, Problem> {
+        // Before an attempt starts, its lists are brought over.
+        let starts = matches!(message, to_node::Message::Start(_));
+        let longest = if starts { START_TIMEOUT } else { CALL_TIMEOUT };
         let (call, answer) = self.register()?;
-        let answered = timeout(CALL_TIMEOUT, async {
+        let answered = timeout(longest, async {
             self.send(call, message).await?;
             answer.await.map_err(|_| self.unreachable())?
         });
@@ -82,7 +94,11 @@ impl Link {
             self.forget_call(call);
             Err(Problem::new(
                 ControlCode::NodeTimeout,
-                format!("node {} did not answer within {} s", self.node, CALL_TIMEOUT.as_secs()),
+                format!(
+                    "node {} did not answer within {} s",
+                    self.node,
+                    longest.as_secs()
+                ),
             ))
         })
     }
@@ -93,12 +109,16 @@ impl Link {
     }
 
     /// Asks for a listing; its parts arrive in the channel, at the pace they are taken out.
-    pub(super) async fn listing(&self, request: proto::OpenListing) -> Result<mpsc::Receiver<ListingPart>, Problem> {
+    pub(super) async fn listing(
+        &self,
+        request: proto::OpenListing,
+    ) -> Result<mpsc::Receiver<ListingPart>, Problem> {
         let (call, answer) = self.register()?;
         let (parts, listing) = mpsc::channel(LISTING_PARTS);
         self.listings.lock().insert(call, parts);
         let accepted = timeout(CALL_TIMEOUT, async {
-            self.send(call, to_node::Message::OpenListing(request)).await?;
+            self.send(call, to_node::Message::OpenListing(request))
+                .await?;
             answer.await.map_err(|_| self.unreachable())?
         });
         match accepted.await.unwrap_or_else(|_| Err(self.unreachable())) {
@@ -125,7 +145,12 @@ impl Link {
             _ => return Err(crate::convert::violation("an unexpected message of a node")),
         };
         // Nobody waits any more when it came too late.
-        if let Some(waiting) = self.calls.lock().as_mut().and_then(|calls| calls.remove(&message.call)) {
+        if let Some(waiting) = self
+            .calls
+            .lock()
+            .as_mut()
+            .and_then(|calls| calls.remove(&message.call))
+        {
             let _ = waiting.send(answer);
         }
         Ok(())
@@ -148,7 +173,11 @@ impl Link {
             Err(_) => None,
         };
         let why = why.unwrap_or_else(|| self.unreachable());
-        let _ = timeout(Duration::from_secs(1), self.tell(to_node::Message::Goodbye(why.clone().into()))).await;
+        let _ = timeout(
+            Duration::from_secs(1),
+            self.tell(to_node::Message::Goodbye(why.clone().into())),
+        )
+        .await;
         why
     }
 
@@ -162,7 +191,10 @@ impl Link {
         let mut calls = self.calls.lock();
         let calls = calls.as_mut().ok_or_else(|| self.unreachable())?;
         if calls.len() >= MAX_CALLS {
-            return Err(Problem::new(ControlCode::NodeBusy, format!("too many calls wait for node {}", self.node)));
+            return Err(Problem::new(
+                ControlCode::NodeBusy,
+                format!("too many calls wait for node {}", self.node),
+            ));
         }
         let call = self.next_call.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = oneshot::channel();
@@ -177,8 +209,14 @@ impl Link {
     }
 
     async fn send(&self, call: u64, message: to_node::Message) -> Result<(), Problem> {
-        let message = ToNode { call, message: Some(message) };
-        self.out.send(Ok(message)).await.map_err(|_| self.unreachable())
+        let message = ToNode {
+            call,
+            message: Some(message),
+        };
+        self.out
+            .send(Ok(message))
+            .await
+            .map_err(|_| self.unreachable())
     }
 
     fn unreachable(&self) -> Problem {
@@ -188,5 +226,8 @@ impl Link {
 
 /// Says that a node has no stream to us.
 pub(super) fn unreachable_node(node: &PublicKey) -> Problem {
-    Problem::new(ControlCode::NodeUnreachable, format!("node {node} is not connected: check that it runs and can reach the service"))
+    Problem::new(
+        ControlCode::NodeUnreachable,
+        format!("node {node} is not connected: check that it runs and can reach the service"),
+    )
 }

@@ -61,13 +61,21 @@ pub(super) struct SavedProblem {
 
 impl From<Problem> for SavedProblem {
     fn from(problem: Problem) -> Self {
-        Self { code: problem.code.into_owned(), message: problem.message, retryable: problem.retryable }
+        Self {
+            code: problem.code.into_owned(),
+            message: problem.message,
+            retryable: problem.retryable,
+        }
     }
 }
 
 impl From<SavedProblem> for Problem {
     fn from(saved: SavedProblem) -> Self {
-        Self { code: saved.code.into(), message: saved.message, retryable: saved.retryable }
+        Self {
+            code: saved.code.into(),
+            message: saved.message,
+            retryable: saved.retryable,
+        }
     }
 }
 
@@ -110,7 +118,10 @@ impl Record {
     }
 
     pub(super) fn id(&self) -> AttemptId {
-        AttemptId { transfer: self.transfer.clone(), attempt: self.attempt }
+        AttemptId {
+            transfer: self.transfer.clone(),
+            attempt: self.attempt,
+        }
     }
 
     /// Which end this node is, if it is one.
@@ -146,12 +157,20 @@ impl Record {
         let destination = of(Part::Both).or_else(|| of(Part::Destination));
         let source = of(Part::Source);
         let lost = || {
-            let message = format!("node {} did not come back before its ticket expired", self.destination);
-            End::lost(Part::Destination, Problem::new(ControlCode::NodeLost, message))
+            let message = format!(
+                "node {} did not come back before its ticket expired",
+                self.destination
+            );
+            End::lost(
+                Part::Destination,
+                Problem::new(ControlCode::NodeLost, message),
+            )
         };
         let counts = destination.cloned().unwrap_or_else(lost);
         let mut problem = counts.problem.map(Problem::from);
-        let source_problem = source.and_then(|end| end.problem.clone()).map(Problem::from);
+        let source_problem = source
+            .and_then(|end| end.problem.clone())
+            .map(Problem::from);
         if counts.outcome == Outcome::Failed
             && let (Some(own), Some(other)) = (&problem, source_problem)
             && is_echo(own)
@@ -159,21 +178,28 @@ impl Record {
         {
             problem = Some(other);
         }
-        let list = |there: bool, name: &str| there.then(|| self.result_dir.join(name));
+        let path_of = |there: bool, name: &str| there.then(|| self.result_dir.join(name));
         AttemptEnded {
             id: self.id(),
             outcome: counts.outcome,
             problem,
-            statements: [counts.statements, source.map(|end| end.statements.clone()).unwrap_or_default()].concat(),
-            files_list: list(counts.files_list, super::results::FILES),
-            failed_list: list(counts.failed_list, super::results::FAILED),
+            statements: [
+                counts.statements,
+                source.map(|end| end.statements.clone()).unwrap_or_default(),
+            ]
+            .concat(),
+            files_list: path_of(counts.files_list, super::results::FILES),
+            failed_list: path_of(counts.failed_list, super::results::FAILED),
         }
     }
 }
 
 /// Whether a node only noticed that the other one was gone.
 fn is_echo(problem: &Problem) -> bool {
-    matches!(&*problem.code, "peer_unreachable" | "peer_lost" | "peer_stopped" | "stopped")
+    matches!(
+        &*problem.code,
+        "peer_unreachable" | "peer_lost" | "peer_stopped" | "stopped"
+    )
 }
 
 /// The records of a hub, by transfer.
@@ -193,15 +219,22 @@ impl Records {
             if path.extension().is_none_or(|end| end != "json") {
                 continue;
             }
-            let bytes = state::read_bounded(&path, MAX_RECORD_BYTES).map_err(|error| unreadable(&path, &error))?;
+            let bytes = state::read_bounded(&path, MAX_RECORD_BYTES)
+                .map_err(|error| unreadable(&path, &error))?;
             let mut record: Record = serde_json::from_slice(&bytes).map_err(|error| {
-                Problem::new(ControlCode::StateFailed, format!("`{}` is damaged: {error}", path.display()))
+                Problem::new(
+                    ControlCode::StateFailed,
+                    format!("`{}` is damaged: {error}", path.display()),
+                )
             })?;
             // The wait for the second end begins anew.
             record.first_end = (!record.ends.is_empty()).then(Instant::now);
             by_transfer.insert(record.transfer.clone(), record);
         }
-        Ok(Self { folder, by_transfer })
+        Ok(Self {
+            folder,
+            by_transfer,
+        })
     }
 
     pub(super) fn get(&self, transfer: &Id) -> Option<&Record> {
@@ -215,14 +248,24 @@ impl Records {
 
     /// Writes the record of a new attempt.
     pub(super) fn begin(&mut self, record: Record) -> Result<(), Problem> {
-        if self.get(&record.transfer).is_some_and(|known| !known.reported) {
+        if self
+            .get(&record.transfer)
+            .is_some_and(|known| !known.reported)
+        {
             let message = format!("an attempt of transfer {} is running", record.transfer);
             return Err(Problem::new(ControlCode::AlreadyRunning, message));
         }
-        if self.by_transfer.len() >= MAX_RECORDS && !self.by_transfer.contains_key(&record.transfer) {
+        if self.by_transfer.len() >= MAX_RECORDS && !self.by_transfer.contains_key(&record.transfer)
+        {
             let ended = self.by_transfer.values().filter(|known| known.reported);
-            let Some(oldest) = ended.min_by_key(|known| known.expires).map(|known| known.transfer.clone()) else {
-                return Err(Problem::new(ControlCode::HubBusy, format!("{MAX_RECORDS} transfers are running")));
+            let Some(oldest) = ended
+                .min_by_key(|known| known.expires)
+                .map(|known| known.transfer.clone())
+            else {
+                return Err(Problem::new(
+                    ControlCode::HubBusy,
+                    format!("{MAX_RECORDS} transfers are running"),
+                ));
             };
             self.remove(&oldest)?;
         }
@@ -232,8 +275,14 @@ impl Records {
     }
 
     /// Changes a record, durably. `None` when there is no such transfer.
-    pub(super) fn change<T>(&mut self, transfer: &Id, change: impl FnOnce(&mut Record) -> T) -> Result<Option<T>, Problem> {
-        let Some(known) = self.by_transfer.get(transfer) else { return Ok(None) };
+    pub(super) fn change<T>(
+        &mut self,
+        transfer: &Id,
+        change: impl FnOnce(&mut Record) -> T,
+    ) -> Result<Option<T>, Problem> {
+        let Some(known) = self.by_transfer.get(transfer) else {
+            return Ok(None);
+        };
         let mut record = known.clone();
         let result = change(&mut record);
         self.save(&record)?;
@@ -249,7 +298,10 @@ impl Records {
 
     fn save(&self, record: &Record) -> Result<(), Problem> {
         let bytes = serde_json::to_vec(record).map_err(|error| {
-            Problem::new(ControlCode::BadArgument, format!("a folder's name can't be kept: {error}"))
+            Problem::new(
+                ControlCode::BadArgument,
+                format!("a folder's name can't be kept: {error}"),
+            )
         })?;
         state::write_durably(&self.file(&record.transfer), &bytes)
     }

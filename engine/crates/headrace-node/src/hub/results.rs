@@ -39,14 +39,20 @@ pub(super) async fn receive(
     let problem = ended.problem.map(Problem::from);
     let mismatch = |detail: String| {
         let message = format!("node {node} reported an end that can't be: {detail}");
-        Ok(End::lost(part, Problem::new(ControlCode::ResultMismatch, message)))
+        Ok(End::lost(
+            part,
+            Problem::new(ControlCode::ResultMismatch, message),
+        ))
     };
     let statements = match check_statements(record, node, part, outcome, &ended.statements) {
         Ok(statements) => statements,
         Err(detail) => return mismatch(detail),
     };
     let mut lists = Lists::new(&record.result_dir);
-    while let Some(next) = timeout(CALL_TIMEOUT, stream.message()).await.map_err(|_| slow(node))?? {
+    while let Some(next) = timeout(CALL_TIMEOUT, stream.message())
+        .await
+        .map_err(|_| slow(node))??
+    {
         match next.part {
             Some(finish_part::Part::Files(bytes)) => lists.files.write(&bytes).await?,
             Some(finish_part::Part::Failed(bytes)) => lists.failed.write(&bytes).await?,
@@ -54,7 +60,9 @@ pub(super) async fn receive(
         }
     }
     // The destination's lists count; the source has none.
-    let word = statements.iter().find(|statement| statement.role == Role::Destination);
+    let word = statements
+        .iter()
+        .find(|statement| statement.role == Role::Destination);
     let digest = lists.files.digest();
     if word.is_some_and(|word| word.list_digest.0 != digest) {
         return mismatch("its list of files is not the one in its statement".to_owned());
@@ -84,7 +92,9 @@ fn check_statements(
         Outcome::Complete => Achieved::Complete,
         Outcome::Partial => Achieved::Partial,
         Outcome::Failed | Outcome::Stopped if texts.is_empty() => return Ok(Vec::new()),
-        Outcome::Failed | Outcome::Stopped => return Err("it states what it did not finish".to_owned()),
+        Outcome::Failed | Outcome::Stopped => {
+            return Err("it states what it did not finish".to_owned());
+        }
     };
     let roles: &[Role] = match part {
         Part::Source => &[Role::Source],
@@ -96,9 +106,18 @@ fn check_statements(
     }
     let check = |(text, role): (&String, &Role)| {
         let statement = Statement::verify(text, node).map_err(|error| error.to_string())?;
-        let Statement { transfer, attempt, plan_digest, .. } = &statement;
-        let same = (transfer, *attempt, *plan_digest) == (&record.transfer, record.attempt, record.plan_digest);
-        if !same || statement.role != *role || (*role == Role::Destination && statement.outcome != achieved) {
+        let Statement {
+            transfer,
+            attempt,
+            plan_digest,
+            ..
+        } = &statement;
+        let same = (transfer, *attempt, *plan_digest)
+            == (&record.transfer, record.attempt, record.plan_digest);
+        if !same
+            || statement.role != *role
+            || (*role == Role::Destination && statement.outcome != achieved)
+        {
             return Err("its statement is of something else".to_owned());
         }
         Ok(statement)
@@ -113,7 +132,10 @@ struct Lists {
 
 impl Lists {
     fn new(folder: &Path) -> Self {
-        Self { files: ListFile::new(folder.join(FILES)), failed: ListFile::new(folder.join(FAILED)) }
+        Self {
+            files: ListFile::new(folder.join(FILES)),
+            failed: ListFile::new(folder.join(FAILED)),
+        }
     }
 }
 
@@ -127,7 +149,12 @@ struct ListFile {
 
 impl ListFile {
     fn new(path: PathBuf) -> Self {
-        Self { path, file: None, hash: Sha256::new(), bytes: 0 }
+        Self {
+            path,
+            file: None,
+            hash: Sha256::new(),
+            bytes: 0,
+        }
     }
 
     async fn write(&mut self, bytes: &[u8]) -> Result<(), Problem> {
@@ -138,14 +165,18 @@ impl ListFile {
         self.hash.update(bytes);
         let written = async {
             if self.file.is_none() {
-                self.file = Some(BufWriter::new(File::create(self.path.with_extension("part")).await?));
+                self.file = Some(BufWriter::new(
+                    File::create(self.path.with_extension("part")).await?,
+                ));
             }
             match &mut self.file {
                 Some(file) => file.write_all(bytes).await,
                 None => Ok(()),
             }
         };
-        written.await.map_err(|error| Problem::state("write", &self.path, &error))
+        written
+            .await
+            .map_err(|error| Problem::state("write", &self.path, &error))
     }
 
     fn digest(&self) -> [u8; 32] {
@@ -170,11 +201,16 @@ impl ListFile {
             file.get_ref().sync_all().await?;
             tokio::fs::rename(&part, &path).await.map(|()| true)
         };
-        finished.await.map_err(|error: std::io::Error| Problem::state("write", &path, &error))
+        finished
+            .await
+            .map_err(|error: std::io::Error| Problem::state("write", &path, &error))
     }
 }
 
 fn slow(node: PublicKey) -> Problem {
-    let message = format!("node {node} sent nothing of its results for {} s", CALL_TIMEOUT.as_secs());
+    let message = format!(
+        "node {node} sent nothing of its results for {} s",
+        CALL_TIMEOUT.as_secs()
+    );
     Problem::new(ControlCode::NodeTimeout, message)
 }

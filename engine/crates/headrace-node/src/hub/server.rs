@@ -16,8 +16,9 @@ use crate::convert::{attempt_in, progress_in, roots_in, short_text, violation};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::control_server::Control;
 use crate::proto::{
-    Chunk, Empty, FinishPart, FromNode, Hello, JoinReply, JoinRequest, List, ListRequest, ListingPart, MAX_ADDRESSES,
-    MAX_ATTEMPTS, ToNode, VERSIONS, Versions, Welcome, finish_part, from_node, to_node,
+    Chunk, Empty, FinishPart, FromNode, Hello, JoinReply, JoinRequest, List, ListRequest,
+    ListingPart, MAX_ADDRESSES, MAX_ATTEMPTS, ToNode, VERSIONS, Versions, Welcome, finish_part,
+    from_node, to_node,
 };
 use crate::transport::Peer;
 
@@ -38,30 +39,49 @@ impl Control for Server {
 
     async fn join(&self, request: Request<JoinRequest>) -> Result<Response<JoinReply>, Status> {
         let node = peer(&request)?;
-        let JoinRequest { secret, name, version, roots, versions } = request.into_inner();
-        let (secret, name, version) = (short_text(secret)?, short_text(name)?, short_text(version)?);
+        let JoinRequest {
+            secret,
+            name,
+            version,
+            roots,
+            versions,
+        } = request.into_inner();
+        let (secret, name, version) =
+            (short_text(secret)?, short_text(name)?, short_text(version)?);
         common_version(versions)?;
         let roots = roots_in(roots)?;
         let authority = self.0.ask_join(node, secret, name, version, roots).await?;
         Ok(Response::new(JoinReply { authority }))
     }
 
-    async fn attach(&self, request: Request<Streaming<FromNode>>) -> Result<Response<Self::AttachStream>, Status> {
+    async fn attach(
+        &self,
+        request: Request<Streaming<FromNode>>,
+    ) -> Result<Response<Self::AttachStream>, Status> {
         let node = peer(&request)?;
         let (out, stream) = mpsc::channel(OUT_MESSAGES);
         tokio::spawn(Arc::clone(&self.0).serve_node(node, request.into_inner(), out));
         Ok(Response::new(ReceiverStream::new(stream)))
     }
 
-    async fn send_listing(&self, request: Request<Streaming<ListingPart>>) -> Result<Response<Empty>, Status> {
+    async fn send_listing(
+        &self,
+        request: Request<Streaming<ListingPart>>,
+    ) -> Result<Response<Empty>, Status> {
         let node = peer(&request)?;
         let link = self.0.link(node)?;
         let mut parts = request.into_inner();
         let mut listing = None;
-        while let Ok(Some(part)) = timeout(survey::PART_TIMEOUT, parts.message()).await.map_err(|_| late())? {
+        while let Ok(Some(part)) = timeout(survey::PART_TIMEOUT, parts.message())
+            .await
+            .map_err(|_| late())?
+        {
             let listing = match &mut listing {
                 Some(listing) => listing,
-                None => listing.insert(link.take_listing(part.call).ok_or_else(|| violation("an unasked listing"))?),
+                None => listing.insert(
+                    link.take_listing(part.call)
+                        .ok_or_else(|| violation("an unasked listing"))?,
+                ),
             };
             if listing.send(part).await.is_err() {
                 // Nobody merges it any more.
@@ -71,7 +91,10 @@ impl Control for Server {
         Ok(Response::new(Empty {}))
     }
 
-    async fn fetch_list(&self, request: Request<ListRequest>) -> Result<Response<Self::FetchListStream>, Status> {
+    async fn fetch_list(
+        &self,
+        request: Request<ListRequest>,
+    ) -> Result<Response<Self::FetchListStream>, Status> {
         let node = peer(&request)?;
         let ListRequest { attempt, list } = request.into_inner();
         let id = attempt_in(attempt)?;
@@ -80,27 +103,42 @@ impl Control for Server {
             List::Deletes => survey::DELETES,
             List::Unspecified => return Err(violation("an unnamed list").into()),
         };
-        let known = self.0.records(move |records| records.get(&id.transfer).cloned()).await?;
-        let record = known.filter(|record| record.attempt == id.attempt && record.part(node).is_some());
+        let known = self
+            .0
+            .records(move |records| records.get(&id.transfer).cloned())
+            .await?;
+        let record =
+            known.filter(|record| record.attempt == id.attempt && record.part(node).is_some());
         let path = record.ok_or_else(|| unknown(node))?.lists_dir.join(name);
-        let file = tokio::fs::File::open(&path).await.map_err(|error| Problem::state("read", &path, &error))?;
+        let file = tokio::fs::File::open(&path)
+            .await
+            .map_err(|error| Problem::state("read", &path, &error))?;
         let (out, stream) = mpsc::channel(OUT_CHUNKS);
         tokio::spawn(send_file(file, out));
         Ok(Response::new(ReceiverStream::new(stream)))
     }
 
-    async fn finish(&self, request: Request<Streaming<FinishPart>>) -> Result<Response<Empty>, Status> {
+    async fn finish(
+        &self,
+        request: Request<Streaming<FinishPart>>,
+    ) -> Result<Response<Empty>, Status> {
         let node = peer(&request)?;
         self.0.enrolled(node)?;
         let mut parts = request.into_inner();
-        let first = timeout(HELLO_TIMEOUT, parts.message()).await.map_err(|_| late())??;
+        let first = timeout(HELLO_TIMEOUT, parts.message())
+            .await
+            .map_err(|_| late())??;
         let Some(finish_part::Part::Ended(ended)) = first.and_then(|part| part.part) else {
             return Err(violation("an end without a beginning").into());
         };
         let id = attempt_in(ended.attempt.clone())?;
         let transfer = id.transfer.clone();
-        let known = self.0.records(move |records| records.get(&transfer).cloned()).await?;
-        let Some(record) = known.filter(|record| record.attempt == id.attempt && !record.reported) else {
+        let known = self
+            .0
+            .records(move |records| records.get(&transfer).cloned())
+            .await?;
+        let Some(record) = known.filter(|record| record.attempt == id.attempt && !record.reported)
+        else {
             tracing::info!(%node, transfer = %id.transfer, attempt = id.attempt, "a node ended an attempt that is over here");
             return Ok(Response::new(Empty {}));
         };
@@ -121,19 +159,33 @@ impl Shared {
         mut messages: Streaming<FromNode>,
         out: mpsc::Sender<Result<ToNode, Status>>,
     ) {
-        let hello = match timeout(HELLO_TIMEOUT, messages.message()).await {
-            Ok(Ok(Some(FromNode { message: Some(from_node::Message::Hello(hello)), .. }))) => hello,
-            _ => return,
+        let first = timeout(HELLO_TIMEOUT, messages.message()).await;
+        let Ok(Ok(Some(FromNode {
+            message: Some(from_node::Message::Hello(hello)),
+            ..
+        }))) = first
+        else {
+            return;
         };
         let (link, welcome, event, attempts) = match self.admit(node, hello, &out) {
             Ok(admitted) => admitted,
             Err(problem) => {
                 tracing::warn!(%node, code = %problem.code, "refused a node: {problem}");
                 if self.enrolled(node).is_ok() {
-                    self.events.push(HubEvent::NodeDetached { node, reason: problem.to_string() }).await;
+                    self.events
+                        .push(HubEvent::NodeDetached {
+                            node,
+                            reason: problem.to_string(),
+                        })
+                        .await;
                 }
                 let goodbye = to_node::Message::Goodbye(problem.into());
-                let _ = out.send(Ok(ToNode { call: 0, message: Some(goodbye) })).await;
+                let _ = out
+                    .send(Ok(ToNode {
+                        call: 0,
+                        message: Some(goodbye),
+                    }))
+                    .await;
                 return;
             }
         };
@@ -147,7 +199,9 @@ impl Shared {
             link.over();
             if self.remove_link(&link) {
                 tracing::info!(%node, "node detached: {why}");
-                self.events.push(HubEvent::NodeDetached { node, reason: why }).await;
+                self.events
+                    .push(HubEvent::NodeDetached { node, reason: why })
+                    .await;
             }
         } else {
             link.over();
@@ -178,13 +232,26 @@ impl Shared {
         if hello.attempts.len() > MAX_ATTEMPTS {
             return Err(violation("too many attempts"));
         }
-        let attempts = hello.attempts.iter().cloned().map(|attempt| attempt_in(Some(attempt))).collect::<Result<_, _>>()?;
+        let attempts = hello
+            .attempts
+            .iter()
+            .cloned()
+            .map(|attempt| attempt_in(Some(attempt)))
+            .collect::<Result<_, _>>()?;
         let event = attached(node, hello, skew)?;
-        let HubEvent::NodeAttached { data_addresses, .. } = &event else { return Err(violation("no addresses")) };
-        let reach = Reach { addresses: data_addresses.clone() };
+        let HubEvent::NodeAttached { data_addresses, .. } = &event else {
+            return Err(violation("no addresses"));
+        };
+        let reach = Reach {
+            addresses: data_addresses.clone(),
+        };
         let link = Arc::new(Link::new(node, reach, out.clone()));
         self.add_link(&link)?;
-        let welcome = Welcome { version, features: VERSIONS.features, clock_unix_ms: now.unix_ms() };
+        let welcome = Welcome {
+            version,
+            features: VERSIONS.features,
+            clock_unix_ms: now.unix_ms(),
+        };
         Ok((link, welcome, event, attempts))
     }
 
@@ -221,7 +288,9 @@ impl Shared {
                 let skew = hello.clock_unix_ms.saturating_sub((self.clock)().unix_ms());
                 let event = attached(link.node, hello, skew)?;
                 if let HubEvent::NodeAttached { data_addresses, .. } = &event {
-                    link.set_reach(Reach { addresses: data_addresses.clone() });
+                    link.set_reach(Reach {
+                        addresses: data_addresses.clone(),
+                    });
                 }
                 self.events.push(event).await;
             }
@@ -241,14 +310,20 @@ fn attached(node: PublicKey, hello: Hello, clock_skew_ms: i64) -> Result<HubEven
         node,
         version: short_text(hello.version)?,
         roots: roots_in(hello.roots)?,
-        data_addresses: hello.data_addresses.into_iter().map(short_text).collect::<Result<_, _>>()?,
+        data_addresses: hello
+            .data_addresses
+            .into_iter()
+            .map(short_text)
+            .collect::<Result<_, _>>()?,
         clock_skew_ms,
     })
 }
 
 /// The highest version both sides speak.
 fn common_version(versions: Option<Versions>) -> Result<u32, Problem> {
-    let Versions { lowest, highest, .. } = versions.unwrap_or_default();
+    let Versions {
+        lowest, highest, ..
+    } = versions.unwrap_or_default();
     let version = highest.min(VERSIONS.highest);
     if version < lowest.max(VERSIONS.lowest) {
         let message = format!(
@@ -268,7 +343,9 @@ async fn send_file(mut file: tokio::fs::File, out: mpsc::Sender<Result<Chunk, St
             Ok(0) => return,
             Ok(length) => {
                 bytes.truncate(length);
-                Ok(Chunk { bytes: bytes.into() })
+                Ok(Chunk {
+                    bytes: bytes.into(),
+                })
             }
             Err(error) => Err(Status::internal(error.to_string())),
         };
@@ -280,13 +357,20 @@ async fn send_file(mut file: tokio::fs::File, out: mpsc::Sender<Result<Chunk, St
 
 fn peer<T>(request: &Request<T>) -> Result<PublicKey, Status> {
     let peer = request.extensions().get::<Peer>();
-    peer.map(|peer| peer.0).ok_or_else(|| Status::unauthenticated("the connection shows no key"))
+    peer.map(|peer| peer.0)
+        .ok_or_else(|| Status::unauthenticated("the connection shows no key"))
 }
 
 fn late() -> Problem {
-    Problem::new(ControlCode::NodeTimeout, "a message of the node came too late")
+    Problem::new(
+        ControlCode::NodeTimeout,
+        "a message of the node came too late",
+    )
 }
 
 fn unknown(node: PublicKey) -> Problem {
-    Problem::new(ControlCode::AttemptUnknown, format!("node {node} has no part in this attempt"))
+    Problem::new(
+        ControlCode::AttemptUnknown,
+        format!("node {node} has no part in this attempt"),
+    )
 }

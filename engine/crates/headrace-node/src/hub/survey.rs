@@ -71,7 +71,11 @@ impl Listing {
             head_only: extent == Extent::HeadOnly,
         };
         let mut parts = link.listing(request).await?;
-        let first = timeout(CALL_TIMEOUT, parts.recv()).await.ok().flatten().and_then(|part| part.part);
+        let first = timeout(CALL_TIMEOUT, parts.recv())
+            .await
+            .ok()
+            .flatten()
+            .and_then(|part| part.part);
         match first {
             Some(listing_part::Part::Head(head)) => Ok(Self {
                 place: place.clone(),
@@ -95,12 +99,18 @@ impl Listing {
             while !over {
                 if let Some(entry) = page.next() {
                     seen += 1;
-                    let checked = if seen > self.max_entries { Err(violation("a listing is too long")) } else { entry_in(entry) };
+                    let checked = if seen > self.max_entries {
+                        Err(violation("a listing is too long"))
+                    } else {
+                        entry_in(entry)
+                    };
                     over = checked.is_err();
                     return Some(checked);
                 }
                 match self.parts.blocking_recv().and_then(|part| part.part) {
-                    Some(listing_part::Part::Page(next)) if next.entries.len() <= proto::MAX_PAGE_ENTRIES => {
+                    Some(listing_part::Part::Page(next))
+                        if next.entries.len() <= proto::MAX_PAGE_ENTRIES =>
+                    {
                         page = next.entries.into_iter();
                     }
                     Some(listing_part::Part::End(_)) => over = true,
@@ -130,12 +140,16 @@ pub(super) async fn run(
     execution: &Execution,
     lists_dir: &Path,
 ) -> Result<Surveyed, Problem> {
-    let filters = serde_json::to_string(&execution.filters).map_err(|error| bad(&error.to_string()))?;
+    let filters =
+        serde_json::to_string(&execution.filters).map_err(|error| bad(&error.to_string()))?;
     let filter = Filter::new(&execution.filters).map_err(|error| bad(&error.to_string()))?;
     let from = Listing::open(source.0, source.1, &execution.source, &filters, Extent::All).await?;
     let source_kind = match from.kind {
         Some(Kind::Other) => {
-            let message = format!("{} is not a file, folder or symlink", show(&execution.source));
+            let message = format!(
+                "{} is not a file, folder or symlink",
+                show(&execution.source)
+            );
             return Err(Problem::new(ControlCode::SourceUnsupported, message));
         }
         Some(kind) => kind,
@@ -144,25 +158,51 @@ pub(super) async fn run(
             return Err(Problem::new(ControlCode::SourceMissing, message));
         }
     };
-    let extent = if source_kind == Kind::Dir { Extent::All } else { Extent::HeadOnly };
-    let to = Listing::open(destination.0, destination.1, &execution.destination, &filters, extent).await?;
+    let extent = if source_kind == Kind::Dir {
+        Extent::All
+    } else {
+        Extent::HeadOnly
+    };
+    let to = Listing::open(
+        destination.0,
+        destination.1,
+        &execution.destination,
+        &filters,
+        extent,
+    )
+    .await?;
     if source_kind == Kind::Dir && to.kind.is_some_and(|kind| kind != Kind::Dir) {
-        let message = format!("{} is not a folder, but the source is one", show(&execution.destination));
+        let message = format!(
+            "{} is not a folder, but the source is one",
+            show(&execution.destination)
+        );
         return Err(Problem::new(ControlCode::DestinationNotDirectory, message));
     }
     let (destination_exists, destination_free_bytes) = (to.kind.is_some(), to.free_bytes);
     let rules = Rules::new(execution, filter);
     let lists_dir = lists_dir.to_owned();
     let merged = tokio::task::spawn_blocking(move || merge(&rules, from, to, &lists_dir));
-    let survey = merged.await.map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))??;
-    Ok(Surveyed { survey, source_kind, destination_exists, destination_free_bytes })
+    let survey = merged
+        .await
+        .map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))??;
+    Ok(Surveyed {
+        survey,
+        source_kind,
+        destination_exists,
+        destination_free_bytes,
+    })
 }
 
 fn merge(rules: &Rules, from: Listing, to: Listing, lists_dir: &Path) -> Result<Survey, Problem> {
     let open = |name: &str| {
         let path = lists_dir.join(name);
         let mut options = File::options();
-        let file = options.read(true).write(true).create(true).truncate(true).open(&path);
+        let file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&path);
         file.map_err(|error| Problem::state("write", &path, &error))
     };
     let (overwrites, deletes, spool) = (open(OVERWRITES)?, open(DELETES)?, open(SPOOL)?);
@@ -183,17 +223,23 @@ fn merge(rules: &Rules, from: Listing, to: Listing, lists_dir: &Path) -> Result<
 }
 
 /// Longest pause between two parts of a listing.
-pub(super) const PART_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const PART_TIMEOUT: Duration = Duration::from_mins(1);
 
 fn show(place: &Place) -> String {
     format!("`{}/{}` on node {}", place.root, place.path, place.node)
 }
 
 fn bad(detail: &str) -> Problem {
-    Problem::new(ControlCode::BadArgument, format!("the filters can't be used: {detail}"))
+    Problem::new(
+        ControlCode::BadArgument,
+        format!("the filters can't be used: {detail}"),
+    )
 }
 
 fn broken(place: &Place) -> Problem {
-    let message = format!("the listing of {} ended before its end: try again", show(place));
+    let message = format!(
+        "the listing of {} ended before its end: try again",
+        show(place)
+    );
     Problem::new(ControlCode::NodeUnreachable, message)
 }

@@ -1,0 +1,322 @@
+//! A node's settings: `node.toml` in its state folder. Roots are declared here and never by the service.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headrace_core::access::{Access, Authority, Grant, Grants};
+use headrace_core::sealed::PublicKey;
+use headrace_io::root::Root;
+use serde::{Deserialize, Serialize};
+
+use crate::convert::RootInfo;
+use crate::problem::{ControlCode, Problem};
+use crate::proto::{MAX_ADDRESSES, MAX_ROOTS};
+use crate::state::{StateDir, read_bounded, write_durably};
+
+const FILE: &str = "node.toml";
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What a node is told by its administrator.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// What it calls itself.
+    pub name: String,
+    /// The service it belongs to; `None` before it joined.
+    pub hub: Option<HubConfig>,
+    /// Data connections.
+    #[serde(default)]
+    pub data: DataConfig,
+    /// Whose permits and tickets its roots obey, unless a root says otherwise.
+    #[serde(default, rename = "authority")]
+    pub authorities: Vec<Authority>,
+    /// What it exports.
+    #[serde(default, rename = "root")]
+    pub roots: Vec<RootConfig>,
+}
+
+/// The service that a node belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HubConfig {
+    /// host:port to dial.
+    pub address: String,
+    /// The key that must answer.
+    pub key: PublicKey,
+}
+
+/// How data connections reach a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataConfig {
+    /// host:port to accept data connections on; port 0 picks one, empty accepts none. A fixed port is what a firewall
+    /// can let through.
+    pub listen: String,
+    /// host:port that other nodes shall dial, when it is not the address the node reaches its service from.
+    #[serde(default)]
+    pub advertise: Vec<String>,
+}
+
+impl Default for DataConfig {
+    fn default() -> Self {
+        Self {
+            listen: "0.0.0.0:0".to_owned(),
+            advertise: Vec::new(),
+        }
+    }
+}
+
+/// An exported folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RootConfig {
+    /// The name people and tickets use: 1 to 64 letters, digits, `-`, `_` or `.`.
+    pub name: String,
+    /// Where it is on this machine; absolute.
+    pub path: PathBuf,
+    /// What may be done there at most.
+    pub access: Access,
+    /// Whose word it obeys; `None` is those of the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<Vec<Authority>>,
+}
+
+impl Config {
+    /// Reads the settings; `None` when there are none yet.
+    ///
+    /// # Errors
+    /// `state_failed` when they can't be read, `config_invalid` when they can't be understood.
+    pub fn load(state: &StateDir) -> Result<Option<Self>, Problem> {
+        let path = Self::path(state);
+        let bytes = match read_bounded(&path, MAX_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Problem::state("read", &path, &error)),
+        };
+        let invalid = |detail: &dyn std::fmt::Display| {
+            Problem::new(
+                ControlCode::ConfigInvalid,
+                format!("`{}` can't be used: {detail}", path.display()),
+            )
+        };
+        let config: Self = toml::from_slice(&bytes).map_err(|error| invalid(&error))?;
+        config.check().map_err(|problem| invalid(&problem))?;
+        Ok(Some(config))
+    }
+
+    /// Writes the settings.
+    ///
+    /// # Errors
+    /// `config_invalid` or `state_failed`.
+    pub fn save(&self, state: &StateDir) -> Result<(), Problem> {
+        self.check()?;
+        let text = toml::to_string_pretty(self).map_err(|error| {
+            Problem::new(
+                ControlCode::ConfigInvalid,
+                format!("the settings can't be kept: {error}"),
+            )
+        })?;
+        write_durably(&Self::path(state), text.as_bytes())
+    }
+
+    /// Where the settings are.
+    #[must_use]
+    pub fn path(state: &StateDir) -> PathBuf {
+        state.join(FILE)
+    }
+
+    /// Opens the roots. One that can't be opened is left out and logged: the others go on.
+    #[must_use]
+    pub fn open_roots(&self) -> Roots {
+        let mut roots = Roots::default();
+        for root in &self.roots {
+            match root.open() {
+                Ok(open) => {
+                    let authorities = root
+                        .authorities
+                        .clone()
+                        .unwrap_or_else(|| self.authorities.clone());
+                    roots.grants.insert(
+                        root.name.clone(),
+                        Grant {
+                            access: root.access,
+                            authorities,
+                        },
+                    );
+                    roots.open.push(Arc::new(open));
+                }
+                Err(problem) => tracing::error!("a root is not exported: {problem}"),
+            }
+        }
+        roots
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        let invalid = |message: String| Err(Problem::new(ControlCode::ConfigInvalid, message));
+        if self.name.is_empty() || self.name.len() > 64 || self.name.chars().any(char::is_control) {
+            return invalid("a node's name has 1 to 64 bytes and no control characters".to_owned());
+        }
+        if self.roots.len() > MAX_ROOTS || self.data.advertise.len() > MAX_ADDRESSES {
+            return invalid(format!(
+                "more than {MAX_ROOTS} roots or {MAX_ADDRESSES} addresses"
+            ));
+        }
+        for (index, root) in self.roots.iter().enumerate() {
+            if self.roots[..index]
+                .iter()
+                .any(|other| other.name == root.name)
+            {
+                return invalid(format!("two roots are named `{}`", root.name));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RootConfig {
+    /// Opens the folder.
+    ///
+    /// # Errors
+    /// `config_invalid` says why it can't be exported.
+    pub fn open(&self) -> Result<Root, Problem> {
+        let opened = Root::open(&self.name, &self.path, self.access);
+        opened.map_err(|error| Problem::new(ControlCode::ConfigInvalid, error.to_string()))
+    }
+
+    /// Reads `name=path[:read|write|delete]`; without a last part it is `read`.
+    ///
+    /// # Errors
+    /// `bad_argument` says what is missing, `config_invalid` that the folder can't be used.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let bad = |detail: &str| {
+            Problem::new(
+                ControlCode::BadArgument,
+                format!("`{text}` is not a root: {detail}"),
+            )
+        };
+        let (name, rest) = text
+            .split_once('=')
+            .ok_or_else(|| bad("write `name=path[:read|write|delete]`"))?;
+        let (path, access) = match rest.rsplit_once(':') {
+            Some((path, "read")) => (path, Access::Read),
+            Some((path, "write")) => (path, Access::Write),
+            Some((path, "delete")) => (path, Access::Delete),
+            _ => (rest, Access::Read),
+        };
+        let path = Path::new(path)
+            .canonicalize()
+            .map_err(|error| bad(&error.to_string()))?;
+        let root = Self {
+            name: name.to_owned(),
+            path,
+            access,
+            authorities: None,
+        };
+        root.open()?;
+        Ok(root)
+    }
+}
+
+/// The roots of a node, open, and what they allow.
+#[derive(Debug, Clone, Default)]
+pub struct Roots {
+    open: Vec<Arc<Root>>,
+    /// What permits and tickets are held against.
+    pub grants: Grants,
+}
+
+impl Roots {
+    /// The root of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Arc<Root>> {
+        self.open.iter().find(|root| root.name() == name).cloned()
+    }
+
+    /// What the service is told of them.
+    #[must_use]
+    pub fn info(&self) -> Vec<RootInfo> {
+        let info = |root: &Arc<Root>| {
+            let (free_bytes, total_bytes) = root
+                .space()
+                .map_or((0, 0), |space| (space.free_bytes, space.total_bytes));
+            RootInfo {
+                name: root.name().to_owned(),
+                access: root.access(),
+                free_bytes,
+                total_bytes,
+            }
+        };
+        self.open.iter().map(info).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_survive_and_mistakes_in_them_are_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = StateDir::open(folder.path()).expect("a state folder");
+        assert_eq!(Config::load(&state), Ok(None));
+        let authority = Authority {
+            key: PublicKey::from_bytes([1; 32]),
+            access: Access::Write,
+        };
+        let root =
+            RootConfig::parse(&format!("data={}:write", folder.path().display())).expect("a root");
+        let config = Config {
+            name: "dtn1".to_owned(),
+            hub: Some(HubConfig {
+                address: "h:1".to_owned(),
+                key: PublicKey::from_bytes([2; 32]),
+            }),
+            authorities: vec![authority.clone()],
+            roots: vec![
+                root.clone(),
+                RootConfig {
+                    name: "b".to_owned(),
+                    authorities: Some(vec![]),
+                    ..root.clone()
+                },
+            ],
+            ..Config::default()
+        };
+        config.save(&state).expect("saved");
+        assert_eq!(Config::load(&state), Ok(Some(config.clone())));
+        let roots = config.open_roots();
+        assert_eq!(roots.grants["data"].authorities, [authority]);
+        assert_eq!(roots.grants["b"].authorities, []);
+
+        let twice = Config {
+            roots: vec![root.clone(), root],
+            ..config
+        };
+        assert_eq!(
+            twice.save(&state).expect_err("refused").code,
+            "config_invalid"
+        );
+        std::fs::write(Config::path(&state), "name = 'x'\nroots = 3").expect("own file");
+        assert_eq!(
+            Config::load(&state).expect_err("refused").code,
+            "config_invalid"
+        );
+    }
+
+    #[test]
+    fn roots_are_read_from_the_command_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().display();
+        let access = |text: String| RootConfig::parse(&text).map(|root| root.access);
+        assert_eq!(access(format!("a={path}")), Ok(Access::Read));
+        assert_eq!(access(format!("a={path}:delete")), Ok(Access::Delete));
+        for bad in [
+            format!("{path}"),
+            format!("a={path}/missing"),
+            format!("a={path}:all"),
+            format!("a/b={path}"),
+        ] {
+            assert!(access(bad.clone()).is_err(), "{bad}");
+        }
+    }
+}

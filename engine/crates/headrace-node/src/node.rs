@@ -1,0 +1,288 @@
+//! A node: exports roots, stays attached to its hub, and obeys permits and tickets only.
+
+mod attach;
+mod attempts;
+mod lister;
+pub mod mover;
+mod results;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use headrace_core::access::{Access, Authority};
+use headrace_core::sealed::{PublicKey, SigningKey};
+use parking_lot::RwLock;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::config::{Config, DataConfig, HubConfig, RootConfig, Roots};
+use crate::convert::root_out;
+use crate::problem::{ControlCode, Problem};
+use crate::proto::control_client::ControlClient;
+use crate::proto::{JoinRequest, VERSIONS};
+use crate::state::StateDir;
+use crate::token::JoinToken;
+use crate::transport::{self, Clock, Wire};
+use attempts::Attempts;
+use mover::Mover;
+
+/// Longest wait for attempts to stop when a node is closed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How a node reaches its hub.
+pub(crate) enum Dialer {
+    /// Over TLS, as its settings say; again and again.
+    Settings,
+    /// Over a connection that is there, once.
+    Once(Box<dyn Wire>),
+    /// Not any more.
+    Used,
+}
+
+/// What a node's tasks share.
+pub(crate) struct Shared {
+    key: SigningKey,
+    clock: Clock,
+    state: StateDir,
+    settings: RwLock<Settings>,
+    mover: Arc<dyn Mover>,
+    attempts: Arc<Attempts>,
+    /// Whether the stream is there, or why not.
+    attached: watch::Sender<Result<(), Problem>>,
+    reporting: tokio::sync::Mutex<()>,
+}
+
+struct Settings {
+    config: Config,
+    roots: Roots,
+    /// Of the file the settings were read from.
+    modified: Option<SystemTime>,
+}
+
+/// A running node. Dropping it closes it; attempts end with the process.
+pub struct Node {
+    shared: Arc<Shared>,
+    closing: watch::Sender<bool>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Node {
+    /// Starts a node that has joined, with the settings in its state folder.
+    ///
+    /// # Errors
+    /// `config_invalid` when it has not joined or its settings can't be used, `state_failed`.
+    pub fn start(state: &StateDir, clock: Clock, mover: Arc<dyn Mover>) -> Result<Self, Problem> {
+        let config = Config::load(state)?
+            .filter(|config| config.hub.is_some())
+            .ok_or_else(|| {
+                let message = format!(
+                    "the node in `{}` has not joined a service: run `join` first",
+                    state.path().display()
+                );
+                Problem::new(ControlCode::ConfigInvalid, message)
+            })?;
+        Self::run(state, config, clock, mover, Dialer::Settings)
+    }
+
+    /// Starts a node on a connection whose other end is known, with settings that are not kept. It ends with it.
+    ///
+    /// # Errors
+    /// As [`Node::start`].
+    pub fn start_over(
+        wire: Box<dyn Wire>,
+        state: &StateDir,
+        config: Config,
+        clock: Clock,
+        mover: Arc<dyn Mover>,
+    ) -> Result<Self, Problem> {
+        Self::run(state, config, clock, mover, Dialer::Once(wire))
+    }
+
+    fn run(
+        state: &StateDir,
+        config: Config,
+        clock: Clock,
+        mover: Arc<dyn Mover>,
+        dialer: Dialer,
+    ) -> Result<Self, Problem> {
+        let key = node_key(state)?;
+        let attempts = Attempts::open(state, key.clone(), Arc::clone(&clock), Arc::clone(&mover))?;
+        let roots = config.open_roots();
+        let not_yet = Problem::new(ControlCode::HubUnreachable, "not attached yet");
+        let shared = Arc::new(Shared {
+            key,
+            clock,
+            state: state.clone(),
+            settings: RwLock::new(Settings {
+                config,
+                roots,
+                modified: modified(state),
+            }),
+            mover,
+            attempts: Arc::new(attempts),
+            attached: watch::Sender::new(Err(not_yet)),
+            reporting: tokio::sync::Mutex::default(),
+        });
+        let closing = watch::Sender::new(false);
+        let task = tokio::spawn(attach::run(
+            Arc::clone(&shared),
+            dialer,
+            closing.subscribe(),
+        ));
+        Ok(Self {
+            shared,
+            closing,
+            task,
+        })
+    }
+
+    /// The node's key.
+    #[must_use]
+    pub fn key(&self) -> PublicKey {
+        self.shared.key.public()
+    }
+
+    /// Whether the node is attached, or why not, as it changes.
+    #[must_use]
+    pub fn attachment(&self) -> watch::Receiver<Result<(), Problem>> {
+        self.shared.attached.subscribe()
+    }
+
+    /// Stops attempts at the next unit or batch, and leaves the hub. What ended and could not be told any more is told
+    /// at the next start.
+    pub async fn close(mut self) {
+        self.shared.attempts.stop_all("the node is shutting down");
+        if timeout(CLOSE_TIMEOUT, self.shared.attempts.idle())
+            .await
+            .is_err()
+        {
+            tracing::warn!("attempts did not stop within {} s", CLOSE_TIMEOUT.as_secs());
+        }
+        self.closing.send_replace(true);
+        // The task has nothing to give; should it have panicked, that was logged.
+        let _ = (&mut self.task).await;
+    }
+
+    /// Waits until the connection of a node started over one is over.
+    pub async fn finished(&mut self) {
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.closing.send_replace(true);
+    }
+}
+
+/// The key of the node in this state folder, made on first use.
+///
+/// # Errors
+/// `state_failed` or `config_invalid`.
+pub fn node_key(state: &StateDir) -> Result<SigningKey, Problem> {
+    state.key("node.key")
+}
+
+/// Presents a join token and writes the node's settings.
+///
+/// # Errors
+/// `token_malformed`, `hub_unreachable`, `join_refused`, `join_timeout`, `config_invalid` or `state_failed`.
+pub async fn join(
+    state: &StateDir,
+    token: &JoinToken,
+    name: &str,
+    roots: Vec<RootConfig>,
+    data: DataConfig,
+) -> Result<(), Problem> {
+    let key = node_key(state)?;
+    let mut config = Config {
+        name: name.to_owned(),
+        hub: None,
+        data,
+        authorities: Vec::new(),
+        roots,
+    };
+    // What can't be kept afterwards must not use up the token.
+    config.save(state)?;
+    let (wire, _) = transport::dial(&token.address, token.key, &key).await?;
+    let mut client = ControlClient::new(transport::channel(wire).await?);
+    let request = JoinRequest {
+        secret: token.secret.clone(),
+        name: name.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        roots: config.open_roots().info().iter().map(root_out).collect(),
+        versions: Some(VERSIONS),
+    };
+    let reply = client.join(request).await?.into_inner();
+    let authority = reply.authority.parse().map_err(crate::convert::violation)?;
+    config.hub = Some(HubConfig {
+        address: token.address.clone(),
+        key: token.key,
+    });
+    config.authorities = vec![Authority {
+        key: authority,
+        access: Access::Delete,
+    }];
+    config.save(state)
+}
+
+impl Dialer {
+    async fn dial(&mut self, shared: &Shared) -> Result<(Box<dyn Wire>, Option<IpAddr>), Problem> {
+        match std::mem::replace(self, Self::Used) {
+            Self::Settings => {
+                *self = Self::Settings;
+                let hub = shared.with_settings(|config, _| config.hub.clone());
+                let hub = hub.ok_or_else(|| {
+                    Problem::new(ControlCode::ConfigInvalid, "the node has not joined")
+                })?;
+                let (wire, local) = transport::dial(&hub.address, hub.key, &shared.key).await?;
+                Ok((wire, Some(local)))
+            }
+            Self::Once(wire) => Ok((wire, None)),
+            Self::Used => Err(Problem::new(
+                ControlCode::HubUnreachable,
+                "the connection is over",
+            )),
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn with_settings<T>(&self, read: impl FnOnce(&Config, &Roots) -> T) -> T {
+        let settings = self.settings.read();
+        read(&settings.config, &settings.roots)
+    }
+
+    /// Takes up settings that were changed on disk; says whether they were. Bad ones are logged and left alone.
+    fn reload(&self) -> bool {
+        let now = modified(&self.state);
+        if self.settings.read().modified == now {
+            return false;
+        }
+        match Config::load(&self.state) {
+            Ok(Some(config)) => {
+                let roots = config.open_roots();
+                *self.settings.write() = Settings {
+                    config,
+                    roots,
+                    modified: now,
+                };
+                tracing::info!("settings were read again");
+                true
+            }
+            Ok(None) => false,
+            Err(problem) => {
+                tracing::error!("changed settings are not used: {problem}");
+                self.settings.write().modified = now;
+                false
+            }
+        }
+    }
+}
+
+fn modified(state: &StateDir) -> Option<SystemTime> {
+    std::fs::metadata(Config::path(state))
+        .and_then(|metadata| metadata.modified())
+        .ok()
+}

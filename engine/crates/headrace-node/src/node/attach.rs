@@ -1,0 +1,379 @@
+//! The node's end of the stream: dials the hub, stays attached, and does what permits and tickets allow.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use headrace_core::permit::VerifiedPermit;
+use headrace_core::sealed::MAX_CLOCK_SKEW_MS;
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::timeout;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Channel;
+
+use super::lister::{self, Opened};
+use super::mover::StopCause;
+use super::{Dialer, Shared, results};
+use crate::convert::{AttemptId, progress_out, root_out, violation};
+use crate::problem::{ControlCode, Problem};
+use crate::proto::control_client::ControlClient;
+use crate::proto::{
+    self, Empty, FromNode, Hello, MAX_MESSAGE_BYTES, ToNode, VERSIONS, from_node, to_node,
+};
+use crate::transport;
+
+const FIRST_DELAY: Duration = Duration::from_millis(250);
+const MAX_DELAY: Duration = Duration::from_secs(30);
+/// A stream that lasted so long was a good one: the next try comes soon.
+const GOOD_STREAM: Duration = Duration::from_secs(10);
+const WELCOME_TIMEOUT: Duration = Duration::from_secs(20);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
+/// How often the settings are looked at.
+const SETTINGS_INTERVAL: Duration = Duration::from_secs(2);
+/// Messages that wait to be sent.
+const OUT_MESSAGES: usize = 256;
+/// Requests of the hub that are served at once.
+const MAX_REQUESTS: usize = 64;
+/// Parts of a listing that wait to be sent.
+const LISTING_PARTS: usize = 4;
+
+/// Stays attached until `closing`, or until a connection that can't be made again is over.
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    mut dialer: Dialer,
+    mut closing: watch::Receiver<bool>,
+) {
+    let mut delay = FIRST_DELAY;
+    loop {
+        let started = Instant::now();
+        let problem = tokio::select! {
+            problem = attach(&shared, &mut dialer) => problem,
+            _ = closing.wait_for(|closing| *closing) => return,
+        };
+        let _ = shared.attached.send_replace(Err(problem.clone()));
+        if matches!(dialer, Dialer::Used) {
+            return;
+        }
+        if started.elapsed() > GOOD_STREAM {
+            delay = FIRST_DELAY;
+        }
+        tracing::warn!(code = %problem.code, "not attached, trying again in {delay:?}: {problem}");
+        tokio::select! {
+            () = tokio::time::sleep(jitter(delay)) => {}
+            _ = closing.wait_for(|closing| *closing) => return,
+        }
+        delay = (delay * 2).min(MAX_DELAY);
+    }
+}
+
+/// A stream from its beginning to its end; gives the reason for the end.
+async fn attach(shared: &Arc<Shared>, dialer: &mut Dialer) -> Problem {
+    let (wire, local) = match dialer.dial(shared).await {
+        Ok(connection) => connection,
+        Err(problem) => return problem,
+    };
+    match attach_over(shared, wire, local).await {
+        Ok(problem) | Err(problem) => problem,
+    }
+}
+
+async fn attach_over(
+    shared: &Arc<Shared>,
+    wire: Box<dyn transport::Wire>,
+    local: Option<IpAddr>,
+) -> Result<Problem, Problem> {
+    let channel = transport::channel(wire).await?;
+    let client = ControlClient::new(channel)
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    let (out, messages) = mpsc::channel(OUT_MESSAGES);
+    let session = Arc::new(Session {
+        shared: Arc::clone(shared),
+        client,
+        out,
+        local,
+        requests: Semaphore::new(MAX_REQUESTS),
+    });
+    session
+        .send(0, from_node::Message::Hello(session.hello()))
+        .await?;
+    let begun = timeout(WELCOME_TIMEOUT, async {
+        let mut client = session.client.clone();
+        let mut stream = client
+            .attach(ReceiverStream::new(messages))
+            .await?
+            .into_inner();
+        let first = stream.message().await?;
+        Ok::<_, tonic::Status>((stream, first))
+    });
+    let (mut stream, first) = begun.await.map_err(|_| silent())??;
+    match first.and_then(|first| first.message) {
+        Some(to_node::Message::Welcome(welcome)) => session.check(&welcome)?,
+        Some(to_node::Message::Goodbye(problem)) => return Err(problem.into()),
+        _ => return Err(violation("a stream that does not begin with a welcome")),
+    }
+    tracing::info!("attached to the service");
+    let _ = shared.attached.send_replace(Ok(()));
+    shared.attempts.ended.notify_one();
+    let mut progress = tokio::time::interval(PROGRESS_INTERVAL);
+    let mut settings = tokio::time::interval(SETTINGS_INTERVAL);
+    loop {
+        tokio::select! {
+            message = stream.message() => match message? {
+                Some(ToNode { message: Some(to_node::Message::Goodbye(problem)), .. }) => {
+                    let problem = Problem::from(problem);
+                    if problem.is(ControlCode::NodeRevoked) {
+                        shared.attempts.stop_all("the node was revoked");
+                    }
+                    return Ok(problem);
+                }
+                Some(message) => session.serve(message).await?,
+                None => return Ok(Problem::new(ControlCode::HubUnreachable, "the service closed the connection")),
+            },
+            _ = progress.tick() => session.send_progress(),
+            _ = settings.tick() => if shared.reload() {
+                session.send(0, from_node::Message::Changed(session.hello())).await?;
+            },
+            () = shared.attempts.ended.notified() => results::report(Arc::clone(shared), session.client.clone()),
+        }
+    }
+}
+
+/// One stream.
+struct Session {
+    shared: Arc<Shared>,
+    client: ControlClient<Channel>,
+    out: mpsc::Sender<FromNode>,
+    /// The address this end of the connection has.
+    local: Option<IpAddr>,
+    requests: Semaphore,
+}
+
+impl Session {
+    fn hello(&self) -> Hello {
+        let Shared {
+            attempts, clock, ..
+        } = &*self.shared;
+        let (name, roots) = self
+            .shared
+            .with_settings(|config, roots| (config.name.clone(), roots.info()));
+        Hello {
+            versions: Some(VERSIONS),
+            name,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            roots: roots.iter().map(root_out).collect(),
+            data_addresses: self.data_addresses(),
+            clock_unix_ms: clock().unix_ms(),
+            attempts: attempts.known().iter().map(Into::into).collect(),
+        }
+    }
+
+    /// What was set, or where this node can be reached from the hub's side.
+    fn data_addresses(&self) -> Vec<String> {
+        let Some(listening) = self.shared.mover.data_address() else {
+            return Vec::new();
+        };
+        let set = self
+            .shared
+            .with_settings(|config, _| config.data.advertise.clone());
+        if !set.is_empty() {
+            return set;
+        }
+        let ip = if listening.ip().is_unspecified() {
+            self.local.unwrap_or(listening.ip())
+        } else {
+            listening.ip()
+        };
+        vec![SocketAddr::new(ip, listening.port()).to_string()]
+    }
+
+    fn check(&self, welcome: &proto::Welcome) -> Result<(), Problem> {
+        if !(VERSIONS.lowest..=VERSIONS.highest).contains(&welcome.version) {
+            let message = format!(
+                "the service speaks version {} of the control protocol",
+                welcome.version
+            );
+            return Err(Problem::new(ControlCode::VersionUnsupported, message));
+        }
+        let skew = (self.shared.clock)()
+            .unix_ms()
+            .saturating_sub(welcome.clock_unix_ms);
+        if skew.saturating_abs() > MAX_CLOCK_SKEW_MS {
+            let message = format!(
+                "the clocks of this node and of the service differ by {} s, at most {} s are allowed: set both by NTP",
+                skew / 1000,
+                MAX_CLOCK_SKEW_MS / 1000
+            );
+            return Err(Problem::new(ControlCode::ClockSkew, message));
+        }
+        Ok(())
+    }
+
+    async fn send(&self, call: u64, message: from_node::Message) -> Result<(), Problem> {
+        let message = FromNode {
+            call,
+            message: Some(message),
+        };
+        let closed = |_| {
+            Problem::new(
+                ControlCode::HubUnreachable,
+                "the control connection is over",
+            )
+        };
+        self.out.send(message).await.map_err(closed)
+    }
+
+    /// Progress that finds no room is dropped: the next one says more.
+    fn send_progress(&self) {
+        for (id, counts) in self.shared.attempts.progress() {
+            let message = from_node::Message::Progress(progress_out(&id, counts));
+            let _ = self.out.try_send(FromNode {
+                call: 0,
+                message: Some(message),
+            });
+        }
+    }
+
+    /// Serves a request beside the stream.
+    async fn serve(self: &Arc<Self>, message: ToNode) -> Result<(), Problem> {
+        let ToNode {
+            call,
+            message: Some(message),
+        } = message
+        else {
+            return Ok(());
+        };
+        let session = Arc::clone(self);
+        let busy = self.requests.available_permits() == 0;
+        if busy {
+            let problem = Problem::new(
+                ControlCode::NodeBusy,
+                "the node serves too many requests: try again",
+            );
+            return self
+                .send(call, from_node::Message::Failed(problem.into()))
+                .await;
+        }
+        tokio::spawn(async move {
+            let Ok(_running) = session.requests.acquire().await else {
+                return;
+            };
+            let answer = match session.act(call, message).await {
+                Ok(answer) => answer,
+                Err(problem) => {
+                    tracing::info!(code = %problem.code, "refused a request: {problem}");
+                    from_node::Message::Failed(problem.into())
+                }
+            };
+            // When the stream is over, nobody waits for the answer.
+            let _ = session.send(call, answer).await;
+        });
+        Ok(())
+    }
+
+    async fn act(
+        self: &Arc<Self>,
+        call: u64,
+        message: to_node::Message,
+    ) -> Result<from_node::Message, Problem> {
+        let attempts = &self.shared.attempts;
+        match message {
+            to_node::Message::Browse(request) => {
+                let opened = self.open(&request.permit, &request.path)?;
+                let page = blocking(move || lister::browse(&opened, &request.after, request.limit))
+                    .await??;
+                return Ok(from_node::Message::Browsed(page));
+            }
+            to_node::Message::OpenListing(request) => {
+                let opened = self.open(&request.permit, &request.path)?;
+                tokio::spawn(Arc::clone(self).list(call, opened, request));
+            }
+            to_node::Message::Start(start) => {
+                let roots = self.shared.with_settings(|_, roots| roots.clone());
+                let fetch =
+                    |id: AttemptId, list, path| fetch_list(self.client.clone(), id, list, path);
+                attempts.start(start, &roots, fetch).await?;
+            }
+            to_node::Message::Renew(ticket) => self
+                .shared
+                .with_settings(|_, roots| attempts.renew(&ticket, roots))?,
+            to_node::Message::SetRate(rate) => attempts.set_rate(&rate.transfer, rate.rate_bps)?,
+            to_node::Message::Stop(stop) => {
+                attempts.stop(&stop.transfer, StopCause::Requested(stop.reason))?;
+            }
+            to_node::Message::Forget(forget) => {
+                let attempts = Arc::clone(attempts);
+                blocking(move || attempts.forget(&forget.transfer)).await??;
+            }
+            to_node::Message::Welcome(_) | to_node::Message::Goodbye(_) => {
+                return Err(violation("a greeting in the middle of a stream"));
+            }
+        }
+        Ok(from_node::Message::Done(Empty {}))
+    }
+
+    fn open(&self, permit: &str, path: &[u8]) -> Result<Opened, Problem> {
+        let (key, now) = (self.shared.key.public(), (self.shared.clock)());
+        self.shared.with_settings(|_, roots| {
+            let permit = VerifiedPermit::verify(permit, &roots.grants, key, now)?;
+            Opened::new(permit, roots, path)
+        })
+    }
+
+    /// Sends a listing in a call of its own, at the pace the hub takes it.
+    async fn list(self: Arc<Self>, call: u64, opened: Opened, request: proto::OpenListing) {
+        let (parts, stream) = mpsc::channel(LISTING_PARTS);
+        let walking = tokio::task::spawn_blocking(move || {
+            lister::list(&opened, &request, |part| {
+                parts.blocking_send(lister::message(call, part)).is_ok()
+            });
+        });
+        let mut client = self.client.clone();
+        let sent = client.send_listing(ReceiverStream::new(stream)).await;
+        if let Err(status) = sent {
+            tracing::info!("a listing was not taken: {}", Problem::from(status));
+        }
+        let _ = walking.await;
+    }
+}
+
+/// Brings an overwrite or delete list of an attempt to a file.
+async fn fetch_list(
+    mut client: ControlClient<Channel>,
+    id: AttemptId,
+    list: proto::List,
+    path: std::path::PathBuf,
+) -> Result<(), Problem> {
+    let request = proto::ListRequest {
+        attempt: Some((&id).into()),
+        list: list.into(),
+    };
+    let mut chunks = client.fetch_list(request).await?.into_inner();
+    let failed = |error: std::io::Error| Problem::state("write", &path, &error);
+    let mut file = tokio::fs::File::create(&path).await.map_err(failed)?;
+    while let Some(chunk) = timeout(WELCOME_TIMEOUT, chunks.message())
+        .await
+        .map_err(|_| silent())??
+    {
+        file.write_all(&chunk.bytes).await.map_err(failed)?;
+    }
+    file.flush().await.map_err(failed)
+}
+
+async fn blocking<T: Send + 'static>(
+    run: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(run).await;
+    done.map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))
+}
+
+fn silent() -> Problem {
+    Problem::new(ControlCode::HubUnreachable, "the service does not answer")
+}
+
+/// Between half of a delay and all of it, so that many nodes don't come back at the same instant.
+fn jitter(delay: Duration) -> Duration {
+    let [byte] = crate::state::random_bytes::<1>().unwrap_or([255]);
+    delay / 2 + delay / 2 * u32::from(byte) / 255
+}

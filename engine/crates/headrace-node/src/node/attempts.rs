@@ -1,0 +1,467 @@
+//! The attempts of a node: tickets are verified here, ends are kept until the hub has acknowledged them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use headrace_core::sealed::SigningKey;
+use headrace_core::ticket::{Part, VerifiedTicket};
+use headrace_core::value::Id;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Notify, oneshot, watch};
+
+use super::mover::{ListFile, Meet, MoveEnd, Mover, Moving, Order, StopCause};
+use crate::config::Roots;
+use crate::convert::{AttemptId, Outcome, ProgressCounts, outcome_out, violation};
+use crate::problem::{ControlCode, Problem};
+use crate::proto::{self, Dial};
+use crate::state::{self, StateDir};
+use crate::transport::Clock;
+
+/// Attempts that run at once at most.
+const MAX_RUNNING: usize = 256;
+/// How often an attempt's ticket is looked at.
+const EXPIRY_INTERVAL: Duration = Duration::from_millis(250);
+const MAX_END_BYTES: u64 = 8 << 20;
+
+/// What runs here, and what ended but is not acknowledged.
+pub(super) struct Attempts {
+    key: SigningKey,
+    clock: Clock,
+    mover: Arc<dyn Mover>,
+    ends_dir: PathBuf,
+    lists_dir: PathBuf,
+    running: Mutex<HashMap<Id, Running>>,
+    ends: Mutex<HashMap<AttemptId, End>>,
+    /// How many are running, for who waits until none is.
+    count: watch::Sender<usize>,
+    /// Rung when an end waits to be reported.
+    pub(super) ended: Notify,
+}
+
+#[derive(Clone)]
+struct Running {
+    ticket: VerifiedTicket,
+    moving: Option<Arc<dyn Moving>>,
+}
+
+/// An end that the hub must learn of, as it is kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct End {
+    transfer: Id,
+    attempt: u64,
+    outcome: Outcome,
+    problem: Option<(String, String, bool)>,
+    statements: Vec<String>,
+    pub(super) files_list: Option<PathBuf>,
+    pub(super) failed_list: Option<PathBuf>,
+}
+
+impl End {
+    pub(super) fn id(&self) -> AttemptId {
+        AttemptId {
+            transfer: self.transfer.clone(),
+            attempt: self.attempt,
+        }
+    }
+
+    pub(super) fn message(&self) -> proto::Ended {
+        let problem = self.problem.clone();
+        proto::Ended {
+            attempt: Some((&self.id()).into()),
+            outcome: outcome_out(self.outcome),
+            problem: problem.map(|(code, message, retryable)| proto::Problem {
+                code,
+                message,
+                retryable,
+            }),
+            statements: self.statements.clone(),
+        }
+    }
+}
+
+impl Attempts {
+    /// Reads the ends that an earlier process left.
+    pub(super) fn open(
+        state: &StateDir,
+        key: SigningKey,
+        clock: Clock,
+        mover: Arc<dyn Mover>,
+    ) -> Result<Self, Problem> {
+        let ends_dir = state.dir("ends")?;
+        let ends = read_ends(&ends_dir)?;
+        Ok(Self {
+            key,
+            clock,
+            mover,
+            ends_dir,
+            lists_dir: state.dir("lists")?,
+            running: Mutex::default(),
+            ends: Mutex::new(ends),
+            count: watch::Sender::new(0),
+            ended: Notify::new(),
+        })
+    }
+
+    /// Everything the hub has to know of when this node attaches.
+    pub(super) fn known(&self) -> Vec<AttemptId> {
+        let running = self.running.lock();
+        let running = running.values().map(|running| id_of(&running.ticket));
+        running.chain(self.ends.lock().keys().cloned()).collect()
+    }
+
+    /// Ends that wait for their acknowledgement.
+    pub(super) fn ends(&self) -> Vec<End> {
+        self.ends.lock().values().cloned().collect()
+    }
+
+    /// The hub has this end: nothing of it is kept.
+    pub(super) fn acknowledged(&self, end: &End) -> Result<(), Problem> {
+        state::remove(&self.end_file(&end.id()))?;
+        self.ends.lock().remove(&end.id());
+        for list in [&end.files_list, &end.failed_list].into_iter().flatten() {
+            state::remove(list)?;
+        }
+        Ok(())
+    }
+
+    /// Progress of what runs.
+    pub(super) fn progress(&self) -> Vec<(AttemptId, ProgressCounts)> {
+        let running = self.running.lock().clone();
+        let started = running
+            .values()
+            .filter_map(|running| Some((&running.ticket, running.moving.as_ref()?)));
+        started
+            .map(|(ticket, moving)| (id_of(ticket), moving.progress()))
+            .collect()
+    }
+
+    /// Starts what a ticket allows. `fetch` brings a list of the attempt to a file.
+    pub(super) async fn start<F: Future<Output = Result<(), Problem>>>(
+        self: &Arc<Self>,
+        start: proto::Start,
+        roots: &Roots,
+        fetch: impl Fn(AttemptId, proto::List, PathBuf) -> F,
+    ) -> Result<(), Problem> {
+        let ticket = VerifiedTicket::verify(
+            &start.ticket,
+            &roots.grants,
+            self.key.public(),
+            (self.clock)(),
+        )?;
+        let meet = meet(&ticket, start.dial, start.peer_addresses)?;
+        let id = id_of(&ticket);
+        self.reserve(&ticket)?;
+        let order = self.order(ticket, roots, meet, fetch).await;
+        let started = match order {
+            Ok(order) => {
+                let mover = Arc::clone(&self.mover);
+                let started = tokio::task::spawn_blocking(move || mover.start(order)).await;
+                started
+                    .map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))
+                    .flatten()
+            }
+            Err(problem) => Err(problem),
+        };
+        match started {
+            Ok(moving) => {
+                self.watch(&id, moving);
+                Ok(())
+            }
+            Err(problem) => {
+                self.remove(&id.transfer);
+                Err(problem)
+            }
+        }
+    }
+
+    /// Takes a renewed ticket.
+    pub(super) fn renew(&self, text: &str, roots: &Roots) -> Result<(), Problem> {
+        let ticket =
+            VerifiedTicket::verify(text, &roots.grants, self.key.public(), (self.clock)())?;
+        let mut running = self.running.lock();
+        let known = running
+            .get_mut(&ticket.ticket().transfer)
+            .ok_or_else(|| unknown(&ticket.ticket().transfer))?;
+        if !ticket.renews(&known.ticket) {
+            let message =
+                "the ticket is not a renewal: it is of another attempt or says something else";
+            return Err(Problem::new(ControlCode::TicketNoRenewal, message));
+        }
+        known.ticket = ticket.clone();
+        if let Some(moving) = &known.moving {
+            moving.renew(ticket);
+        }
+        Ok(())
+    }
+
+    /// Changes a rate, never above the ticket's ceiling.
+    pub(super) fn set_rate(&self, transfer: &str, rate_bps: Option<u64>) -> Result<(), Problem> {
+        let (ticket, moving) = self.moving(transfer)?;
+        let ceiling = ticket.ticket().rate_ceiling_bps();
+        moving.set_rate(rate_bps.into_iter().chain(ceiling).min());
+        Ok(())
+    }
+
+    pub(super) fn stop(&self, transfer: &str, cause: StopCause) -> Result<(), Problem> {
+        self.moving(transfer)?.1.stop(cause);
+        Ok(())
+    }
+
+    /// Waits until nothing runs and every end is kept.
+    pub(super) async fn idle(&self) {
+        // The sender lives as long as this.
+        let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
+    }
+
+    pub(super) fn stop_all(&self, reason: &str) {
+        for running in self.running.lock().values() {
+            if let Some(moving) = &running.moving {
+                moving.stop(StopCause::Requested(reason.to_owned()));
+            }
+        }
+    }
+
+    /// Removes what was kept for a transfer.
+    pub(super) fn forget(&self, transfer: &str) -> Result<(), Problem> {
+        let transfer: Id = transfer.parse().map_err(violation)?;
+        if self.running.lock().contains_key(&transfer) {
+            let message = format!("transfer {transfer} is running: stop it first");
+            return Err(Problem::new(ControlCode::AlreadyRunning, message));
+        }
+        self.mover.forget(&transfer)
+    }
+
+    fn moving(&self, transfer: &str) -> Result<(VerifiedTicket, Arc<dyn Moving>), Problem> {
+        let transfer: Id = transfer.parse().map_err(violation)?;
+        let running = self.running.lock();
+        let found = running
+            .get(&transfer)
+            .and_then(|running| Some((running.ticket.clone(), running.moving.clone()?)));
+        found.ok_or_else(|| unknown(&transfer))
+    }
+
+    /// Takes the place of an attempt, so that a second start of the transfer is refused at once.
+    fn reserve(&self, ticket: &VerifiedTicket) -> Result<(), Problem> {
+        let mut running = self.running.lock();
+        let transfer = &ticket.ticket().transfer;
+        if running.contains_key(transfer) {
+            let message = format!("an attempt of transfer {transfer} is running on this node");
+            return Err(Problem::new(ControlCode::AlreadyRunning, message));
+        }
+        if running.len() >= MAX_RUNNING {
+            let message =
+                format!("{MAX_RUNNING} attempts are running on this node: wait for one to end");
+            return Err(Problem::new(ControlCode::NodeBusy, message));
+        }
+        running.insert(
+            transfer.clone(),
+            Running {
+                ticket: ticket.clone(),
+                moving: None,
+            },
+        );
+        self.count.send_replace(running.len());
+        Ok(())
+    }
+
+    async fn order<F: Future<Output = Result<(), Problem>>>(
+        &self,
+        ticket: VerifiedTicket,
+        roots: &Roots,
+        meet: Meet,
+        fetch: impl Fn(AttemptId, proto::List, PathBuf) -> F,
+    ) -> Result<Order, Problem> {
+        let id = id_of(&ticket);
+        let execution = &ticket.ticket().execution;
+        let root = |name: &str| {
+            let unknown = || headrace_core::sealed::DocumentError::RootUnknown {
+                root: name.to_owned(),
+            };
+            roots.get(name).ok_or_else(unknown)
+        };
+        let (from, to) = (
+            execution.source.root.as_str(),
+            execution.destination.root.as_str(),
+        );
+        let (first, second) = match ticket.part() {
+            Part::Source => (root(from)?, None),
+            Part::Destination => (root(to)?, None),
+            Part::Both => (root(from)?, Some(root(to)?)),
+        };
+        let mut lists = Vec::new();
+        for (list, name, sealed) in [
+            (proto::List::Overwrites, "overwrites", execution.overwrites),
+            (proto::List::Deletes, "deletes", execution.deletes),
+        ] {
+            let needed = sealed.count > 0 && ticket.part() != Part::Source;
+            let path = needed.then(|| self.lists_dir.join(format!("{}-{name}.jsonl", id.transfer)));
+            if let Some(path) = &path {
+                fetch(id.clone(), list, path.clone()).await?;
+            }
+            lists.push(ListFile { path, sealed });
+        }
+        let deletes = lists.pop().ok_or_else(|| violation("no lists"))?;
+        let overwrites = lists.pop().ok_or_else(|| violation("no lists"))?;
+        Ok(Order {
+            ticket,
+            root: first,
+            second_root: second,
+            meet,
+            overwrites,
+            deletes,
+        })
+    }
+
+    /// Looks after a started attempt until its end is on disk.
+    fn watch(self: &Arc<Self>, id: &AttemptId, moving: Arc<dyn Moving>) {
+        if let Some(running) = self.running.lock().get_mut(&id.transfer) {
+            running.moving = Some(Arc::clone(&moving));
+        }
+        // A thread of its own: it may wait for days, and must not hold up the end of the runtime.
+        let (ended, waiting) = oneshot::channel();
+        let waiter = Arc::clone(&moving);
+        let spawned = std::thread::Builder::new()
+            .name("attempt".to_owned())
+            .spawn(move || {
+                // When the node is gone, the end is told by nobody.
+                let _ = ended.send(waiter.wait());
+            });
+        if let Err(error) = spawned {
+            tracing::error!("no thread for an attempt: {error}");
+        }
+        let (this, id) = (Arc::clone(self), id.clone());
+        tokio::spawn(async move {
+            tokio::pin!(waiting);
+            let mut interval = tokio::time::interval(EXPIRY_INTERVAL);
+            let end = loop {
+                tokio::select! {
+                    end = &mut waiting => break end,
+                    _ = interval.tick() => if this.expired(&id) { moving.stop(StopCause::TicketExpired) },
+                }
+            };
+            let end = end.unwrap_or_else(|error| MoveEnd {
+                outcome: Outcome::Failed,
+                problem: Some(Problem::new(
+                    ControlCode::Internal,
+                    format!("the attempt broke off: {error}"),
+                )),
+                statements: Vec::new(),
+                files_list: None,
+                failed_list: None,
+            });
+            let kept = tokio::task::spawn_blocking(move || this.keep(&id, end)).await;
+            if let Ok(Err(problem)) = kept {
+                tracing::error!("the end of an attempt could not be kept: {problem}");
+            }
+        });
+    }
+
+    fn expired(&self, id: &AttemptId) -> bool {
+        let running = self.running.lock();
+        running
+            .get(&id.transfer)
+            .is_some_and(|running| (self.clock)() >= running.ticket.ticket().expires)
+    }
+
+    /// Signs and keeps an end, then forgets that the attempt runs.
+    fn keep(&self, id: &AttemptId, end: MoveEnd) -> Result<(), Problem> {
+        let sealed = |statement: &headrace_core::statement::Statement| {
+            statement
+                .seal(&self.key)
+                .map(|document| document.text())
+                .map_err(Problem::from)
+        };
+        let statements = end.statements.iter().map(sealed).collect::<Result<_, _>>();
+        let kept = statements.and_then(|statements| {
+            let problem = end.problem.map(|problem| {
+                (
+                    problem.code.into_owned(),
+                    problem.message,
+                    problem.retryable,
+                )
+            });
+            let kept = End {
+                transfer: id.transfer.clone(),
+                attempt: id.attempt,
+                outcome: end.outcome,
+                problem,
+                statements,
+                files_list: end.files_list,
+                failed_list: end.failed_list,
+            };
+            let json = serde_json::to_vec(&kept).map_err(violation)?;
+            // Should the disk fail, the end can still be told while this process lives.
+            let written = state::write_durably(&self.end_file(id), &json);
+            self.ends.lock().insert(id.clone(), kept);
+            written
+        });
+        self.remove(&id.transfer);
+        for name in ["overwrites", "deletes"] {
+            state::remove(&self.lists_dir.join(format!("{}-{name}.jsonl", id.transfer)))?;
+        }
+        self.ended.notify_one();
+        kept
+    }
+
+    fn remove(&self, transfer: &Id) {
+        let mut running = self.running.lock();
+        running.remove(transfer);
+        self.count.send_replace(running.len());
+    }
+
+    fn end_file(&self, id: &AttemptId) -> PathBuf {
+        self.ends_dir
+            .join(format!("{}-{}.json", id.transfer, id.attempt))
+    }
+}
+
+fn read_ends(folder: &Path) -> Result<HashMap<AttemptId, End>, Problem> {
+    let mut ends = HashMap::new();
+    for file in std::fs::read_dir(folder).map_err(|error| Problem::state("read", folder, &error))? {
+        let path = file
+            .map_err(|error| Problem::state("read", folder, &error))?
+            .path();
+        if path.extension().is_none_or(|end| end != "json") {
+            continue;
+        }
+        let bytes = state::read_bounded(&path, MAX_END_BYTES)
+            .map_err(|error| Problem::state("read", &path, &error))?;
+        match serde_json::from_slice::<End>(&bytes) {
+            Ok(end) => drop(ends.insert(end.id(), end)),
+            Err(error) => tracing::error!("`{}` is damaged and left out: {error}", path.display()),
+        }
+    }
+    Ok(ends)
+}
+
+/// How the ends meet, checked against the part that the ticket gives this node.
+fn meet(ticket: &VerifiedTicket, dial: i32, addresses: Vec<String>) -> Result<Meet, Problem> {
+    let dial = Dial::try_from(dial).map_err(violation)?;
+    match (dial, ticket.part()) {
+        (Dial::Local, Part::Both) => Ok(Meet::Local),
+        (Dial::In, Part::Source | Part::Destination) => Ok(Meet::Await),
+        (Dial::Out, Part::Source | Part::Destination)
+            if (1..=proto::MAX_ADDRESSES).contains(&addresses.len()) =>
+        {
+            Ok(Meet::Dial(addresses))
+        }
+        _ => Err(violation("the way to the peer does not fit the ticket")),
+    }
+}
+
+fn id_of(ticket: &VerifiedTicket) -> AttemptId {
+    AttemptId {
+        transfer: ticket.ticket().transfer.clone(),
+        attempt: ticket.ticket().attempt,
+    }
+}
+
+fn unknown(transfer: &Id) -> Problem {
+    Problem::new(
+        ControlCode::AttemptUnknown,
+        format!("no attempt of transfer {transfer} is running on this node"),
+    )
+}

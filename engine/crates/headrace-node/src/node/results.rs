@@ -1,0 +1,96 @@
+//! Tells the hub how attempts ended, until it acknowledges.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::fs::File;
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Channel;
+
+use super::Shared;
+use super::attempts::End;
+use crate::problem::Problem;
+use crate::proto::control_client::ControlClient;
+use crate::proto::{CHUNK_BYTES, FinishPart, finish_part};
+
+/// Parts of a list that wait to be sent.
+const PARTS: usize = 4;
+/// Pause before an end that was not taken is told again.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
+
+/// Reports every end that waits, beside the stream. When it is over before they are told, the next stream's begin
+/// rings again.
+pub(super) fn report(shared: Arc<Shared>, client: ControlClient<Channel>) {
+    tokio::spawn(async move {
+        // One at a time: who comes second finds what is left.
+        let _reporting = shared.reporting.lock().await;
+        for end in shared.attempts.ends() {
+            let told = tell(&end, client.clone()).await;
+            if let Err(problem) = told.and_then(|()| shared.attempts.acknowledged(&end)) {
+                tracing::warn!(attempt = ?end.id(), "an end could not be reported: {problem}");
+                tokio::time::sleep(RETRY_DELAY).await;
+                shared.attempts.ended.notify_one();
+                return;
+            }
+        }
+    });
+}
+
+async fn tell(end: &End, mut client: ControlClient<Channel>) -> Result<(), Problem> {
+    let (parts, stream) = mpsc::channel(PARTS);
+    let sending = async {
+        let ended = FinishPart {
+            part: Some(finish_part::Part::Ended(end.message())),
+        };
+        // When the hub has enough, it closes the stream: its answer says why.
+        if parts.send(ended).await.is_err() {
+            return Ok(());
+        }
+        send_list(end.files_list.as_deref(), finish_part::Part::Files, &parts).await?;
+        send_list(
+            end.failed_list.as_deref(),
+            finish_part::Part::Failed,
+            &parts,
+        )
+        .await?;
+        drop(parts);
+        Ok::<_, Problem>(())
+    };
+    let finishing = async {
+        client
+            .finish(ReceiverStream::new(stream))
+            .await
+            .map_err(Problem::from)
+    };
+    let (sent, finished) = tokio::join!(sending, finishing);
+    sent?;
+    finished.map(|_| ())
+}
+
+async fn send_list(
+    path: Option<&Path>,
+    part: impl Fn(tonic::codegen::Bytes) -> finish_part::Part,
+    parts: &mpsc::Sender<FinishPart>,
+) -> Result<(), Problem> {
+    let Some(path) = path else { return Ok(()) };
+    let failed = |error: std::io::Error| Problem::state("read", path, &error);
+    let mut file = File::open(path).await.map_err(failed)?;
+    loop {
+        let mut bytes = vec![0; CHUNK_BYTES];
+        let length = file.read(&mut bytes).await.map_err(failed)?;
+        bytes.truncate(length);
+        if length == 0
+            || parts
+                .send(FinishPart {
+                    part: Some(part(bytes.into())),
+                })
+                .await
+                .is_err()
+        {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! Joining, attaching, and listing under permits, with a real hub and real nodes on loopback.
+
+mod support;
+
+use std::sync::Arc;
+
+use headrace_core::name::Component;
+use headrace_core::sealed::SigningKey;
+use headrace_node::config::{Config, HubConfig};
+use headrace_node::hub::{HubEvent, JoinAnswer};
+use headrace_node::node::{Node, node_key};
+use serde_json::json;
+use support::{Scripted, Site, TestClock, execution, path, typed};
+
+#[tokio::test]
+async fn a_node_joins_once_and_tells_what_it_exports() {
+    let site = Site::start().await;
+    site.join("dtn1", "s3cret", |secret| {
+        assert_eq!(secret, "s3cret");
+        JoinAnswer::Accept {
+            authority: site.authority.public(),
+        }
+    })
+    .await
+    .expect("joined");
+    let state = site.state("dtn1");
+    let node =
+        Node::start(&state, site.clock.clock(), Arc::new(Scripted::new(true))).expect("a node");
+    let event = site
+        .next(|event| matches!(event, HubEvent::NodeAttached { .. }))
+        .await;
+    let HubEvent::NodeAttached {
+        node: key,
+        roots,
+        data_addresses,
+        clock_skew_ms,
+        ..
+    } = event
+    else {
+        unreachable!("matched")
+    };
+    assert_eq!(
+        (key, roots.len(), roots[0].name.as_str()),
+        (node.key(), 1, "data")
+    );
+    assert_eq!(data_addresses, ["127.0.0.1:9"]);
+    assert!(roots[0].free_bytes > 0 && clock_skew_ms.abs() < 5000);
+    node.close().await;
+    site.next(|event| matches!(event, HubEvent::NodeDetached { node, .. } if *node == key))
+        .await;
+}
+
+#[tokio::test]
+async fn a_token_that_the_service_has_seen_before_is_refused() {
+    let site = Site::start().await;
+    let authority = site.authority.public();
+    site.join("first", "once", |_| JoinAnswer::Accept { authority })
+        .await
+        .expect("joined");
+    let again = |_: &str| JoinAnswer::Refuse {
+        reason: "the token was used".to_owned(),
+    };
+    let refused = site
+        .join("second", "once", again)
+        .await
+        .expect_err("refused");
+    assert_eq!(refused.code, "join_refused");
+    assert!(refused.message.contains("the token was used"));
+    let not_joined = Node::start(
+        &site.state("second"),
+        site.clock.clock(),
+        Arc::new(Scripted::new(true)),
+    );
+    assert_eq!(not_joined.err().expect("refused").code, "config_invalid");
+}
+
+#[tokio::test]
+async fn a_node_that_is_not_enrolled_stays_outside() {
+    let site = Site::start().await;
+    let state = site.state("stranger");
+    let hub = HubConfig {
+        address: site.hub.address().to_owned(),
+        key: site.hub.key(),
+    };
+    let config = Config {
+        name: "stranger".to_owned(),
+        hub: Some(hub),
+        ..Config::default()
+    };
+    config.save(&state).expect("saved");
+    let node =
+        Node::start(&state, site.clock.clock(), Arc::new(Scripted::new(true))).expect("a node");
+    let mut attachment = node.attachment();
+    let refused = |state: &Result<(), headrace_node::problem::Problem>| {
+        state
+            .as_ref()
+            .is_err_and(|problem| problem.code == "not_enrolled")
+    };
+    drop(
+        tokio::time::timeout(support::WAIT, attachment.wait_for(refused))
+            .await
+            .expect("in time"),
+    );
+    // Enrolled at last, it gets in without being touched.
+    site.hub.enroll(node.key());
+    site.next(|event| matches!(event, HubEvent::NodeAttached { .. }))
+        .await;
+}
+
+#[tokio::test]
+async fn a_hub_with_another_key_is_not_obeyed() {
+    let site = Site::start().await;
+    let state = site.state("dtn1");
+    site.hub.enroll(node_key(&state).expect("a key").public());
+    let impostor = SigningKey::from_seed(&[7; 32]).public();
+    let hub = HubConfig {
+        address: site.hub.address().to_owned(),
+        key: impostor,
+    };
+    Config {
+        name: "dtn1".to_owned(),
+        hub: Some(hub),
+        ..Config::default()
+    }
+    .save(&state)
+    .expect("saved");
+    let node =
+        Node::start(&state, site.clock.clock(), Arc::new(Scripted::new(true))).expect("a node");
+    let mut attachment = node.attachment();
+    let failed = |state: &Result<(), headrace_node::problem::Problem>| {
+        state
+            .as_ref()
+            .is_err_and(|problem| problem.message.contains("can't be reached"))
+    };
+    drop(
+        tokio::time::timeout(support::WAIT, attachment.wait_for(failed))
+            .await
+            .expect("in time"),
+    );
+}
+
+#[tokio::test]
+async fn invariant_3_clocks_that_differ_by_more_than_a_minute_are_refused() {
+    let site = Site::start().await;
+    let late = TestClock::default();
+    let node = site.node_with("dtn1", &late, true).await;
+    late.forward(-61_000);
+    let mut node = node;
+    node.restart(&late);
+    let problem = node
+        .attachment(|state| {
+            state
+                .as_ref()
+                .is_err_and(|problem| problem.code == "clock_skew")
+        })
+        .await;
+    assert!(problem.expect_err("refused").message.contains("NTP"));
+    let refused = |event: &HubEvent| matches!(event, HubEvent::NodeDetached { reason, .. } if reason.contains("clocks"));
+    site.next(refused).await;
+    late.forward(2_000);
+    node.attachment(Result::is_ok).await.expect("attached");
+}
+
+#[tokio::test]
+async fn a_node_comes_back_after_the_service_restarted() {
+    let mut site = Site::start().await;
+    let node = site.node("dtn1").await;
+    site.restart_hub(&[node.key]).await;
+    site.next(|event| matches!(event, HubEvent::NodeAttached { .. }))
+        .await;
+    node.write("a", b"x");
+    let page = site
+        .hub
+        .browse(&site.permit(&node, ""), &path(""), None, 10)
+        .await
+        .expect("listed");
+    assert_eq!(page.entries.len(), 1);
+}
+
+#[tokio::test]
+async fn a_revoked_node_is_out_at_once_and_for_good() {
+    let site = Site::start().await;
+    let node = site.node("dtn1").await;
+    site.hub.revoke(node.key).await.expect("revoked");
+    site.next(|event| matches!(event, HubEvent::NodeDetached { reason, .. } if reason.contains("revoked"))).await;
+    node.attachment(|state| {
+        state
+            .as_ref()
+            .is_err_and(|problem| problem.code == "not_enrolled")
+    })
+    .await
+    .expect_err("out");
+    let listed = site
+        .hub
+        .browse(&site.permit(&node, ""), &path(""), None, 10)
+        .await;
+    assert_eq!(listed.expect_err("refused").code, "not_enrolled");
+}
+
+#[tokio::test]
+async fn roots_changed_on_the_node_are_told_again() {
+    let site = Site::start().await;
+    let node = site.node("dtn1").await;
+    let mut config = Config::load(&node.state).expect("read").expect("there");
+    config.roots[0].name = "renamed".to_owned();
+    config.save(&node.state).expect("saved");
+    let told = |event: &HubEvent| matches!(event, HubEvent::NodeAttached { roots, .. } if roots[0].name == "renamed");
+    site.next(told).await;
+}
+
+#[tokio::test]
+async fn a_folder_is_listed_page_by_page() {
+    let site = Site::start().await;
+    let node = site.node("dtn1").await;
+    for name in ["run/b", "run/a", "run/c/deep", "other"] {
+        node.write(name, b"x");
+    }
+    let permit = site.permit(&node, "run");
+    let first = site
+        .hub
+        .browse(&permit, &path("run"), None, 2)
+        .await
+        .expect("listed");
+    let names: Vec<String> = first
+        .entries
+        .iter()
+        .map(|entry| entry.path.escaped())
+        .collect();
+    assert_eq!(
+        (names, first.more),
+        (vec!["a".to_owned(), "b".to_owned()], true)
+    );
+    let after = Component::new(b"b").expect("a name");
+    let second = site
+        .hub
+        .browse(&permit, &path("run"), Some(&after), 2)
+        .await
+        .expect("listed");
+    assert_eq!((second.entries.len(), second.more), (1, false));
+    let missing = site
+        .hub
+        .browse(&permit, &path("run/none"), None, 2)
+        .await
+        .expect_err("refused");
+    assert_eq!(missing.code, "folder_unreadable");
+}
+
+#[tokio::test]
+async fn invariant_1_a_node_lists_only_under_a_good_permit() {
+    let site = Site::start().await;
+    let (node, other) = (site.node("dtn1").await, site.node("dtn2").await);
+    node.write("run/a", b"x");
+    let code = async |permit: String, below: &str| {
+        let listed = site.hub.browse(&permit, &path(below), None, 10).await;
+        listed
+            .err()
+            .map(|problem| problem.code.into_owned())
+            .unwrap_or_default()
+    };
+    let good = site.permit(&node, "run");
+    assert_eq!(code(good.clone(), "run").await, "");
+    assert_eq!(code(good.clone(), "").await, "outside_permit");
+    assert_eq!(code(good.clone(), "running").await, "outside_permit");
+    assert_eq!(
+        code(good.replace("run", "ran"), "ran").await,
+        "permit_altered"
+    );
+    assert_eq!(code("{}".to_owned(), "run").await, "permit_malformed");
+    let now = site.clock.now();
+    let expired = site.permit_with(&node, "run", |body| {
+        body["not_before"] = json!(now.plus_ms(-600_000));
+        body["expires"] = json!(now.plus_ms(-1));
+    });
+    assert_eq!(code(expired, "run").await, "permit_expired");
+    let stranger = Site {
+        authority: SigningKey::from_seed(&[2; 32]),
+        ..Site::start().await
+    };
+    assert_eq!(
+        code(stranger.permit(&node, "run"), "run").await,
+        "permit_foreign"
+    );
+    // A permit for one node, sent to another by a hub that was taken over, is foreign there.
+    let ticket = site.ticket("tr_1", &node, &other);
+    assert_eq!(code(ticket, "run").await, "permit_malformed");
+    assert_eq!(
+        code(
+            site.permit_with(&node, "run", |body| body["root"] = json!("none")),
+            "run"
+        )
+        .await,
+        "root_unknown"
+    );
+}
+
+#[tokio::test]
+async fn a_survey_merges_both_nodes_and_writes_the_lists() {
+    let site = Site::start().await;
+    let (from, to) = (site.node("from").await, site.node("to").await);
+    for name in [
+        "new",
+        "same",
+        "changed",
+        "x.tmp",
+        "deep/er/file",
+        "raw/skipped/y",
+    ] {
+        from.write(name, b"1234");
+    }
+    to.write("changed", b"12345");
+    to.write("gone", b"1");
+    to.write("keep.tmp", b"1");
+    std::fs::copy(from.root.join("same"), to.root.join("same")).expect("a copy");
+    let modified = std::fs::metadata(from.root.join("same"))
+        .expect("there")
+        .modified()
+        .expect("a time");
+    std::fs::File::options()
+        .write(true)
+        .open(to.root.join("same"))
+        .expect("there")
+        .set_modified(modified)
+        .expect("set");
+
+    let mut execution = execution(&from, &to);
+    execution["action"] = json!("sync");
+    execution["delete_extraneous"] = json!(true);
+    execution["on_conflict"] = json!("overwrite");
+    execution["filters"]["exclude"] = json!(["*.tmp", "skipped"]);
+    let (lists, _) = site.folders("tr_1");
+    let permits = (site.permit(&from, ""), site.permit(&to, ""));
+    let surveyed = site
+        .hub
+        .survey(&permits.0, &permits.1, &typed(&execution), &lists)
+        .await
+        .expect("surveyed");
+    let counts = &surveyed.survey.counts;
+    assert_eq!((counts.files, counts.bytes, counts.directories), (3, 12, 3));
+    assert_eq!(
+        (
+            counts.identical_files,
+            counts.excluded_files,
+            counts.destination_files
+        ),
+        (1, 2, 4)
+    );
+    assert!(surveyed.destination_exists && surveyed.destination_free_bytes > 0);
+    let overwrites = std::fs::read_to_string(lists.join("overwrites.jsonl")).expect("written");
+    assert!(
+        overwrites.contains(r#""path":["changed"],"size":"5","type":"file""#),
+        "{overwrites}"
+    );
+    let deletes = std::fs::read_to_string(lists.join("deletes.jsonl")).expect("written");
+    assert!(
+        deletes.lines().count() == 1 && deletes.contains("gone"),
+        "{deletes}"
+    );
+    assert_eq!(
+        surveyed.survey.deletes.digest,
+        headrace_core::value::Digest::of(deletes.as_bytes())
+    );
+    assert_eq!(std::fs::read_dir(&lists).expect("a folder").count(), 2);
+}
+
+#[tokio::test]
+async fn a_survey_says_what_stands_in_its_way() {
+    let site = Site::start().await;
+    let (from, to) = (site.node("from").await, site.node("to").await);
+    from.write("dir/a", b"1");
+    from.write("dir/b", b"1");
+    to.write("file", b"1");
+    let code = async |source: &str, destination: &str, entries: &str| {
+        let mut execution = execution(&from, &to);
+        execution["source"]["path"] = json!(source.split('/').collect::<Vec<_>>());
+        execution["destination"]["path"] = json!([destination]);
+        let (lists, _) = site.folders("tr_1");
+        let source = site.permit_with(&from, "", |body| body["max_entries"] = json!(entries));
+        let surveyed = site
+            .hub
+            .survey(&source, &site.permit(&to, ""), &typed(&execution), &lists)
+            .await;
+        surveyed.map_or_else(
+            |problem| problem.code.into_owned(),
+            |done| done.survey.counts.files.to_string(),
+        )
+    };
+    assert_eq!(code("none", "x", "10").await, "source_missing");
+    assert_eq!(code("dir", "file", "10").await, "destination_not_directory");
+    assert_eq!(code("dir", "x", "1").await, "listing_limit");
+    assert_eq!(code("dir", "x", "2").await, "2");
+    assert_eq!(code("dir/a", "x", "2").await, "1");
+}
+
+#[tokio::test]
+async fn a_survey_of_many_names_flows_through_small_queues() {
+    let site = Site::start().await;
+    let (from, to) = (site.node("from").await, site.node("to").await);
+    for number in 0..20_000 {
+        if number % 1000 == 0 {
+            std::fs::create_dir(from.root.join(format!("d{}", number / 1000))).expect("a folder");
+        }
+        std::fs::write(from.root.join(format!("d{}/{number}", number / 1000)), b"")
+            .expect("a file");
+    }
+    let (lists, _) = site.folders("tr_1");
+    let many = |node| site.permit_with(node, "", |body| body["max_entries"] = json!("100000"));
+    let execution = typed(&execution(&from, &to));
+    let surveyed = site
+        .hub
+        .survey(&many(&from), &many(&to), &execution, &lists)
+        .await
+        .expect("surveyed");
+    assert_eq!(
+        (
+            surveyed.survey.counts.files,
+            surveyed.survey.counts.directories
+        ),
+        (20_000, 20)
+    );
+}

@@ -1,0 +1,447 @@
+//! Attempts as hub and nodes steer them. What moves bytes is scripted here; it has tests of its own.
+
+mod support;
+
+use headrace_core::list::{ListEntry, ListWriter};
+use headrace_core::sealed::SigningKey;
+use headrace_core::statement::Role;
+use headrace_node::convert::{Outcome, ProgressCounts};
+use headrace_node::hub::HubEvent;
+use headrace_node::node::mover::{Meet, MoveEnd};
+use headrace_node::problem::{ControlCode, Problem};
+use serde_json::json;
+use support::{Site, TestNode, attempt, id};
+
+async fn start(site: &Site, ticket: &str, transfer: &str) -> Result<(), Problem> {
+    let (lists, results) = site.folders(transfer);
+    site.hub.start_attempt(ticket, &lists, &results).await
+}
+
+async fn two(site: &Site) -> (TestNode, TestNode) {
+    (site.node("from").await, site.node("to").await)
+}
+
+/// Both ends complete, with this list of files.
+fn complete(site: &Site, (from, to): (&TestNode, &TestNode), transfer: &str, files: &str) {
+    from.mover
+        .attempt(transfer)
+        .complete(from.key, Role::Source, site.folder.path(), "");
+    to.mover
+        .attempt(transfer)
+        .complete(to.key, Role::Destination, site.folder.path(), files);
+}
+
+#[tokio::test]
+async fn an_attempt_runs_from_its_ticket_to_its_signed_end() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let ticket = site.ticket("tr_1", &from, &to);
+    start(&site, &ticket, "tr_1").await.expect("started");
+    assert_eq!(from.mover.attempt("tr_1").order.meet, Meet::Await);
+    assert_eq!(
+        to.mover.attempt("tr_1").order.meet,
+        Meet::Dial(vec!["127.0.0.1:9".to_owned()])
+    );
+    assert_eq!(
+        start(&site, &ticket, "tr_1")
+            .await
+            .expect_err("refused")
+            .code,
+        "already_running"
+    );
+
+    *to.mover.attempt("tr_1").progress.lock() = ProgressCounts {
+        files_done: 3,
+        ..ProgressCounts::default()
+    };
+    let done = |event: &HubEvent| matches!(event, HubEvent::Progress(id, counts) if *id == attempt("tr_1") && counts.files_done == 3);
+    site.next(done).await;
+
+    complete(&site, (&from, &to), "tr_1", "{\"a\":1}\n");
+    let ended = site.end_of("tr_1").await;
+    assert_eq!(
+        (ended.outcome, ended.problem, ended.statements.len()),
+        (Outcome::Complete, None, 2)
+    );
+    assert!(ended.statements[0].contains("destination"));
+    let list = std::fs::read_to_string(ended.files_list.expect("a list")).expect("written");
+    assert_eq!(list, "{\"a\":1}\n");
+    // Acknowledged ends are not kept.
+    for node in [&from, &to] {
+        let kept = || {
+            std::fs::read_dir(node.state.join("ends"))
+                .expect("a folder")
+                .count()
+        };
+        while kept() > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn invariant_1_a_node_starts_only_what_a_good_ticket_allows() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let good = site.ticket("tr_1", &from, &to);
+    let code = async |ticket: &str| {
+        start(&site, ticket, "tr_1")
+            .await
+            .expect_err("refused")
+            .code
+            .into_owned()
+    };
+    assert_eq!(code(&good.replace("bulk", "fast")).await, "ticket_altered");
+    let now = site.clock.now();
+    let expired = site.ticket_with("tr_1", &from, &to, |body| {
+        body["not_before"] = json!(now.plus_ms(-900_000));
+        body["expires"] = json!(now.plus_ms(-1));
+    });
+    assert_eq!(code(&expired).await, "ticket_expired");
+    let stranger = Site {
+        authority: SigningKey::from_seed(&[2; 32]),
+        ..Site::start().await
+    };
+    assert_eq!(
+        code(&stranger.ticket("tr_1", &from, &to)).await,
+        "ticket_foreign"
+    );
+    assert_eq!(code(&site.permit(&from, "")).await, "ticket_malformed");
+    let elsewhere = site.ticket_with("tr_1", &from, &to, |body| {
+        body["execution"]["source"]["root"] = json!("none");
+    });
+    assert_eq!(code(&elsewhere).await, "root_unknown");
+    assert!(!from.mover.started("tr_1") && !to.mover.started("tr_1"));
+    start(&site, &good, "tr_1")
+        .await
+        .expect("the good one starts");
+}
+
+#[tokio::test]
+async fn an_attempt_that_can_not_start_on_both_nodes_runs_on_neither() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let no_source = site.ticket_with("tr_1", &from, &to, |body| {
+        body["execution"]["destination"]["root"] = json!("none");
+    });
+    assert_eq!(
+        start(&site, &no_source, "tr_1")
+            .await
+            .expect_err("refused")
+            .code,
+        "root_unknown"
+    );
+    // The source had started and was stopped again: a good ticket starts.
+    let stopped = async {
+        while let Err(problem) = start(&site, &site.ticket("tr_1", &from, &to), "tr_1").await {
+            assert_eq!(problem.code, "already_running");
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(support::WAIT, stopped)
+        .await
+        .expect("in time");
+    let refused = start(&site, &site.ticket("tr_refused", &from, &to), "tr_refused")
+        .await
+        .expect_err("refused");
+    assert_eq!((&*refused.code, refused.retryable), ("node_busy", true));
+}
+
+#[tokio::test]
+async fn who_accepts_connections_is_dialled_and_a_pair_without_is_refused() {
+    let site = Site::start().await;
+    let closed = site.node_with("closed", &site.clock, false).await;
+    let also_closed = site.node_with("closed2", &site.clock, false).await;
+    let open = site.node("open").await;
+    start(&site, &site.ticket("tr_1", &closed, &open), "tr_1")
+        .await
+        .expect("started");
+    assert_eq!(open.mover.attempt("tr_1").order.meet, Meet::Await);
+    assert!(matches!(
+        closed.mover.attempt("tr_1").order.meet,
+        Meet::Dial(_)
+    ));
+    let neither = start(&site, &site.ticket("tr_2", &closed, &also_closed), "tr_2")
+        .await
+        .expect_err("refused");
+    assert_eq!(neither.code, "no_data_path");
+    start(&site, &site.ticket("tr_3", &closed, &closed), "tr_3")
+        .await
+        .expect("started");
+    assert_eq!(closed.mover.attempt("tr_3").order.meet, Meet::Local);
+}
+
+#[tokio::test]
+async fn the_lists_of_a_ticket_reach_the_destination() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let (lists, _) = site.folders("tr_1");
+    let file = std::fs::File::create(lists.join("overwrites.jsonl")).expect("a file");
+    let mut writer = ListWriter::new(std::io::BufWriter::new(file));
+    for number in 0..10_000 {
+        let path = support::path(&format!("{number:06}"));
+        writer
+            .push(&ListEntry {
+                mtime_ns: 0,
+                path,
+                size: 1,
+                kind: headrace_core::entry::Kind::File,
+            })
+            .expect("written");
+    }
+    let sealed = writer.finish().expect("written").1;
+    let ticket = site.ticket_with("tr_1", &from, &to, |body| {
+        body["execution"]["on_conflict"] = json!("overwrite");
+        body["execution"]["overwrites"] = json!(sealed);
+    });
+    start(&site, &ticket, "tr_1").await.expect("started");
+    let script = to.mover.attempt("tr_1");
+    assert_eq!(
+        headrace_core::value::Digest::of(script.lists.0.as_bytes()),
+        sealed.digest
+    );
+    assert!(script.lists.1.is_empty() && from.mover.attempt("tr_1").lists.0.is_empty());
+}
+
+#[tokio::test]
+async fn a_list_of_files_that_is_not_the_stated_one_makes_the_attempt_fail() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    from.mover
+        .attempt("tr_1")
+        .complete(from.key, Role::Source, site.folder.path(), "");
+    let script = to.mover.attempt("tr_1");
+    let list = site.folder.path().join("altered.jsonl");
+    std::fs::write(&list, "other").expect("a file");
+    script.finish(MoveEnd {
+        outcome: Outcome::Complete,
+        problem: None,
+        statements: vec![script.statement(to.key, Role::Destination, "stated")],
+        files_list: Some(list),
+        failed_list: None,
+    });
+    let ended = site.end_of("tr_1").await;
+    assert_eq!((ended.outcome, ended.files_list), (Outcome::Failed, None));
+    assert_eq!(ended.problem.expect("a reason").code, "result_mismatch");
+}
+
+#[tokio::test]
+async fn rate_stop_and_forget_reach_both_nodes() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let ticket = site.ticket_with("tr_1", &from, &to, |body| {
+        body["rate_ceiling_bps"] = json!("1000");
+    });
+    start(&site, &ticket, "tr_1").await.expect("started");
+    site.hub
+        .set_rate(&id("tr_1"), Some(5000))
+        .await
+        .expect("set");
+    assert_eq!(*from.mover.attempt("tr_1").rate.lock(), Some(1000));
+    site.hub
+        .set_rate(&id("tr_1"), Some(500))
+        .await
+        .expect("set");
+    assert_eq!(*to.mover.attempt("tr_1").rate.lock(), Some(500));
+
+    assert_eq!(
+        site.hub
+            .forget(&id("tr_1"))
+            .await
+            .expect_err("refused")
+            .code,
+        "already_running"
+    );
+    site.hub
+        .stop_attempt(&id("tr_1"), "lunch")
+        .await
+        .expect("stopped");
+    let ended = site.end_of("tr_1").await;
+    assert_eq!(
+        (ended.outcome, ended.problem.expect("a reason").message),
+        (Outcome::Stopped, "lunch".to_owned())
+    );
+    assert_eq!(
+        site.hub
+            .stop_attempt(&id("tr_1"), "")
+            .await
+            .expect_err("over")
+            .code,
+        "attempt_unknown"
+    );
+
+    site.hub.forget(&id("tr_1")).await.expect("forgotten");
+    assert_eq!(
+        (
+            from.mover.forgotten.lock().len(),
+            to.mover.forgotten.lock().len()
+        ),
+        (1, 1)
+    );
+    assert_eq!(
+        site.hub.forget(&id("tr_1")).await.expect_err("gone").code,
+        "attempt_unknown"
+    );
+}
+
+#[tokio::test]
+async fn a_ticket_is_renewed_or_its_attempt_stops() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    site.clock.forward(600_000);
+    let other = site.ticket_with("tr_1", &from, &to, |body| body["attempt"] = json!("2"));
+    assert_eq!(
+        site.hub.renew(&other).await.expect_err("refused").code,
+        "ticket_no_renewal"
+    );
+    let wider = site.ticket_with("tr_1", &from, &to, |body| {
+        body["execution"]["max_files"] = json!("101");
+    });
+    assert_eq!(
+        site.hub.renew(&wider).await.expect_err("refused").code,
+        "ticket_no_renewal"
+    );
+    site.hub
+        .renew(&site.ticket("tr_1", &from, &to))
+        .await
+        .expect("renewed");
+    assert!(
+        from.mover.attempt("tr_1").renewed.lock().is_some()
+            && to.mover.attempt("tr_1").renewed.lock().is_some()
+    );
+
+    site.clock.forward(901_000);
+    let ended = site.end_of("tr_1").await;
+    assert_eq!(ended.outcome, Outcome::Failed);
+    assert!(ended.problem.expect("a reason").message.contains("expired"));
+}
+
+#[tokio::test]
+async fn a_running_attempt_survives_a_restart_of_the_service() {
+    let mut site = Site::start().await;
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    site.restart_hub(&[from.key, to.key]).await;
+    *to.mover.attempt("tr_1").progress.lock() = ProgressCounts {
+        files_done: 7,
+        ..ProgressCounts::default()
+    };
+    site.next(|event| matches!(event, HubEvent::Progress(_, counts) if counts.files_done == 7))
+        .await;
+    complete(&site, (&from, &to), "tr_1", "x");
+    assert_eq!(site.end_of("tr_1").await.outcome, Outcome::Complete);
+}
+
+#[tokio::test]
+async fn an_end_without_a_hub_is_told_when_it_is_back() {
+    let mut site = Site::start().await;
+    let (from, mut to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    site.hub.close().await;
+    from.attachment(Result::is_err).await.expect_err("detached");
+    to.attachment(Result::is_err).await.expect_err("detached");
+    complete(&site, (&from, &to), "tr_1", "x");
+    while !to.state.join("ends/tr_1-1.json").exists() {
+        tokio::task::yield_now().await;
+    }
+    // Not even the end of the node's process loses it.
+    to.restart(&site.clock);
+    site.restart_hub(&[from.key, to.key]).await;
+    let ended = site.end_of("tr_1").await;
+    assert_eq!(
+        (ended.outcome, ended.statements.len()),
+        (Outcome::Complete, 2)
+    );
+}
+
+#[tokio::test]
+async fn an_attempt_that_a_node_lost_ends_on_both() {
+    let site = Site::start().await;
+    let (mut from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    from.restart(&site.clock);
+    let ended = site.end_of("tr_1").await;
+    let problem = ended.problem.expect("a reason");
+    assert_eq!(
+        (ended.outcome, &*problem.code, problem.retryable),
+        (Outcome::Stopped, "stopped", true)
+    );
+    start(
+        &site,
+        &site.ticket_with("tr_1", &from, &to, |body| body["attempt"] = json!("2")),
+        "tr_1",
+    )
+    .await
+    .expect("started");
+}
+
+#[tokio::test]
+async fn a_node_that_never_comes_back_does_not_keep_its_transfer() {
+    let site = Site::start().await;
+    let (from, mut to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    drop(to.node.take());
+    site.next(|event| matches!(event, HubEvent::NodeDetached { .. }))
+        .await;
+    from.mover.attempt("tr_1").finish(MoveEnd {
+        outcome: Outcome::Failed,
+        problem: Some(Problem {
+            code: "peer_unreachable".into(),
+            message: "gone".to_owned(),
+            retryable: true,
+        }),
+        statements: Vec::new(),
+        files_list: None,
+        failed_list: None,
+    });
+    site.clock.forward(961_000);
+    let ended = site.end_of("tr_1").await;
+    let problem = ended.problem.expect("a reason");
+    assert_eq!(
+        (ended.outcome, problem.is(ControlCode::NodeLost)),
+        (Outcome::Failed, true)
+    );
+}
+
+#[tokio::test]
+async fn the_attempts_of_a_revoked_node_stop_at_both_ends() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    site.hub.revoke(to.key).await.expect("revoked");
+    let ended = site.end_of("tr_1").await;
+    assert_eq!(ended.problem.expect("a reason").code, "node_revoked");
+    // The other node is free for the next attempt.
+    let other = site.node("other").await;
+    let stopped = async {
+        while start(
+            &site,
+            &site.ticket_with("tr_1", &from, &other, |_| {}),
+            "tr_1",
+        )
+        .await
+        .is_err()
+        {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(support::WAIT, stopped)
+        .await
+        .expect("in time");
+}
