@@ -10,6 +10,8 @@ UV := $(BIN)/uv
 PURE_MEMBERS := api auth cli client guardrails mcp-server
 MEMBERS := $(PURE_MEMBERS) engine
 ENGINE_SOURCES := $(shell find engine/crates engine/proto engine/python -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.proto' -o -name '*.py' \)) engine/Cargo.toml engine/Cargo.lock engine/pyproject.toml
+WEB_SOURCES := $(shell find web/src web/public web/scripts -type f 2>/dev/null) $(wildcard web/*.json web/*.ts web/*.cjs web/*.html web/.npmrc) guardrails/src/headrace/guardrails/data/schema.cedarschema
+CONSOLE := api/src/headrace/api/console
 NODE_PROGRAM := engine/target/release/headrace-node
 B3SUM := .tools/bin/b3sum
 
@@ -54,16 +56,41 @@ setup-python: $(VENV)/.members ## the Python environment, without building the e
 .PHONY: setup
 setup: $(VENV)/.members $(VENV)/.engine $(NODE_PROGRAM) $(B3SUM) ## everything the other commands need
 
+web/node_modules/.packages: web/package.json web/package-lock.json web/.npmrc
+	@cd web && npm ci --silent --ignore-scripts
+	@touch $@
+
+# Built with compressed copies of every file; the service serves this folder, and the wheel holds it.
+$(CONSOLE)/index.html: web/node_modules/.packages $(WEB_SOURCES)
+	@cd web && npm run --silent build -- --logLevel warn
+	@rm -rf $(CONSOLE) && cp -r web/dist $(CONSOLE) && rm -rf $(CONSOLE)/.vite
+	@touch $@
+
+.PHONY: web
+web: $(CONSOLE)/index.html ## the console, built for the service to serve
+
+.PHONY: check-web
+check-web: web/node_modules/.packages ## lints, types and component tests of the console
+	@cd web && npm run --silent check && npm test --silent
+
+.PHONY: browser
+browser: ## a browser for the console's tests
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
+
+.PHONY: screenshots
+screenshots: setup web browser ## every page of the console in both themes, into docs/console/
+	@$(BIN)/pytest --quiet --no-header tests/e2e/test_pictures.py --pictures docs/console
+
 .PHONY: demo
 demo: setup ## the main job on real data, from a sentence to verified bytes
 	@$(BIN)/python -m demo
 
 .PHONY: run
-run: setup ## the same service with two nodes, left running for you to try
+run: setup web ## the same service with two nodes, left running for you to try
 	@$(BIN)/python -m demo --stay
 
 .PHONY: test
-test: setup ## set everything up and run every test
+test: setup web browser ## set everything up and run every test
 	@BIN=$(BIN) ./tests/run.sh
 
 .PHONY: faults
@@ -71,7 +98,7 @@ faults: setup ## break the product one line at a time: every fault must be caugh
 	@$(BIN)/python tests/faults/run.py
 
 .PHONY: check
-check: setup ## lints and types
+check: setup check-web ## lints and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -85,7 +112,7 @@ bench: setup ## measure against peers in the same run
 	@$(BIN)/python -m benchmarks
 
 .PHONY: wheels
-wheels: $(VENV)/.packages ## build the distributions into dist/
+wheels: $(VENV)/.packages web ## build the distributions into dist/
 	@rm -rf dist && mkdir dist
 	@cd engine && $(CURDIR)/$(BIN)/maturin build --release --quiet --out $(CURDIR)/dist
 	@for member in $(PURE_MEMBERS); do $(UV) build --quiet --wheel --out-dir dist $$member; done

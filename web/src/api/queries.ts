@@ -1,0 +1,161 @@
+/** What the console reads, by key. Loaders and pages use the same options, so each thing is fetched once. */
+
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { answer, api } from "./client";
+import type { PlanState, Transfer, TransferState } from "./schema";
+
+export const PAGE = 100;
+
+export const meQuery = queryOptions({
+  queryKey: ["me"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/me", { signal })),
+  staleTime: 60_000,
+});
+
+export const healthQuery = queryOptions({
+  queryKey: ["health"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/health", { signal })),
+});
+
+export const planQuery = (plan: string) =>
+  queryOptions({
+    queryKey: ["plan", plan],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/plans/{plan}", { params: { path: { plan } }, signal })),
+    // A plan changes while it is surveyed and while others confirm or approve it.
+    refetchInterval: ({ state }) => (state.data === undefined ? false : moving(state.data.state)),
+  });
+
+function moving(state: PlanState): number | false {
+  switch (state) {
+    case "surveying":
+      return 500;
+    case "ready":
+      return 3000;
+    case "ask":
+    case "denied":
+    case "failed":
+    case "expired":
+      return false;
+  }
+}
+
+export const planDocumentQuery = (plan: string) =>
+  queryOptions({
+    queryKey: ["plan-document", plan],
+    queryFn: ({ signal }) =>
+      answer(api.GET("/api/v1/plans/{plan}", { params: { path: { plan }, query: { document: true } }, signal })),
+  });
+
+export const awaitingQuery = queryOptions({
+  queryKey: ["plans", "awaiting-me"],
+  queryFn: ({ signal }) =>
+    answer(api.GET("/api/v1/plans", { params: { query: { awaiting_me: true, limit: PAGE } }, signal })),
+  refetchInterval: 5000,
+});
+
+export const ENDED: ReadonlySet<TransferState> = new Set<TransferState>(["complete", "partial", "failed", "canceled"]);
+
+export const transfersQuery = (state: TransferState | undefined) =>
+  infiniteQueryOptions({
+    queryKey: ["transfers", state ?? "all"],
+    queryFn: ({ signal, pageParam }) =>
+      answer(api.GET("/api/v1/transfers", { params: { query: { state, limit: PAGE, after: pageParam || undefined } }, signal })),
+    initialPageParam: "",
+    getNextPageParam: (page: Transfer[]): string | undefined => (page.length < PAGE ? undefined : page.at(-1)?.id),
+    refetchInterval: 2500,
+    placeholderData: keepPreviousData,
+  });
+
+export const transferQuery = (transfer: string) =>
+  queryOptions({
+    queryKey: ["transfer", transfer],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/transfers/{transfer}", { params: { path: { transfer } }, signal })),
+  });
+
+export const eventsQuery = (transfer: string) =>
+  queryOptions({
+    queryKey: ["events", transfer],
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET("/api/v1/transfers/{transfer}/events", {
+          params: { path: { transfer }, query: { limit: 1000 } },
+          signal,
+        }),
+      ),
+  });
+
+export const failedQuery = (transfer: string) =>
+  queryOptions({
+    queryKey: ["failed", transfer],
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET("/api/v1/transfers/{transfer}/failed", {
+          params: { path: { transfer }, query: { limit: 1000 } },
+          signal,
+        }),
+      ),
+  });
+
+export const receiptQuery = (receipt: string) =>
+  queryOptions({
+    queryKey: ["receipt", receipt],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/receipts/{receipt}", { params: { path: { receipt } }, signal })),
+    staleTime: Infinity,
+  });
+
+export const endpointsQuery = queryOptions({
+  queryKey: ["endpoints"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/endpoints", { signal })),
+  refetchInterval: 5000,
+});
+
+export const nodesQuery = queryOptions({
+  queryKey: ["nodes"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/nodes", { signal })),
+  refetchInterval: 2500,
+});
+
+export const policiesQuery = queryOptions({
+  queryKey: ["policies"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/policies", { signal })),
+});
+
+export interface AuditFilter {
+  kind?: string | undefined;
+  person?: string | undefined;
+}
+
+export const auditQuery = ({ kind, person }: AuditFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["audit", kind ?? "", person ?? ""],
+    queryFn: ({ signal, pageParam }) =>
+      answer(api.GET("/api/v1/audit", { params: { query: { kind, person, after: pageParam, limit: 200 } }, signal })),
+    initialPageParam: 0,
+    getNextPageParam: (page) => (page.length < 200 ? undefined : page.at(-1)?.sequence),
+    placeholderData: keepPreviousData,
+  });
+
+export const peopleQuery = queryOptions({
+  queryKey: ["people"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/people", { signal })),
+});
+
+export const tokensQuery = queryOptions({
+  queryKey: ["tokens"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/tokens", { signal })),
+});
+
+export const folderQuery = (endpoint: string, path: string) =>
+  infiniteQueryOptions({
+    queryKey: ["folder", endpoint, path],
+    queryFn: ({ signal, pageParam }) =>
+      answer(
+        api.GET("/api/v1/endpoints/{endpoint}/browse", {
+          params: { path: { endpoint }, query: { path, after: pageParam || undefined, limit: 500 } },
+          signal,
+        }),
+      ),
+    initialPageParam: "",
+    getNextPageParam: (page: { next_after?: string | null }): string | undefined => page.next_after ?? undefined,
+    retry: false,
+  });

@@ -1,0 +1,3213 @@
+// Generated from tests/api/openapi.json by `npm run types`.
+
+export interface paths {
+    "/api/v1/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["sign_in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/current": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** F */
+        delete: operations["sign_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["accept_invitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["people"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["invite"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/{person}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["disable_person"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["tokens"];
+        put?: never;
+        /** F */
+        post: operations["create_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** F */
+        delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/interpretations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["interpret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["plans"];
+        put?: never;
+        /** F */
+        post: operations["create_plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{plan}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["plan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{plan}/confirmations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["confirm_plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{plan}/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["approve_plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{plan}/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["why"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transfers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["transfers"];
+        put?: never;
+        /** F */
+        post: operations["submit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transfers/{transfer}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["transfer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transfers/{transfer}/control": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["control"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transfers/{transfer}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["transfer_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transfers/{transfer}/failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["failed_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/receipts/{receipt}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["receipt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["endpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/endpoints/{endpoint}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** F */
+        patch: operations["update_endpoint"];
+        trace?: never;
+    };
+    "/api/v1/endpoints/{endpoint}/browse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["browse"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["nodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/join-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["create_join_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{node}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["drain_node"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{node}/undrain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["undrain_node"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{node}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["revoke_node"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["policies"];
+        put?: never;
+        /** F */
+        post: operations["propose_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["check_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies/{version}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** F */
+        post: operations["publish_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** F */
+        get: operations["verify_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /**
+         * AcceptInvitation
+         * @description The invited person's choice of password.
+         */
+        AcceptInvitation: {
+            /** Token */
+            token: string;
+            /** Password */
+            password: string;
+            /**
+             * Name
+             * @description only for the bootstrap link, whose person has no name yet
+             */
+            name?: string | null;
+        };
+        /**
+         * Approval
+         * @description Another person's yes (or no) to one digest; needs an interactive session, never a token.
+         */
+        Approval: {
+            /** Digest */
+            digest: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "approved" | "refused";
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /**
+         * ApprovalView
+         * @description Somebody's word on a plan.
+         */
+        ApprovalView: {
+            /** Person */
+            person: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "approved" | "refused";
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Expires
+             * Format: date-time
+             */
+            expires: string;
+        };
+        /**
+         * AuditEvent
+         * @description One link of the audit chain.
+         */
+        AuditEvent: {
+            /** Sequence */
+            sequence: number;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Kind */
+            kind: string;
+            /** Person */
+            person?: string | null;
+            /** Agent */
+            agent?: string | null;
+            /** Door */
+            door?: string | null;
+            /** Subject */
+            subject?: string | null;
+            /**
+             * Detail
+             * @default {}
+             */
+            detail: {
+                [key: string]: string;
+            };
+            /** Previous */
+            previous: string;
+            /** Hash */
+            hash: string;
+        };
+        /**
+         * AuditVerdict
+         * @description Result of checking the chain.
+         */
+        AuditVerdict: {
+            /** Intact */
+            intact: boolean;
+            /** Events */
+            events: number;
+            /** Head */
+            head: string;
+            /** Broken At */
+            broken_at?: number | null;
+            /**
+             * Detail
+             * @default
+             */
+            detail: string;
+        };
+        /**
+         * Changes
+         * @description Slots of a follow-up: a patch to an earlier plan (`exclude_add` adds, `exclude` replaces).
+         */
+        Changes: {
+            /** Source */
+            source?: string | null;
+            /** Destination */
+            destination?: string | null;
+            /** Include */
+            include?: string[] | null;
+            /** Exclude */
+            exclude?: string[] | null;
+            /**
+             * Include Add
+             * @default []
+             */
+            include_add: string[];
+            /**
+             * Exclude Add
+             * @default []
+             */
+            exclude_add: string[];
+            /** Min Size Bytes */
+            min_size_bytes?: number | null;
+            /** Max Size Bytes */
+            max_size_bytes?: number | null;
+            /** Modified After */
+            modified_after?: string | null;
+            /** Modified Before */
+            modified_before?: string | null;
+            /** Start */
+            start?: string | null;
+            /** Deadline */
+            deadline?: string | null;
+            /** Window */
+            window?: string[] | null;
+            /** Repeat */
+            repeat?: string | null;
+            /** Rate Limit Bps */
+            rate_limit_bps?: number | null;
+            /** Priority */
+            priority?: ("low" | "normal" | "high") | null;
+            /** Encryption */
+            encryption?: boolean | null;
+            /** Verify */
+            verify?: string | null;
+            /** On Conflict */
+            on_conflict?: ("skip" | "overwrite" | "fail" | "newer") | null;
+            /** Delete Source */
+            delete_source?: boolean | null;
+            /** Delete Extraneous */
+            delete_extraneous?: boolean | null;
+            /** Preserve */
+            preserve?: string[] | null;
+        };
+        /**
+         * Choice
+         * @description One answer that would settle a question.
+         */
+        Choice: {
+            /** Value */
+            value: string;
+            /** Label */
+            label: string;
+        };
+        /**
+         * Confirmation
+         * @description The requester's own yes (or no) to one digest; needs an interactive session, never a token.
+         */
+        Confirmation: {
+            /** Digest */
+            digest: string;
+            /**
+             * Verdict
+             * @default confirmed
+             * @enum {string}
+             */
+            verdict: "confirmed" | "declined";
+        };
+        /**
+         * ControlRequest
+         * @description Steer a running transfer. `rate_bps` with `set_rate`: null lifts the ceiling to the plan's own.
+         */
+        ControlRequest: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "pause" | "resume" | "cancel" | "retry" | "set_rate";
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** Rate Bps */
+            rate_bps?: number | null;
+        };
+        /**
+         * Decision
+         * @description What policy says of a plan.
+         */
+        Decision: {
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "allowed" | "confirm" | "approve" | "denied";
+            /**
+             * Rules
+             * @default []
+             */
+            rules: components["schemas"]["Rule"][];
+            /**
+             * Approvals Needed
+             * @default 0
+             */
+            approvals_needed: number;
+            /**
+             * Approver Groups
+             * @default []
+             */
+            approver_groups: string[];
+            /** Policy Version */
+            policy_version: string;
+            /** Why */
+            why: string;
+            /**
+             * Qos Class
+             * @default bulk
+             */
+            qos_class: string;
+        };
+        /**
+         * Endpoint
+         * @description What people name. `online` says whether its node is attached.
+         */
+        Endpoint: {
+            /** Id */
+            id: string;
+            /**
+             * Aliases
+             * @default []
+             */
+            aliases: string[];
+            /**
+             * Kind
+             * @default posix
+             */
+            kind: string;
+            /** Node */
+            node: string;
+            /** Root */
+            root: string;
+            /**
+             * Access
+             * @enum {string}
+             */
+            access: "read" | "write" | "delete";
+            /**
+             * Labels
+             * @default {}
+             */
+            labels: {
+                [key: string]: string;
+            };
+            /** Online */
+            online: boolean;
+            /** Free Bytes */
+            free_bytes?: number | null;
+            /** Total Bytes */
+            total_bytes?: number | null;
+        };
+        /**
+         * EndpointUpdate
+         * @description Changes an operator may make to an endpoint; its root is declared on the node.
+         */
+        EndpointUpdate: {
+            /** Id */
+            id?: string | null;
+            /** Aliases */
+            aliases?: string[] | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+        };
+        /**
+         * Entry
+         * @description One name in a folder.
+         */
+        Entry: {
+            /** Name */
+            name: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "file" | "dir" | "symlink" | "other";
+            /** Size Bytes */
+            size_bytes: number;
+            /**
+             * Modified
+             * Format: date-time
+             */
+            modified: string;
+        };
+        /**
+         * EntryPage
+         * @description One page of a folder; pass `next_after` as `after` for the next.
+         *
+         *     With restricted names, `entries` is empty and only `count` is given.
+         */
+        EntryPage: {
+            /** Endpoint */
+            endpoint: string;
+            /** Path */
+            path: string;
+            /** Entries */
+            entries: components["schemas"]["Entry"][];
+            /** Count */
+            count: number;
+            /**
+             * Names Withheld
+             * @default false
+             */
+            names_withheld: boolean;
+            /** Next After */
+            next_after?: string | null;
+        };
+        /**
+         * FailedFile
+         * @description A file that did not arrive, and why.
+         */
+        FailedFile: {
+            /** Path */
+            path: string;
+            /** Error */
+            error: string;
+            /** Message */
+            message: string;
+            /** Retry */
+            retry: boolean;
+        };
+        /**
+         * Health
+         * @description Whether the service can work.
+         */
+        Health: {
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "ok" | "degraded";
+            /** Version */
+            version: string;
+            /** Nodes Attached */
+            nodes_attached: number;
+            /**
+             * Audit
+             * @enum {string}
+             */
+            audit: "ok" | "unwritable";
+            /**
+             * Key
+             * @description public key that signs tickets and receipts
+             */
+            key: string;
+        };
+        /**
+         * InterpretRequest
+         * @description Words to read. Nothing is listed or moved. `plan` is the handle that "it" and "last" stand for.
+         */
+        InterpretRequest: {
+            /** Text */
+            text: string;
+            /** Plan */
+            plan?: string | null;
+            /**
+             * Timezone
+             * @description IANA zone of the person; default: the site's
+             */
+            timezone?: string | null;
+        };
+        /**
+         * Interpretation
+         * @description How the words were read; `intent` is the corpus form (tests/language/SCHEMA.md).
+         */
+        Interpretation: {
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "intent" | "ask" | "refuse";
+            /** Action */
+            action?: string | null;
+            /** @description set when the words ask for a complete copy, sync or move */
+            transfer?: components["schemas"]["TransferIntent"] | null;
+            /**
+             * Slots
+             * @description slot -> reading, for people
+             * @default {}
+             */
+            slots: {
+                [key: string]: string;
+            };
+            /**
+             * Questions
+             * @default []
+             */
+            questions: components["schemas"]["Question"][];
+            /**
+             * Refusals
+             * @default []
+             */
+            refusals: components["schemas"]["Refusal"][];
+            /**
+             * Danger
+             * @default []
+             */
+            danger: string[];
+            /**
+             * Spans
+             * @default []
+             */
+            spans: components["schemas"]["Span"][];
+            /** Canonical Sentence */
+            canonical_sentence?: string | null;
+        };
+        /**
+         * Invitation
+         * @description Shown once.
+         */
+        Invitation: {
+            /** Link */
+            link: string;
+            /** Name */
+            name: string;
+            /** Roles */
+            roles: string[];
+            /**
+             * Expires
+             * Format: date-time
+             */
+            expires: string;
+        };
+        /**
+         * InvitationRequest
+         * @description Invite a person by a one-time link.
+         */
+        InvitationRequest: {
+            /** Name */
+            name: string;
+            /** Roles */
+            roles: string[];
+            /**
+             * Valid S
+             * @default 259200
+             */
+            valid_s: number;
+        };
+        /**
+         * JoinToken
+         * @description Shown once. `commands` are the lines to run on the other host.
+         */
+        JoinToken: {
+            /** Token */
+            token: string;
+            /** Name */
+            name: string;
+            /**
+             * Expires
+             * Format: date-time
+             */
+            expires: string;
+            /** Commands */
+            commands: string[];
+        };
+        /**
+         * JoinTokenRequest
+         * @description A one-time token with which one node may join.
+         */
+        JoinTokenRequest: {
+            /** Name */
+            name: string;
+            /**
+             * Valid S
+             * @default 3600
+             */
+            valid_s: number;
+        };
+        /**
+         * Me
+         * @description Who is calling, and what that caller may do.
+         */
+        Me: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Roles */
+            roles: string[];
+            /** Scopes */
+            scopes: string[];
+            /** Session */
+            session: boolean;
+            /** Agent */
+            agent?: string | null;
+        };
+        /**
+         * Node
+         * @description A mover process on a data transfer node.
+         */
+        Node: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Key */
+            key: string;
+            /**
+             * Version
+             * @default
+             */
+            version: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "attached" | "detached" | "draining" | "revoked";
+            /**
+             * Detail
+             * @default
+             */
+            detail: string;
+            /**
+             * Roots
+             * @default []
+             */
+            roots: string[];
+            /**
+             * Data Addresses
+             * @default []
+             */
+            data_addresses: string[];
+            /**
+             * Accepts Connections
+             * @default true
+             */
+            accepts_connections: boolean;
+            /** Last Seen */
+            last_seen?: string | null;
+            /**
+             * Running Transfers
+             * @default 0
+             */
+            running_transfers: number;
+        };
+        /**
+         * Person
+         * @description A local person.
+         */
+        Person: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Roles */
+            roles: string[];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "invited" | "active" | "disabled";
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+        };
+        /**
+         * Plan
+         * @description A plan as people see it: the card and its state.
+         */
+        Plan: {
+            /** Id */
+            id: string;
+            state: components["schemas"]["PlanState"];
+            /** Requester */
+            requester: string;
+            /** Agent */
+            agent?: string | null;
+            /** Words */
+            words?: string | null;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Expires */
+            expires?: string | null;
+            /** Digest */
+            digest?: string | null;
+            intent?: components["schemas"]["TransferIntent"] | null;
+            /** Canonical Sentence */
+            canonical_sentence?: string | null;
+            survey?: components["schemas"]["SurveyCounts"] | null;
+            /**
+             * Surveyed Entries
+             * @default 0
+             */
+            surveyed_entries: number;
+            decision?: components["schemas"]["Decision"] | null;
+            /**
+             * Danger
+             * @default []
+             */
+            danger: string[];
+            /**
+             * Questions
+             * @default []
+             */
+            questions: components["schemas"]["Question"][];
+            /**
+             * Refusals
+             * @default []
+             */
+            refusals: components["schemas"]["Refusal"][];
+            /**
+             * Notes
+             * @description what this kind of plan does to identical, different, excluded and moved files
+             * @default []
+             */
+            notes: string[];
+            /** Eta S */
+            eta_s?: number | null;
+            /**
+             * Confirmed
+             * @default false
+             */
+            confirmed: boolean;
+            /**
+             * Approvals
+             * @default []
+             */
+            approvals: components["schemas"]["ApprovalView"][];
+            /** Transfer */
+            transfer?: string | null;
+            /**
+             * Summary
+             * @description one paragraph fit to be read aloud
+             * @default
+             */
+            summary: string;
+            /**
+             * Document
+             * @description the sealed document, when asked for with `?document=true`
+             */
+            document?: string | null;
+        };
+        /**
+         * PlanRequest
+         * @description Exactly one of `words`, `intent`, or `plan` with `changes` (or with `words` as a follow-up).
+         */
+        PlanRequest: {
+            /** Words */
+            words?: string | null;
+            intent?: components["schemas"]["TransferIntent"] | null;
+            /** Plan */
+            plan?: string | null;
+            changes?: components["schemas"]["Changes"] | null;
+            /** Timezone */
+            timezone?: string | null;
+        };
+        /**
+         * PlanState
+         * @description Where planning stands: surveying -> ready | ask | denied | failed; ready -> expired.
+         * @enum {string}
+         */
+        PlanState: "surveying" | "ready" | "ask" | "denied" | "failed" | "expired";
+        /**
+         * PolicyCheck
+         * @description Whether a policy text could be published.
+         */
+        PolicyCheck: {
+            /** Valid */
+            valid: boolean;
+            /**
+             * Problems
+             * @default []
+             */
+            problems: components["schemas"]["PolicyProblem"][];
+            /**
+             * Rules
+             * @default []
+             */
+            rules: components["schemas"]["Rule"][];
+        };
+        /**
+         * PolicyProblem
+         * @description One thing wrong with a policy text.
+         */
+        PolicyProblem: {
+            /** Message */
+            message: string;
+            /** Rule */
+            rule?: string | null;
+            /** Start */
+            start?: number | null;
+            /** End */
+            end?: number | null;
+            /**
+             * Severity
+             * @default error
+             * @enum {string}
+             */
+            severity: "error" | "warning";
+        };
+        /**
+         * PolicyText
+         * @description Cedar text and the examples that must hold before it may be published.
+         */
+        PolicyText: {
+            /** Text */
+            text: string;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+        };
+        /**
+         * PolicyVersion
+         * @description One version of the site's policy.
+         */
+        PolicyVersion: {
+            /** Version */
+            version: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "proposed" | "active" | "retired";
+            /** Author */
+            author: string;
+            /** Publisher */
+            publisher?: string | null;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Published */
+            published?: string | null;
+            /** Text */
+            text: string;
+        };
+        /**
+         * Problem
+         * @description RFC 9457 problem document. `code` is stable and listed in docs/errors.md.
+         */
+        Problem: {
+            /**
+             * Type
+             * @default about:blank
+             */
+            type: string;
+            /** Title */
+            title: string;
+            /** Status */
+            status: number;
+            /** Code */
+            code: string;
+            /** Detail */
+            detail: string;
+            /** Instance */
+            instance?: string | null;
+            /**
+             * Fields
+             * @default []
+             */
+            fields: string[];
+        };
+        /**
+         * Progress
+         * @description Durable counts are what is safe at the destination; received counts are ahead of them.
+         */
+        Progress: {
+            /**
+             * Files Total
+             * @default 0
+             */
+            files_total: number;
+            /**
+             * Files Done
+             * @default 0
+             */
+            files_done: number;
+            /**
+             * Files Failed
+             * @default 0
+             */
+            files_failed: number;
+            /**
+             * Bytes Total
+             * @default 0
+             */
+            bytes_total: number;
+            /**
+             * Bytes Received
+             * @default 0
+             */
+            bytes_received: number;
+            /**
+             * Bytes Durable
+             * @default 0
+             */
+            bytes_durable: number;
+            /**
+             * Resent Bytes
+             * @default 0
+             */
+            resent_bytes: number;
+            /**
+             * Rate Bps
+             * @default 0
+             */
+            rate_bps: number;
+            /**
+             * Streams
+             * @default 0
+             */
+            streams: number;
+            /**
+             * Limiter
+             * @default
+             */
+            limiter: string;
+            /** Eta S */
+            eta_s?: number | null;
+            /** At */
+            at?: string | null;
+        };
+        /**
+         * Question
+         * @description Something that was not understood, is missing, or has several readings.
+         */
+        Question: {
+            /** Slot */
+            slot: string;
+            /** Message */
+            message: string;
+            /** Words */
+            words?: string | null;
+            /**
+             * Choices
+             * @default []
+             */
+            choices: components["schemas"]["Choice"][];
+        };
+        /**
+         * Receipt
+         * @description The signed proof of a finished transfer.
+         */
+        Receipt: {
+            /** Id */
+            id: string;
+            /** Transfer */
+            transfer: string;
+            /** Plan Digest */
+            plan_digest: string;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Document */
+            document: string;
+            /**
+             * Summary
+             * @default
+             */
+            summary: string;
+        };
+        /**
+         * Refusal
+         * @description A rule that stopped the request, and the words that met it.
+         */
+        Refusal: {
+            /** Rule */
+            rule: string;
+            /** Message */
+            message: string;
+            /**
+             * Words
+             * @default
+             */
+            words: string;
+        };
+        /**
+         * Rule
+         * @description A policy rule that took part in a decision.
+         */
+        Rule: {
+            /** Id */
+            id: string;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * Session
+         * @description An interactive session; `secret` is shown once (browsers get it as a cookie instead).
+         */
+        Session: {
+            /** Secret */
+            secret: string;
+            /**
+             * Expires
+             * Format: date-time
+             */
+            expires: string;
+            me: components["schemas"]["Me"];
+        };
+        /**
+         * SignIn
+         * @description A local person's name and password.
+         */
+        SignIn: {
+            /** Name */
+            name: string;
+            /** Password */
+            password: string;
+        };
+        /**
+         * Span
+         * @description Which words became what; offsets count code points of the person's text.
+         */
+        Span: {
+            /** Start */
+            start: number;
+            /** End */
+            end: number;
+            /** Text */
+            text: string;
+            /** Slot */
+            slot: string;
+            /** Reading */
+            reading: string;
+        };
+        /**
+         * SubmitRequest
+         * @description Run one sealed plan, named by its digest.
+         */
+        SubmitRequest: {
+            /** Plan Digest */
+            plan_digest: string;
+        };
+        /**
+         * SurveyCounts
+         * @description What the plan would touch.
+         */
+        SurveyCounts: {
+            /** Files */
+            files: number;
+            /** Bytes */
+            bytes: number;
+            /** Directories */
+            directories: number;
+            /** Symlinks */
+            symlinks: number;
+            /** Identical Files */
+            identical_files: number;
+            /** Excluded Files */
+            excluded_files: number;
+            /** Skipped Special */
+            skipped_special: number;
+            /** Conflicts */
+            conflicts: number;
+            /** Overwrites */
+            overwrites: number;
+            /** Overwritten Bytes */
+            overwritten_bytes: number;
+            /** Deletes */
+            deletes: number;
+            /** Deleted Bytes */
+            deleted_bytes: number;
+            /** Destination Free Bytes */
+            destination_free_bytes: number;
+            /**
+             * Sample
+             * @default []
+             */
+            sample: string[];
+            /**
+             * Overwrites Sample
+             * @default []
+             */
+            overwrites_sample: string[];
+            /**
+             * Deletes Sample
+             * @default []
+             */
+            deletes_sample: string[];
+            /**
+             * Conflicts Sample
+             * @default []
+             */
+            conflicts_sample: string[];
+        };
+        /**
+         * Token
+         * @description `secret` is present only in the answer that makes the token.
+         */
+        Token: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Scopes */
+            scopes: string[];
+            /** Agent */
+            agent?: string | null;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /**
+             * Expires
+             * Format: date-time
+             */
+            expires: string;
+            /** Last Used */
+            last_used?: string | null;
+            /** Secret */
+            secret?: string | null;
+        };
+        /**
+         * TokenRequest
+         * @description An API token for a pipeline or an assistant; never more than its maker's own scopes.
+         */
+        TokenRequest: {
+            /** Name */
+            name: string;
+            /** Scopes */
+            scopes: string[];
+            /**
+             * Valid S
+             * @default 2592000
+             */
+            valid_s: number;
+            /**
+             * Agent
+             * @description name of the assistant that will act with it
+             */
+            agent?: string | null;
+        };
+        /**
+         * Transfer
+         * @description The execution of a plan.
+         */
+        Transfer: {
+            /** Id */
+            id: string;
+            /** Plan */
+            plan: string;
+            /** Plan Digest */
+            plan_digest: string;
+            state: components["schemas"]["TransferState"];
+            /**
+             * State Reason
+             * @default
+             */
+            state_reason: string;
+            /** Requester */
+            requester: string;
+            /** Agent */
+            agent?: string | null;
+            /** Action */
+            action: string;
+            /** Source */
+            source: string;
+            /** Destination */
+            destination: string;
+            /**
+             * Canonical Sentence
+             * @default
+             */
+            canonical_sentence: string;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Started */
+            started?: string | null;
+            /** Ended */
+            ended?: string | null;
+            /**
+             * Attempt
+             * @default 0
+             */
+            attempt: number;
+            /** Rate Ceiling Bps */
+            rate_ceiling_bps?: number | null;
+            /**
+             * @default {
+             *       "files_total": 0,
+             *       "files_done": 0,
+             *       "files_failed": 0,
+             *       "bytes_total": 0,
+             *       "bytes_received": 0,
+             *       "bytes_durable": 0,
+             *       "resent_bytes": 0,
+             *       "rate_bps": 0,
+             *       "streams": 0,
+             *       "limiter": ""
+             *     }
+             */
+            progress: components["schemas"]["Progress"];
+            error?: components["schemas"]["Problem"] | null;
+            /** Receipt */
+            receipt?: string | null;
+            /**
+             * Summary
+             * @default
+             */
+            summary: string;
+        };
+        /**
+         * TransferEvent
+         * @description One entry of a transfer's history; also what `watch` streams (`kind` `progress` is not kept).
+         */
+        TransferEvent: {
+            /** Sequence */
+            sequence: number;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Kind */
+            kind: string;
+            /** Message */
+            message: string;
+            transfer?: components["schemas"]["Transfer"] | null;
+        };
+        /**
+         * TransferIntent
+         * @description What somebody asked for, in typed slots; the API's form of a copy, sync or move.
+         */
+        TransferIntent: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "copy" | "sync" | "move";
+            /**
+             * Source
+             * @description `endpoint:/path`
+             */
+            source: string;
+            /**
+             * Destination
+             * @description `endpoint:/path`; a trailing slash means 'into this folder'
+             */
+            destination: string;
+            /**
+             * Include
+             * @default []
+             */
+            include: string[];
+            /**
+             * Exclude
+             * @default []
+             */
+            exclude: string[];
+            /** Min Size Bytes */
+            min_size_bytes?: number | null;
+            /** Max Size Bytes */
+            max_size_bytes?: number | null;
+            /** Modified After */
+            modified_after?: string | null;
+            /** Modified Before */
+            modified_before?: string | null;
+            /** Start */
+            start?: string | null;
+            /** Deadline */
+            deadline?: string | null;
+            /** Window */
+            window?: string[] | null;
+            /** Repeat */
+            repeat?: string | null;
+            /** Rate Limit Bps */
+            rate_limit_bps?: number | null;
+            /**
+             * Priority
+             * @default normal
+             * @enum {string}
+             */
+            priority: "low" | "normal" | "high";
+            /**
+             * Encryption
+             * @default true
+             */
+            encryption: boolean;
+            /**
+             * Verify
+             * @default default
+             * @enum {string}
+             */
+            verify: "default" | "in-transit" | "at-rest" | "blake3" | "sha256" | "sha1" | "md5" | "crc32c" | "none";
+            /** On Conflict */
+            on_conflict?: ("skip" | "overwrite" | "fail" | "newer") | null;
+            /**
+             * Compare
+             * @default size-mtime
+             * @enum {string}
+             */
+            compare: "size-mtime" | "checksum";
+            /**
+             * Delete Extraneous
+             * @default false
+             */
+            delete_extraneous: boolean;
+            /**
+             * Preserve
+             * @default [
+             *       "timestamps",
+             *       "permissions",
+             *       "symlinks"
+             *     ]
+             */
+            preserve: ("timestamps" | "permissions" | "symlinks" | "xattrs")[];
+        };
+        /**
+         * TransferState
+         * @description Where a transfer stands.
+         *
+         *     queued -> running <-> waiting (a node is away, or a retry is due) | paused
+         *     -> complete | partial | failed | canceled.
+         * @enum {string}
+         */
+        TransferState: "queued" | "running" | "waiting" | "paused" | "complete" | "partial" | "failed" | "canceled";
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type AcceptInvitation = components['schemas']['AcceptInvitation'];
+export type Approval = components['schemas']['Approval'];
+export type ApprovalView = components['schemas']['ApprovalView'];
+export type AuditEvent = components['schemas']['AuditEvent'];
+export type AuditVerdict = components['schemas']['AuditVerdict'];
+export type Changes = components['schemas']['Changes'];
+export type Choice = components['schemas']['Choice'];
+export type Confirmation = components['schemas']['Confirmation'];
+export type ControlRequest = components['schemas']['ControlRequest'];
+export type Decision = components['schemas']['Decision'];
+export type Endpoint = components['schemas']['Endpoint'];
+export type EndpointUpdate = components['schemas']['EndpointUpdate'];
+export type Entry = components['schemas']['Entry'];
+export type EntryPage = components['schemas']['EntryPage'];
+export type FailedFile = components['schemas']['FailedFile'];
+export type Health = components['schemas']['Health'];
+export type InterpretRequest = components['schemas']['InterpretRequest'];
+export type Interpretation = components['schemas']['Interpretation'];
+export type Invitation = components['schemas']['Invitation'];
+export type InvitationRequest = components['schemas']['InvitationRequest'];
+export type JoinToken = components['schemas']['JoinToken'];
+export type JoinTokenRequest = components['schemas']['JoinTokenRequest'];
+export type Me = components['schemas']['Me'];
+export type Node = components['schemas']['Node'];
+export type Person = components['schemas']['Person'];
+export type Plan = components['schemas']['Plan'];
+export type PlanRequest = components['schemas']['PlanRequest'];
+export type PlanState = components['schemas']['PlanState'];
+export type PolicyCheck = components['schemas']['PolicyCheck'];
+export type PolicyProblem = components['schemas']['PolicyProblem'];
+export type PolicyText = components['schemas']['PolicyText'];
+export type PolicyVersion = components['schemas']['PolicyVersion'];
+export type Problem = components['schemas']['Problem'];
+export type Progress = components['schemas']['Progress'];
+export type Question = components['schemas']['Question'];
+export type Receipt = components['schemas']['Receipt'];
+export type Refusal = components['schemas']['Refusal'];
+export type Rule = components['schemas']['Rule'];
+export type Session = components['schemas']['Session'];
+export type SignIn = components['schemas']['SignIn'];
+export type Span = components['schemas']['Span'];
+export type SubmitRequest = components['schemas']['SubmitRequest'];
+export type SurveyCounts = components['schemas']['SurveyCounts'];
+export type Token = components['schemas']['Token'];
+export type TokenRequest = components['schemas']['TokenRequest'];
+export type Transfer = components['schemas']['Transfer'];
+export type TransferEvent = components['schemas']['TransferEvent'];
+export type TransferIntent = components['schemas']['TransferIntent'];
+export type TransferState = components['schemas']['TransferState'];
+export type $defs = Record<string, never>;
+export interface operations {
+    health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    me: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_out: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    accept_invitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcceptInvitation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    people: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    invite: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invitation"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    disable_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    interpret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InterpretRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Interpretation"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plans: {
+        parameters: {
+            query?: {
+                state?: string | null;
+                awaiting_me?: boolean;
+                limit?: number;
+                after?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_plan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan: {
+        parameters: {
+            query?: {
+                wait_s?: number;
+                document?: boolean;
+            };
+            header?: never;
+            path: {
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    confirm_plan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Confirmation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    approve_plan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Approval"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    why: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Decision"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    transfers: {
+        parameters: {
+            query?: {
+                state?: string | null;
+                limit?: number;
+                after?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Transfer"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    submit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubmitRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    transfer: {
+        parameters: {
+            query?: {
+                wait_s?: number;
+            };
+            header?: never;
+            path: {
+                transfer: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    control: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                transfer: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ControlRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    transfer_events: {
+        parameters: {
+            query?: {
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                transfer: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TransferEvent"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    failed_files: {
+        parameters: {
+            query?: {
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                transfer: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailedFile"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    receipt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                receipt: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_endpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndpointUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    browse: {
+        parameters: {
+            query?: {
+                path?: string;
+                after?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntryPage"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    nodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_join_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JoinTokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JoinToken"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    drain_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undrain_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    policies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyVersion"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    propose_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicyText"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyVersion"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    check_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicyText"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyCheck"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    publish_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyVersion"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    audit: {
+        parameters: {
+            query?: {
+                after?: number;
+                limit?: number;
+                kind?: string | null;
+                person?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEvent"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verify_audit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditVerdict"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+}

@@ -1,0 +1,32 @@
+import "./styles.css";
+import { localStorageColorSchemeManager, MantineProvider } from "@mantine/core";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { onReturn } from "./api/connection";
+import { queryClient } from "./api/query-client";
+import { router } from "./router";
+import { adoptTheme, theme } from "./theme";
+import { Toasts } from "./ui/toasts";
+
+adoptTheme();
+onReturn(() => void queryClient.invalidateQueries());
+const root = document.getElementById("root");
+if (root === null) throw new Error("the page has no #root");
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider
+      theme={theme}
+      defaultColorScheme="auto"
+      colorSchemeManager={localStorageColorSchemeManager({ key: "headrace-theme" })}
+      withCssVariables={false}
+      withGlobalClasses={false}
+    >
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+        <Toasts />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,64 @@
+/** An invitation or the first administrator's link. The token is in the fragment, so no server log sees it. */
+
+import { PasswordInput, Text, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useLocation, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { answer, api } from "../api/client";
+import { t } from "../i18n";
+import { Act, Failure } from "../ui/basics";
+import { Gate } from "../shell/Gate";
+
+const SHORTEST = 12;
+
+export function Accept() {
+  const token = useLocation({ select: ({ hash }) => hash });
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [name, setName] = useState("");
+  const [password, setPassword] = useState("");
+  const accept = useMutation({
+    mutationFn: () =>
+      answer(api.POST("/api/v1/invitations/accept", { body: { token, password, name: name === "" ? null : name } })),
+    onSuccess: async () => {
+      client.clear();
+      await navigate({ to: "/transfers", replace: true });
+    },
+  });
+  const short = password.length < SHORTEST;
+  return (
+    <Gate
+      title={t("accept.title")}
+      onSubmit={() => {
+        if (!short) accept.mutate();
+      }}
+    >
+      {token === "" ? (
+        <Text role="alert">{t("accept.noToken")}</Text>
+      ) : (
+        <>
+          <TextInput
+            label={t("accept.name")}
+            description={t("accept.name.detail")}
+            autoComplete="username"
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <PasswordInput
+            label={t("accept.password")}
+            description={t("accept.password.detail")}
+            autoComplete="new-password"
+            required
+            value={password}
+            onChange={(event) => setPassword(event.currentTarget.value)}
+            visibilityToggleButtonProps={{ "aria-label": t("person.password.show"), tabIndex: 0 }}
+          />
+          {accept.isError && <Failure error={accept.error} />}
+          <Act type="submit" size="sm" loading={accept.isPending} blocked={short ? t("accept.password.detail") : null}>
+            {t("action.accept")}
+          </Act>
+        </>
+      )}
+    </Gate>
+  );
+}

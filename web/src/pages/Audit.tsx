@@ -1,0 +1,118 @@
+/** The audit chain: everything that was asked, decided and done, in order, and whether the chain is whole. */
+
+import { Alert, Badge, Button, Table, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { useMutation, useSuspenseInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { IconAlertTriangle, IconShieldCheck } from "@tabler/icons-react";
+import { answer, api } from "../api/client";
+import { auditQuery } from "../api/queries";
+import type { AuditEvent } from "../api/schema";
+import { visible } from "../format/path";
+import { count } from "../format/units";
+import { t, tn } from "../i18n";
+import { Empty, Failure, Page, Time } from "../ui/basics";
+import classes from "./Table.module.css";
+
+const route = getRouteApi("/app/audit");
+
+export function Audit() {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const events = useSuspenseInfiniteQuery(auditQuery(filter));
+  const verify = useMutation({ mutationFn: () => answer(api.GET("/api/v1/audit/verify")) });
+  const set = useDebouncedCallback((part: { kind?: string; person?: string }) => {
+    void navigate({ search: (old) => ({ ...old, ...part }), replace: true });
+  }, 300);
+  const shown = events.data.pages.flat();
+  return (
+    <Page
+      title={t("nav.audit")}
+      lead={t("audit.lead")}
+      actions={
+        <Button variant="default" loading={verify.isPending} onClick={() => verify.mutate()}>
+          {t("audit.verify")}
+        </Button>
+      }
+    >
+      {verify.isError && <Failure error={verify.error} />}
+      {verify.data !== undefined && (
+        <Alert
+          role="status"
+          color={verify.data.intact ? "green" : "red"}
+          icon={verify.data.intact ? <IconShieldCheck aria-hidden /> : <IconAlertTriangle aria-hidden />}
+          title={
+            verify.data.intact
+              ? t("audit.intact", { events: tn("count.events", verify.data.events) })
+              : t("audit.broken", { at: count(verify.data.broken_at ?? 0) })
+          }
+        >
+          {visible(verify.data.detail)} {t("audit.head")} <span className={classes.mono}>{verify.data.head}</span>
+        </Alert>
+      )}
+      <search className={classes.filters}>
+        <TextInput
+          label={t("audit.kind")}
+          defaultValue={filter.kind ?? ""}
+          onChange={(event) => set({ kind: event.currentTarget.value || undefined })}
+        />
+        <TextInput
+          label={t("audit.person")}
+          defaultValue={filter.person ?? ""}
+          onChange={(event) => set({ person: event.currentTarget.value || undefined })}
+        />
+      </search>
+      {shown.length === 0 ? <Empty title={t("audit.empty")}>{t("audit.empty.detail")}</Empty> : <Chain events={shown} />}
+      {events.hasNextPage && (
+        <Button variant="default" loading={events.isFetchingNextPage} onClick={() => void events.fetchNextPage()}>
+          {t("action.more")}
+        </Button>
+      )}
+    </Page>
+  );
+}
+
+function Chain({ events }: { events: readonly AuditEvent[] }) {
+  return (
+    <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("nav.audit")}>
+      <Table className={classes.table}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t("audit.sequence")}</Table.Th>
+            <Table.Th>{t("events.time")}</Table.Th>
+            <Table.Th>{t("audit.kind")}</Table.Th>
+            <Table.Th>{t("audit.person")}</Table.Th>
+            <Table.Th>{t("audit.subject")}</Table.Th>
+            <Table.Th>{t("audit.detail")}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {events.map(({ sequence, at, kind, person, agent, door, subject, detail, hash }) => (
+            <Table.Tr key={sequence}>
+              <Table.Td title={hash}>{count(sequence)}</Table.Td>
+              <Table.Td>
+                <Time value={at} />
+              </Table.Td>
+              <Table.Td>
+                <Badge color="gray">{kind}</Badge>
+              </Table.Td>
+              <Table.Td>
+                {person ?? t("value.none")}
+                {agent != null && <div className={classes.second}>{t("transfers.through", { agent: visible(agent) })}</div>}
+                {door != null && <div className={classes.second}>{door}</div>}
+              </Table.Td>
+              <Table.Td className={classes.mono}>{subject == null ? t("value.none") : visible(subject)}</Table.Td>
+              <Table.Td className={classes.wide}>
+                {Object.entries(detail).map(([name, value]) => (
+                  <div key={name} className={classes.second}>
+                    {visible(name)}: {visible(value)}
+                  </div>
+                ))}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </div>
+  );
+}

@@ -1,0 +1,15 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { PlanSection } from "../plan/PlanSection";
+import { t } from "../i18n";
+import { Page } from "../ui/basics";
+
+const route = getRouteApi("/app/plans/$plan");
+
+export function PlanPage() {
+  const { plan } = route.useParams();
+  return (
+    <Page title={t("plan.page", { id: plan })}>
+      <PlanSection plan={plan} />
+    </Page>
+  );
+}

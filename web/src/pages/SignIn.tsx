@@ -1,0 +1,48 @@
+import { PasswordInput, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, useRouter } from "@tanstack/react-router";
+import { useState } from "react";
+import { answer, api } from "../api/client";
+import { t } from "../i18n";
+import { Act, Failure } from "../ui/basics";
+import { Gate } from "../shell/Gate";
+
+const route = getRouteApi("/sign-in");
+
+export function SignIn() {
+  const { next } = route.useSearch();
+  const client = useQueryClient();
+  const router = useRouter();
+  const [name, setName] = useState("");
+  const [password, setPassword] = useState("");
+  const signIn = useMutation({
+    mutationFn: () => answer(api.POST("/api/v1/sessions", { body: { name, password } })),
+    onSuccess: () => {
+      client.clear();
+      // Only a place of this console: an address from elsewhere is not followed.
+      router.history.push(next !== undefined && /^\/(?![/\\])/.test(next) ? next : "/transfers");
+    },
+  });
+  return (
+    <Gate
+      title={t("signIn.title")}
+      onSubmit={() => {
+        signIn.mutate();
+      }}
+    >
+      <TextInput label={t("person.name")} autoComplete="username" required value={name} onChange={(event) => setName(event.currentTarget.value)} autoFocus />
+      <PasswordInput
+        label={t("person.password")}
+        autoComplete="current-password"
+        required
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+        visibilityToggleButtonProps={{ "aria-label": t("person.password.show"), tabIndex: 0 }}
+      />
+      {signIn.isError && <Failure error={signIn.error} />}
+      <Act type="submit" size="sm" loading={signIn.isPending}>
+        {t("action.signIn")}
+      </Act>
+    </Gate>
+  );
+}

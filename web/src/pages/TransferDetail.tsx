@@ -1,0 +1,71 @@
+/** One transfer, live. */
+
+import { Tabs } from "@mantine/core";
+import { useSuspenseQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { transferQuery } from "../api/queries";
+import { visible } from "../format/path";
+import { t } from "../i18n";
+import { useWatch } from "../live/watch";
+import { PlanSection } from "../plan/PlanSection";
+import { Controls } from "../transfers/Controls";
+import { Events } from "../transfers/Events";
+import { FailedFiles } from "../transfers/FailedFiles";
+import { ReceiptTab } from "../transfers/ReceiptTab";
+import { Summary } from "../transfers/Summary";
+import { Page } from "../ui/basics";
+import { TransferBadge } from "../ui/state";
+
+const route = getRouteApi("/app/transfers/$transfer");
+const TABS = ["summary", "files", "events", "decision", "receipt"] as const;
+
+export function TransferDetail() {
+  const { transfer: id } = route.useParams();
+  const { tab = "summary" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data: transfer } = useSuspenseQuery(transferQuery(id));
+  useWatch(transfer);
+  return (
+    <Page
+      title={t("transfer.title", { id: transfer.id })}
+      lead={
+        <>
+          <TransferBadge state={transfer.state} /> {visible(transfer.canonical_sentence)}
+        </>
+      }
+      actions={<Controls transfer={transfer} />}
+    >
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(next) => {
+          const found = TABS.find((one) => one === next);
+          void navigate({ search: { tab: found === "summary" ? undefined : found }, replace: true });
+        }}
+      >
+        <Tabs.List aria-label={t("transfer.tabs")}>
+          {TABS.map((one) => (
+            <Tabs.Tab key={one} value={one}>
+              {t(`transfer.tab.${one}`)}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="summary" pt="md">
+          <Summary transfer={transfer} />
+        </Tabs.Panel>
+        <Tabs.Panel value="files" pt="md">
+          <FailedFiles transfer={transfer} />
+        </Tabs.Panel>
+        <Tabs.Panel value="events" pt="md">
+          <Events transfer={transfer} />
+        </Tabs.Panel>
+        <Tabs.Panel value="decision" pt="md">
+          <PlanSection plan={transfer.plan} />
+        </Tabs.Panel>
+        <Tabs.Panel value="receipt" pt="md">
+          <ReceiptTab transfer={transfer} />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+}

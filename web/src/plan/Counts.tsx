@@ -1,0 +1,33 @@
+import type { SurveyCounts } from "../api/schema";
+import { duration } from "../format/time";
+import { bytes, count } from "../format/units";
+import { t } from "../i18n";
+import classes from "./PlanCard.module.css";
+
+/** The figures of a survey; what is zero and means nothing is left out. */
+export function Counts({ survey, etaS }: { survey: SurveyCounts; etaS: number | null }) {
+  const rows: [string, string, string?][] = [
+    [t("survey.files"), count(survey.files)],
+    [t("survey.bytes"), bytes(survey.bytes), t("survey.exact", { n: count(survey.bytes) })],
+    [t("survey.overwrites"), count(survey.overwrites)],
+    [t("survey.deletes"), count(survey.deletes)],
+    [t("survey.identical"), count(survey.identical_files)],
+  ];
+  if (survey.excluded_files > 0) rows.push([t("survey.excluded"), count(survey.excluded_files)]);
+  if (survey.conflicts > 0) rows.push([t("survey.conflicts"), count(survey.conflicts)]);
+  if (survey.skipped_special > 0) rows.push([t("survey.special"), count(survey.skipped_special)]);
+  if (etaS !== null) rows.push([t("survey.eta"), duration(etaS)]);
+  rows.push([t("survey.free"), bytes(survey.destination_free_bytes)]);
+  return (
+    <dl className={classes.counts}>
+      {rows.map(([term, value, detail]) => (
+        <div key={term}>
+          <dt>{term}</dt>
+          <dd>
+            {value} {detail !== undefined && <small>{detail}</small>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,83 @@
+/** A plan as everybody sees it, whichever way it was asked for: what will happen, what will be lost, what policy says. */
+
+import { Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { Plan } from "../api/schema";
+import { count } from "../format/units";
+import { visible } from "../format/path";
+import { t } from "../i18n";
+import { Card, Copyable, Facts, Loading, Name, Time } from "../ui/basics";
+import { DecisionBadge, PlanBadge } from "../ui/state";
+import { Counts } from "./Counts";
+import { DecisionDetail } from "./DecisionDetail";
+import { Losses } from "./Losses";
+import classes from "./PlanCard.module.css";
+import { Refusals } from "./WordsBar";
+
+export function PlanCard({ plan }: { plan: Plan }) {
+  const { survey, decision } = plan;
+  return (
+    <Card
+      title={t("plan.title")}
+      actions={
+        <div className={classes.badges}>
+          <PlanBadge state={plan.state} />
+          {decision != null && <DecisionBadge outcome={decision.outcome} />}
+        </div>
+      }
+    >
+      <Text className={classes.sentence}>{visible(plan.canonical_sentence ?? plan.words ?? "")}</Text>
+      {plan.intent != null && (
+        <div className={classes.route}>
+          <Name wrap>{plan.intent.source}</Name>
+          <span className={classes.arrow} role="img" aria-label={t("plan.to")}>
+            →
+          </span>
+          <Name wrap>{plan.intent.destination}</Name>
+        </div>
+      )}
+      {plan.state === "surveying" && (
+        <>
+          <Loading />
+          <Text c="dimmed">{t("plan.surveyed", { n: count(plan.surveyed_entries) })}</Text>
+        </>
+      )}
+      {survey != null && <Counts survey={survey} etaS={plan.eta_s ?? null} />}
+      {survey != null && <Losses plan={plan} survey={survey} />}
+      <Refusals refusals={plan.refusals} />
+      {plan.notes.length > 0 && (
+        <ul className={classes.notes}>
+          {plan.notes.map((note) => (
+            <li key={note}>{visible(note)}</li>
+          ))}
+        </ul>
+      )}
+      {decision != null && <DecisionDetail decision={decision} approvals={plan.approvals} />}
+      <Facts
+        rows={[
+          [t("plan.requester"), plan.agent == null ? plan.requester : t("plan.through", { person: plan.requester, agent: visible(plan.agent) })],
+          [t("plan.created"), <Time key="created" value={plan.created} />],
+          [t("plan.expires"), <Time key="expires" value={plan.expires} />],
+        ]}
+      />
+      {plan.words != null && plan.words !== plan.canonical_sentence && (
+        <Text size="sm" c="dimmed" className={classes.said}>
+          {t("plan.said")} “{visible(plan.words)}”
+        </Text>
+      )}
+      {plan.digest != null && (
+        <div>
+          <Text size="xs" c="dimmed">
+            {t("plan.digest")}
+          </Text>
+          <Copyable label={t("plan.digest")} text={plan.digest} />
+        </div>
+      )}
+      {plan.transfer != null && (
+        <Link to="/transfers/$transfer" params={{ transfer: plan.transfer }}>
+          {t("plan.transfer", { id: plan.transfer })}
+        </Link>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,128 @@
+/**
+ * The policy editor. CodeMirror lives in a shadow root: there it adopts its style sheets, where in the page it would insert
+ * style elements, which the content security policy refuses.
+ */
+
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
+import { linter, lintGutter } from "@codemirror/lint";
+import { MergeView } from "@codemirror/merge";
+import { EditorState, type Extension } from "@codemirror/state";
+import { drawSelection, EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { useComputedColorScheme } from "@mantine/core";
+import { useEffect, useRef } from "react";
+import { t } from "../i18n";
+import { cedar } from "./cedar-language";
+import classes from "./Editor.module.css";
+import { Linter } from "./lint";
+
+interface Props {
+  label: string;
+  text: string;
+  /** Absent: read only. */
+  onChange?: (text: string) => void;
+  /** Shown beside `text`, with the differences marked. */
+  before?: string;
+}
+
+export default function Editor({ label, text, onChange, before }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const first = useRef(text);
+  const changed = useRef(onChange);
+  const scheme = useComputedColorScheme();
+  const editable = onChange !== undefined;
+  useEffect(() => {
+    changed.current = onChange;
+  }, [onChange]);
+  // A read-only view follows its text; an editor keeps what is typed.
+  const shown = editable ? null : text;
+  useEffect(() => {
+    const holder = box.current;
+    if (holder === null) return;
+    const root = holder.shadowRoot ?? holder.attachShadow({ mode: "open" });
+    const place = document.createElement("div");
+    root.replaceChildren(place);
+    const doc = shown ?? first.current;
+    const look = appearance(scheme === "dark", label);
+    if (before !== undefined) {
+      const fixed = [look, EditorState.readOnly.of(true)];
+      const view = new MergeView({
+        parent: place,
+        root,
+        a: { doc: before, extensions: fixed },
+        b: { doc, extensions: fixed },
+        collapseUnchanged: { margin: 3, minSize: 6 },
+      });
+      return () => view.destroy();
+    }
+    if (!editable) {
+      const view = new EditorView({ parent: place, root, doc, extensions: [look, EditorState.readOnly.of(true)] });
+      return () => view.destroy();
+    }
+    const checks = new Linter();
+    const view = new EditorView({ parent: place, root, doc, extensions: [look, editing(checks, (next) => {
+      first.current = next;
+      changed.current?.(next);
+    })] });
+    return () => {
+      checks.close();
+      view.destroy();
+    };
+  }, [label, editable, shown, before, scheme]);
+  return <div ref={box} className={classes.editor} />;
+}
+
+function editing(checks: Linter, told: (text: string) => void): Extension {
+  return [
+    history(),
+    keymap.of([...defaultKeymap, ...historyKeymap]),
+    lintGutter(),
+    linter(
+      async (view) => {
+        const text = view.state.doc.toString();
+        const most = view.state.doc.length;
+        return (await checks.lint(text)).map(({ from, to, severity, message, rule }) => ({
+          from: Math.min(from, most),
+          to: Math.min(to, most),
+          severity,
+          message: rule === null ? message : t("policy.finding", { rule, message }),
+        }));
+      },
+      { delay: 400 },
+    ),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) told(update.state.doc.toString());
+    }),
+  ];
+}
+
+function appearance(dark: boolean, label: string): Extension {
+  const style = HighlightStyle.define([
+    { tag: tags.keyword, color: dark ? "#75b9d6" : "#0a6086", fontWeight: "600" },
+    { tag: tags.string, color: dark ? "#8ce99a" : "#1e6a2d" },
+    { tag: tags.comment, color: dark ? "#9aa5b0" : "#545c65", fontStyle: "italic" },
+    { tag: tags.annotation, color: dark ? "#c5b3ff" : "#5a33b8" },
+    { tag: tags.number, color: dark ? "#ffc078" : "#8f3d05" },
+  ]);
+  return [
+    StreamLanguage.define(cedar),
+    syntaxHighlighting(style),
+    lineNumbers(),
+    drawSelection(),
+    EditorView.lineWrapping,
+    EditorView.contentAttributes.of({ "aria-label": label }),
+    EditorView.theme(
+      {
+        "&": { fontSize: "13px", color: dark ? "#d8dee4" : "#1b1f23" },
+        ".cm-gutters": { background: "transparent", color: dark ? "#9aa5b0" : "#545c65", border: "none" },
+        ".cm-content": { caretColor: dark ? "#fff" : "#000" },
+        ".cm-scroller": { fontFamily: "ui-monospace, Menlo, Consolas, 'Liberation Mono', monospace", lineHeight: "1.5" },
+        ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: "'…'" },
+        ".cm-activeLine": { background: "transparent" },
+        ".cm-tooltip": { background: dark ? "#242b31" : "#fff", color: "inherit" },
+      },
+      { dark },
+    ),
+  ];
+}

@@ -1,0 +1,47 @@
+import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, api } from "../api/client";
+import { meQuery, policiesQuery } from "../api/queries";
+import type { PolicyVersion } from "../api/schema";
+import { t } from "../i18n";
+import { Reasoned } from "../transfers/Reasoned";
+import { Act } from "../ui/basics";
+import { whyNot } from "../ui/permissions";
+import { tell } from "../ui/toasts";
+
+/** Put a proposed version in force, or go back to a retired one. */
+export function Publish({ version }: { version: PolicyVersion }) {
+  const { data: me } = useSuspenseQuery(meQuery);
+  const client = useQueryClient();
+  const [asking, setAsking] = useState(false);
+  const verb = version.state === "retired" ? t("policies.rollBack") : t("policies.publish");
+  const publish = useMutation({
+    mutationFn: () => answer(api.POST("/api/v1/policies/{version}/publish", { params: { path: { version: version.version } } })),
+    onSuccess: async () => {
+      tell(t("policies.published", { version: version.version.slice(0, 12) }));
+      setAsking(false);
+      await client.invalidateQueries({ queryKey: policiesQuery.queryKey });
+    },
+  });
+  const own = version.state === "proposed" && (version.author === me.name || version.author === me.id) ? t("policies.own") : null;
+  return (
+    <>
+      <Act blocked={whyNot(me, "policy") ?? own} onClick={() => setAsking(true)}>
+        {verb}
+      </Act>
+      {asking && (
+        <Reasoned
+          title={verb}
+          detail={t("policies.publish.detail", { version: version.version.slice(0, 12) })}
+          verb={verb}
+          danger={false}
+          reason="none"
+          pending={publish.isPending}
+          error={publish.error}
+          close={() => setAsking(false)}
+          go={() => publish.mutate()}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,189 @@
+/** Every place of the console and what its address holds. The address is the state: filters, tabs and open plans survive a reload. */
+
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, Outlet, redirect } from "@tanstack/react-router";
+import type { QueryClient } from "@tanstack/react-query";
+import { isStatus } from "./api/problem";
+import {
+  auditQuery,
+  awaitingQuery,
+  endpointsQuery,
+  meQuery,
+  nodesQuery,
+  peopleQuery,
+  planQuery,
+  policiesQuery,
+  tokensQuery,
+  transferQuery,
+  transfersQuery,
+  type AuditFilter,
+} from "./api/queries";
+import { queryClient } from "./api/query-client";
+import type { TransferState } from "./api/schema";
+import { oneOf, text } from "./search";
+import { Shell } from "./shell/Shell";
+import { Failure, Loading, Page } from "./ui/basics";
+import { t } from "./i18n";
+
+const root = createRootRouteWithContext<{ client: QueryClient }>()({
+  component: Outlet,
+  notFoundComponent: () => (
+    <Page title={t("notFound.title")}>
+      <p>{t("notFound.detail")}</p>
+    </Page>
+  ),
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: (search): { next?: string | undefined } => ({ next: text(search["next"]) }),
+  component: lazyRouteComponent(() => import("./pages/SignIn"), "SignIn"),
+});
+
+const accept = createRoute({
+  getParentRoute: () => root,
+  path: "/accept",
+  component: lazyRouteComponent(() => import("./pages/Accept"), "Accept"),
+});
+
+const app = createRoute({
+  getParentRoute: () => root,
+  id: "app",
+  beforeLoad: async ({ context, location }) => {
+    try {
+      await context.client.query({ ...meQuery, staleTime: "static" });
+    } catch (error) {
+      if (isStatus(error, 401)) throw redirect({ to: "/sign-in", search: { next: location.href } });
+      throw error;
+    }
+  },
+  component: Shell,
+});
+
+const home = createRoute({
+  getParentRoute: () => app,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/transfers" });
+  },
+});
+
+export type NewView = "words" | "form" | "browse";
+const VIEWS: readonly NewView[] = ["words", "form", "browse"];
+
+const fresh = createRoute({
+  getParentRoute: () => app,
+  path: "/new",
+  validateSearch: (search): { words?: string | undefined; view?: NewView | undefined; plan?: string | undefined } => ({
+    words: text(search["words"]),
+    view: oneOf(VIEWS, search["view"]),
+    plan: text(search["plan"]),
+  }),
+  loader: ({ context }) => context.client.query({ ...endpointsQuery, staleTime: "static" }),
+  component: lazyRouteComponent(() => import("./pages/NewTransfer"), "NewTransfer"),
+});
+
+export const TRANSFER_STATES: readonly TransferState[] = [
+  "queued",
+  "running",
+  "waiting",
+  "paused",
+  "complete",
+  "partial",
+  "failed",
+  "canceled",
+];
+
+const transfers = createRoute({
+  getParentRoute: () => app,
+  path: "/transfers",
+  validateSearch: (search): { state?: TransferState | undefined; find?: string | undefined } => ({ state: oneOf(TRANSFER_STATES, search["state"]), find: text(search["find"]) }),
+  loaderDeps: ({ search }) => ({ state: search.state }),
+  loader: ({ context, deps }) => context.client.infiniteQuery({ ...transfersQuery(deps.state), staleTime: "static" }),
+  component: lazyRouteComponent(() => import("./pages/Transfers"), "Transfers"),
+});
+
+export type TransferTab = "summary" | "files" | "events" | "decision" | "receipt";
+const TABS: readonly TransferTab[] = ["summary", "files", "events", "decision", "receipt"];
+
+const transfer = createRoute({
+  getParentRoute: () => app,
+  path: "/transfers/$transfer",
+  validateSearch: (search): { tab?: TransferTab | undefined } => ({ tab: oneOf(TABS, search["tab"]) }),
+  loader: ({ context, params }) => context.client.query({ ...transferQuery(params.transfer), staleTime: "static" }),
+  component: lazyRouteComponent(() => import("./pages/TransferDetail"), "TransferDetail"),
+});
+
+const plan = createRoute({
+  getParentRoute: () => app,
+  path: "/plans/$plan",
+  loader: ({ context, params }) => context.client.query({ ...planQuery(params.plan), staleTime: "static" }),
+  component: lazyRouteComponent(() => import("./pages/PlanPage"), "PlanPage"),
+});
+
+const approvals = createRoute({
+  getParentRoute: () => app,
+  path: "/approvals",
+  loader: ({ context }) => context.client.query({ ...awaitingQuery, staleTime: "static" }),
+  component: lazyRouteComponent(() => import("./pages/Approvals"), "Approvals"),
+});
+
+const policies = createRoute({
+  getParentRoute: () => app,
+  path: "/policies",
+  validateSearch: (search): { version?: string | undefined; edit?: true | undefined } => ({ version: text(search["version"]), edit: search["edit"] === true ? true : undefined }),
+  loader: ({ context }) => context.client.query({ ...policiesQuery, staleTime: "static" }),
+  component: lazyRouteComponent(() => import("./pages/Policies"), "Policies"),
+});
+
+const endpoints = createRoute({
+  getParentRoute: () => app,
+  path: "/endpoints",
+  loader: ({ context }) => Promise.all([context.client.query({ ...endpointsQuery, staleTime: "static" }), context.client.query({ ...nodesQuery, staleTime: "static" })]),
+  component: lazyRouteComponent(() => import("./pages/Endpoints"), "Endpoints"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => app,
+  path: "/audit",
+  validateSearch: (search): AuditFilter => ({ kind: text(search["kind"]), person: text(search["person"]) }),
+  loaderDeps: ({ search }) => search,
+  loader: ({ context, deps }) => context.client.infiniteQuery({ ...auditQuery(deps), staleTime: "static" }),
+  component: lazyRouteComponent(() => import("./pages/Audit"), "Audit"),
+});
+
+const people = createRoute({
+  getParentRoute: () => app,
+  path: "/people",
+  loader: ({ context }) => context.client.query({ ...peopleQuery, staleTime: "static" }),
+  component: lazyRouteComponent(() => import("./pages/People"), "People"),
+});
+
+const tokens = createRoute({
+  getParentRoute: () => app,
+  path: "/tokens",
+  loader: ({ context }) => context.client.query({ ...tokensQuery, staleTime: "static" }),
+  component: lazyRouteComponent(() => import("./pages/Tokens"), "Tokens"),
+});
+
+const inside = [home, fresh, transfers, transfer, plan, approvals, policies, endpoints, audit, people, tokens];
+
+export const router = createRouter({
+  routeTree: root.addChildren([signIn, accept, app.addChildren(inside)]),
+  context: { client: queryClient },
+  defaultPreload: "intent",
+  defaultPreloadStaleTime: 0,
+  defaultPendingComponent: Loading,
+  defaultErrorComponent: ({ error, reset }) => (
+    <Page title={t("error.page")}>
+      <Failure error={error} again={reset} />
+    </Page>
+  ),
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,57 @@
+/** Ctrl/Cmd-K: go anywhere by a few letters; words that are no room become a new transfer. */
+
+import { Combobox, Modal, TextInput, useCombobox } from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import type { Me } from "../api/schema";
+import { t } from "../i18n";
+import { whyNot } from "../ui/permissions";
+import { ROOMS } from "./navigation";
+
+const TRANSFER = /^tr_\w+$/;
+
+export default function Palette({ me, close }: { me: Me; close: () => void }) {
+  const [text, setText] = useState("");
+  const navigate = useNavigate();
+  const combobox = useCombobox({ opened: true });
+  const wanted = text.trim().toLowerCase();
+  const rooms = ROOMS.filter(
+    ({ label, needs }) => t(label).toLowerCase().includes(wanted) && (needs === null || whyNot(me, needs) === null),
+  );
+  const go = (value: string) => {
+    close();
+    const room = ROOMS.find(({ to }) => to === value);
+    if (room !== undefined) void navigate({ to: room.to });
+    else if (TRANSFER.test(text.trim())) void navigate({ to: "/transfers/$transfer", params: { transfer: text.trim() } });
+    else void navigate({ to: "/new", search: { words: text } });
+  };
+  return (
+    <Modal opened onClose={close} title={t("palette.title")} closeButtonProps={{ "aria-label": t("action.close") }} yOffset="12vh" centered={false}>
+      <Combobox store={combobox} onOptionSubmit={go} withinPortal={false}>
+        <Combobox.EventsTarget>
+          <TextInput
+            data-autofocus
+            aria-label={t("palette.label")}
+            placeholder={t("palette.placeholder")}
+            value={text}
+            onChange={(event) => {
+              setText(event.currentTarget.value);
+              combobox.selectFirstOption();
+            }}
+          />
+        </Combobox.EventsTarget>
+        <Combobox.Options aria-label={t("palette.title")} mt="xs">
+          {rooms.map(({ to, label, icon: Glyph }) => (
+            <Combobox.Option key={to} value={to}>
+              <Glyph size={16} aria-hidden /> {t(label)}
+            </Combobox.Option>
+          ))}
+          {TRANSFER.test(text.trim()) && <Combobox.Option value="transfer">{t("palette.transfer", { id: text.trim() })}</Combobox.Option>}
+          {rooms.length === 0 && !TRANSFER.test(text.trim()) && whyNot(me, "plan") === null && (
+            <Combobox.Option value="words">{t("palette.words", { words: text })}</Combobox.Option>
+          )}
+        </Combobox.Options>
+      </Combobox>
+    </Modal>
+  );
+}

@@ -1,0 +1,113 @@
+/** Steering one transfer: pause, resume, cancel with a reason, another rate, the failed files again. */
+
+import { Modal, Text, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, api } from "../api/client";
+import { ENDED, meQuery, transferQuery } from "../api/queries";
+import type { ControlRequest, Transfer } from "../api/schema";
+import { bytes, parseRate, rate } from "../format/units";
+import { t, tn } from "../i18n";
+import { Act, Failure } from "../ui/basics";
+import { whyNot } from "../ui/permissions";
+import { tell } from "../ui/toasts";
+import { Reasoned } from "./Reasoned";
+
+type Dialog = "pause" | "cancel" | "rate";
+
+export function Controls({ transfer }: { transfer: Transfer }) {
+  const { data: me } = useSuspenseQuery(meQuery);
+  const client = useQueryClient();
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const steer = useMutation({
+    mutationFn: (request: ControlRequest) =>
+      answer(api.POST("/api/v1/transfers/{transfer}/control", { params: { path: { transfer: transfer.id } }, body: request })),
+    onSuccess: async (changed, { action }) => {
+      client.setQueryData(transferQuery(transfer.id).queryKey, changed);
+      tell(t(`control.${action}.done`));
+      setDialog(null);
+      await client.invalidateQueries({ queryKey: ["events", transfer.id] });
+    },
+  });
+  const { state, progress } = transfer;
+  const may = whyNot(me, "run");
+  const live = ENDED.has(state) ? t("control.ended") : null;
+  const pausable = live ?? (state === "paused" ? t("control.isPaused") : null);
+  const resumable = state === "paused" || state === "failed" ? null : t("control.notPaused");
+  const retriable = progress.files_failed > 0 && ENDED.has(state) ? null : t("control.noFailed");
+  const ask = (next: Dialog) => {
+    steer.reset();
+    setDialog(next);
+  };
+  return (
+    <>
+      <Act variant="default" blocked={may ?? pausable} onClick={() => ask("pause")}>
+        {t("control.pause")}
+      </Act>
+      <Act variant="default" blocked={may ?? resumable} loading={steer.isPending} onClick={() => steer.mutate({ action: "resume", reason: "" })}>
+        {t("control.resume")}
+      </Act>
+      <Act variant="default" blocked={may ?? live} onClick={() => ask("rate")}>
+        {t("control.rate")}
+      </Act>
+      <Act variant="default" blocked={may ?? retriable} loading={steer.isPending} onClick={() => steer.mutate({ action: "retry", reason: "" })}>
+        {t("control.retry")}
+      </Act>
+      <Act color="red" variant="outline" blocked={may ?? live} onClick={() => ask("cancel")}>
+        {t("control.cancel")}
+      </Act>
+      {steer.isError && dialog === null && <Failure error={steer.error} />}
+      {(dialog === "pause" || dialog === "cancel") && (
+        <Reasoned
+          title={t(`control.${dialog}.one`)}
+          detail={
+            dialog === "pause"
+              ? t("control.pause.detail")
+              : t("control.cancel.detail.one", { done: tn("count.files", progress.files_done), size: bytes(progress.bytes_durable) })
+          }
+          verb={t(`control.${dialog}`)}
+          danger={dialog === "cancel"}
+          pending={steer.isPending}
+          error={steer.error}
+          close={() => setDialog(null)}
+          go={(reason) => steer.mutate({ action: dialog, reason })}
+        />
+      )}
+      {dialog === "rate" && (
+        <RateDialog transfer={transfer} pending={steer.isPending} error={steer.error} close={() => setDialog(null)} go={(rate_bps) => steer.mutate({ action: "set_rate", reason: "", rate_bps })} />
+      )}
+    </>
+  );
+}
+
+interface RateProps {
+  transfer: Transfer;
+  pending: boolean;
+  error: unknown;
+  close: () => void;
+  go: (rate: number | null) => void;
+}
+
+function RateDialog({ transfer, pending, error, close, go }: RateProps) {
+  const ceiling = transfer.rate_ceiling_bps;
+  const [text, setText] = useState(ceiling == null ? "" : rate(ceiling));
+  const wanted = parseRate(text);
+  const blocked = text.trim() !== "" && wanted === null ? t("form.rate.bad") : null;
+  return (
+    <Modal opened onClose={close} title={t("control.rate")} closeButtonProps={{ "aria-label": t("action.close") }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (blocked === null) go(wanted);
+        }}
+      >
+        <Text mb="sm">{t("control.rate.detail")}</Text>
+        <TextInput data-autofocus label={t("form.rate")} description={t("form.rate.detail")} value={text} error={blocked} onChange={(event) => setText(event.currentTarget.value)} />
+        {error != null && <Failure error={error} />}
+        <Act type="submit" mt="sm" size="sm" blocked={blocked} loading={pending}>
+          {t("control.rate.set")}
+        </Act>
+      </form>
+    </Modal>
+  );
+}

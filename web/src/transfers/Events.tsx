@@ -1,0 +1,42 @@
+import { Badge, Table } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { eventsQuery } from "../api/queries";
+import type { Transfer } from "../api/schema";
+import { visible } from "../format/path";
+import { t } from "../i18n";
+import classes from "../pages/Table.module.css";
+import { Empty, Failure, Loading, Time } from "../ui/basics";
+
+/** A transfer's history, newest first. */
+export function Events({ transfer }: { transfer: Transfer }) {
+  const events = useQuery(eventsQuery(transfer.id));
+  if (events.isPending) return <Loading />;
+  if (events.isError) return <Failure error={events.error} again={() => void events.refetch()} />;
+  if (events.data.length === 0) return <Empty title={t("events.none")} />;
+  return (
+    <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("transfer.tab.events")}>
+      <Table className={classes.table}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t("events.time")}</Table.Th>
+            <Table.Th>{t("events.kind")}</Table.Th>
+            <Table.Th>{t("events.message")}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {[...events.data].reverse().map(({ sequence, at, kind, message }) => (
+            <Table.Tr key={sequence}>
+              <Table.Td>
+                <Time value={at} />
+              </Table.Td>
+              <Table.Td>
+                <Badge color="gray">{kind}</Badge>
+              </Table.Td>
+              <Table.Td className={classes.wide}>{visible(message)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </div>
+  );
+}

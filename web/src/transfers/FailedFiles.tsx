@@ -1,0 +1,56 @@
+import { Badge, Table } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { failedQuery } from "../api/queries";
+import type { Transfer } from "../api/schema";
+import { visible } from "../format/path";
+import { count } from "../format/units";
+import { t } from "../i18n";
+import classes from "../pages/Table.module.css";
+import { Card, Empty, Facts, Failure, Loading, Name } from "../ui/basics";
+
+export function FailedFiles({ transfer }: { transfer: Transfer }) {
+  const failed = useQuery(failedQuery(transfer.id));
+  const { progress } = transfer;
+  return (
+    <Card title={t("failed.title")}>
+      <Facts
+        rows={[
+          [t("figure.files"), t("figure.files.of", { done: count(progress.files_done), total: count(progress.files_total) })],
+          [t("figure.failed"), count(progress.files_failed)],
+        ]}
+      />
+      {failed.isPending && <Loading />}
+      {failed.isError && <Failure error={failed.error} again={() => void failed.refetch()} />}
+      {failed.data?.length === 0 && <Empty title={t("failed.none")}>{t("failed.none.detail")}</Empty>}
+      {failed.data !== undefined && failed.data.length > 0 && (
+        <div className={classes.scroll} tabIndex={0} role="group" aria-label={t("failed.title")}>
+          <Table className={classes.table}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>{t("failed.path")}</Table.Th>
+                <Table.Th>{t("failed.why")}</Table.Th>
+                <Table.Th>{t("failed.retry")}</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {failed.data.map(({ path, error, message, retry }) => (
+                <Table.Tr key={path}>
+                  <Table.Td className={classes.wide}>
+                    <Name wrap>{path}</Name>
+                  </Table.Td>
+                  <Table.Td className={classes.wide}>
+                    {visible(message)}
+                    <div className={classes.mono}>{error}</div>
+                  </Table.Td>
+                  <Table.Td>
+                    <Badge color={retry ? "yellow" : "gray"}>{retry ? t("failed.retry.yes") : t("failed.retry.no")}</Badge>
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </div>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,50 @@
+/** A question before something that can't be taken back: what will happen, and a reason that is kept. */
+
+import { Modal, Text, Textarea } from "@mantine/core";
+import { useState } from "react";
+import { t } from "../i18n";
+import { Act, Failure } from "../ui/basics";
+
+interface Props {
+  title: string;
+  detail: string;
+  verb: string;
+  danger?: boolean;
+  reason?: "asked" | "none";
+  pending: boolean;
+  error: unknown;
+  close: () => void;
+  go: (reason: string) => void;
+}
+
+export function Reasoned({ title, detail, verb, danger = true, reason: wants = "asked", pending, error, close, go }: Props) {
+  const [reason, setReason] = useState("");
+  const blocked = wants === "asked" && reason.trim() === "" ? t("reason.needed") : null;
+  return (
+    <Modal opened onClose={close} title={title} closeButtonProps={{ "aria-label": t("action.close") }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (blocked === null) go(reason.trim());
+        }}
+      >
+        <Text mb="sm">{detail}</Text>
+        {wants === "asked" && (
+          <Textarea
+            data-autofocus
+            label={t("reason.label")}
+            maxLength={500}
+            value={reason}
+            autosize
+            mb="sm"
+            onChange={(event) => setReason(event.currentTarget.value)}
+          />
+        )}
+        {error != null && <Failure error={error} />}
+        <Act type="submit" mt="sm" size="sm" color={danger ? "red" : "water"} blocked={blocked} loading={pending}>
+          {verb}
+        </Act>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,79 @@
+import { Alert, Progress, Text } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
+import type { ReactNode } from "react";
+import { ENDED } from "../api/queries";
+import type { Transfer } from "../api/schema";
+import { visible } from "../format/path";
+import { duration } from "../format/time";
+import { bytes, count, percent, rate, share } from "../format/units";
+import { t, tData } from "../i18n";
+import { Throughput } from "../live/Throughput";
+import { Card, Facts, Name, Stack, Time } from "../ui/basics";
+
+export function Summary({ transfer }: { transfer: Transfer }) {
+  const { progress, error, state, state_reason: reason } = transfer;
+  const ended = ENDED.has(state);
+  return (
+    <Stack>
+      {error != null && (
+        <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title={visible(error.title)}>
+          {visible(error.detail)} ({error.code})
+        </Alert>
+      )}
+      {error == null && reason !== "" && (
+        <Alert color={state === "waiting" || state === "paused" ? "yellow" : "gray"} title={t(`transfer.state.${state}`)}>
+          {visible(reason)}
+        </Alert>
+      )}
+      <Card title={t("transfer.progress")}>
+        <Progress.Root size="lg">
+          <Progress.Section value={share(progress.bytes_durable, progress.bytes_total)} aria-label={t("transfer.progress.durable")} />
+        </Progress.Root>
+        <Text fw={650} size="lg" aria-live="off">
+          {percent(progress.bytes_durable, progress.bytes_total)} ·{" "}
+          {t("transfer.progress.of", { done: bytes(progress.bytes_durable), total: bytes(progress.bytes_total) })}
+        </Text>
+        <Facts rows={figures(transfer, ended)} />
+        {!ended && <Throughput transfer={transfer.id} />}
+      </Card>
+      <Card title={t("transfer.what")}>
+        <Facts
+          rows={[
+            [t("form.source"), <Name key="source" wrap>{transfer.source}</Name>],
+            [t("form.destination"), <Name key="destination" wrap>{transfer.destination}</Name>],
+            [t("transfers.who"), transfer.agent == null ? transfer.requester : t("plan.through", { person: transfer.requester, agent: transfer.agent })],
+            [t("transfer.created"), <Time key="created" value={transfer.created} />],
+            [t("transfer.started"), <Time key="started" value={transfer.started} />],
+            [t("transfer.ended"), <Time key="ended" value={transfer.ended} />],
+            [t("transfer.took"), took(transfer)],
+            [t("transfer.attempts"), count(transfer.attempt)],
+          ]}
+        />
+      </Card>
+    </Stack>
+  );
+}
+
+function figures({ progress, rate_ceiling_bps: ceiling }: Transfer, ended: boolean): [string, ReactNode][] {
+  const rows: [string, ReactNode][] = [
+    [t("figure.files"), t("figure.files.of", { done: count(progress.files_done), total: count(progress.files_total) })],
+    [t("figure.failed"), count(progress.files_failed)],
+    [t("figure.resent"), bytes(progress.resent_bytes)],
+    [t("figure.ceiling"), ceiling == null ? t("value.none") : rate(ceiling)],
+  ];
+  if (ended) return rows;
+  return [
+    [t("figure.rate"), rate(progress.rate_bps)],
+    [t("figure.eta"), progress.eta_s == null ? t("value.unknown") : duration(progress.eta_s)],
+    [t("figure.limiter"), progress.limiter === "" ? t("value.unknown") : tData("limiter", progress.limiter)],
+    [t("figure.streams"), count(progress.streams)],
+    ...rows,
+    [t("figure.asOf"), <Time key="at" value={progress.at} />],
+  ];
+}
+
+function took({ started, ended }: Transfer): string {
+  if (started == null) return t("value.none");
+  const until = ended == null ? Date.now() : new Date(ended).getTime();
+  return duration((until - new Date(started).getTime()) / 1000);
+}

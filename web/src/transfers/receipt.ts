@@ -1,0 +1,48 @@
+/** Reading a receipt for people. Its document is a text that was signed: it is shown, never rewritten. */
+
+import { bytes, count } from "../format/units";
+import { visible } from "../format/path";
+import { t } from "../i18n";
+
+const ROWS = [
+  ["files", "receipt.field.files"],
+  ["bytes", "receipt.field.bytes"],
+  ["verified", "receipt.field.verified"],
+  ["requester", "receipt.field.requester"],
+  ["words", "receipt.field.words"],
+  ["policy_version", "receipt.field.policy"],
+] as const;
+
+/** What the body says, row by row; nothing when the document can't be read. */
+export function receiptRows(document: string): [string, string][] {
+  const body = parsed(field(parsed(document), "body"));
+  return ROWS.flatMap(([name, label]): [string, string][] => {
+    const value = field(body, name);
+    if (typeof value !== "string" && typeof value !== "number") return [];
+    return [[t(label), written(name, String(value))]];
+  });
+}
+
+function written(name: string, value: string): string {
+  switch (name) {
+    case "bytes":
+      return `${bytes(Number(value))} (${count(Number(value))} B)`;
+    case "files":
+      return count(Number(value));
+    default:
+      return visible(value);
+  }
+}
+
+function parsed(text: unknown): unknown {
+  if (typeof text !== "string") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}

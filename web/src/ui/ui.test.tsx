@@ -1,0 +1,49 @@
+import { MantineProvider } from "@mantine/core";
+import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import type { ReactNode } from "react";
+import { expect, it, vi } from "vitest";
+import { ApiError, inWords, toProblem, Unreachable } from "../api/problem";
+import type { Me } from "../api/schema";
+import { Act, Failure, Name } from "./basics";
+import { whyNot } from "./permissions";
+
+const show = (node: ReactNode) => render(<MantineProvider env="test">{node}</MantineProvider>);
+
+it("what can't be used now says why, stays in the tab order and does nothing", async () => {
+  const acted = vi.fn();
+  show(
+    <Act blocked="Only requesters may." onClick={acted}>
+      Start
+    </Act>,
+  );
+  const button = screen.getByRole("button", { name: "Start" });
+  expect(button.getAttribute("aria-description")).toBe("Only requesters may.");
+  expect(button.getAttribute("aria-disabled")).toBe("true");
+  await userEvent.tab();
+  expect(document.activeElement).toBe(button);
+  await userEvent.keyboard("{Enter}");
+  await userEvent.click(button);
+  expect(acted).not.toHaveBeenCalled();
+});
+
+it("a name from storage is text, never markup", () => {
+  show(<Name>{'<img src=x onerror="alert(1)">\u202Egpj'}</Name>);
+  expect(document.querySelector("img")).toBeNull();
+  expect(screen.getByText('<img src=x onerror="alert(1)"><U+202E>gpj')).toBeTruthy();
+});
+
+it("a problem is told with its code; what is no problem document still makes sense", () => {
+  const response = new Response(null, { status: 409 });
+  show(<Failure error={new ApiError(toProblem({ title: "Conflict", code: "plan_expired", detail: "make it again" }, response))} />);
+  expect(screen.getByRole("alert").textContent).toContain("make it again");
+  expect(screen.getByRole("alert").textContent).toContain("plan_expired");
+  expect(inWords(new ApiError(toProblem("<html>", response))).code).toBe("http_409");
+  expect(inWords(new Unreachable()).title).toBe("The service does not answer");
+});
+
+it("roles decide what is offered, by scope", () => {
+  const me: Me = { id: "pe_1", name: "vera", roles: ["viewer"], scopes: ["transfer:read"], session: true, agent: null };
+  expect(whyNot(me, "plan")).toContain("Only requesters");
+  expect(whyNot({ ...me, scopes: ["transfer:plan"] }, "plan")).toBeNull();
+});
