@@ -24,6 +24,15 @@ _OUTCOME_WORDS: Final = {
     "denied": "denied",
 }
 
+_DANGER_WORDS: Final = {
+    "overwrite": "files at the destination are replaced",
+    "delete_extraneous": "files at the destination are deleted",
+    "delete_source": "files at the source are deleted after they are copied",
+    "verify_none": "what arrives is not verified",
+    "encryption_off": "the data travels unencrypted",
+    "root_source": "the source is a whole endpoint",
+}
+
 
 def plan_card(plan: m.Plan) -> RenderableType:
     """Return the card of a plan: what, from where to where, what it touches, what policy says."""
@@ -39,7 +48,7 @@ def plan_card(plan: m.Plan) -> RenderableType:
     if plan.eta_s is not None:
         grid.add_row("time", f"about {duration(plan.eta_s)}")
     for danger in plan.danger:
-        grid.add_row(Text("beware", style="red"), Text(visible(danger), style="red"))
+        grid.add_row(Text("beware", style="red"), Text(_DANGER_WORDS.get(danger, visible(danger)), style="red"))
     for refusal in plan.refusals:
         grid.add_row(Text("refused", style="red"), Text(f"{visible(refusal.message)} ({visible(refusal.rule)})"))
     if plan.decision is not None:
@@ -52,7 +61,7 @@ def plan_card(plan: m.Plan) -> RenderableType:
     sentence = Text(visible(plan.canonical_sentence), style="italic") if plan.canonical_sentence else None
     title = Text(f" plan {visible(plan.id)}: {plan.state} ")
     body: list[RenderableType] = [sentence, Text()] if sentence is not None else []
-    return Panel(Group(*body, grid), title=title, title_align="left", border_style="cyan")
+    return Panel(Group(*body, grid), title=title, title_align="left", border_style="cyan", expand=False)
 
 
 def _add_survey(grid: Table, survey: m.SurveyCounts) -> None:
@@ -125,7 +134,7 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
         grid.add_row("receipt", visible(transfer.receipt))
     grid.add_row("plan", Text(f"{visible(transfer.plan)}  {transfer.plan_digest[:SHORT_DIGEST]}..."))
     title = Text(f" transfer {visible(transfer.id)} ")
-    return Panel(grid, title=title, title_align="left", border_style="cyan")
+    return Panel(grid, title=title, title_align="left", border_style="cyan", expand=False)
 
 
 def state_style(state: m.TransferState) -> str:

@@ -79,16 +79,17 @@ def span_s(text: str) -> int:
     return int(match["number"]) * _AGE_UNITS[match["unit"]]
 
 
-def as_flag(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Make a reader fit for a flag: its ValueError becomes a usage error."""
+def as_flag(read: Callable[[str], T]) -> Callable[[str | T], T]:
+    """Make a reader fit for a flag: its ValueError becomes a usage error, and a default, already read, stays."""
 
-    def parser(text: str) -> T:
+    def parser(given: str | T) -> T:
+        if not isinstance(given, str):
+            return given
         try:
-            return read(text)
+            return read(given)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
 
-    parser.__name__ = read.__name__.upper()
     return parser
 
 
