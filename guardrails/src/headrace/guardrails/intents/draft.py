@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A reading that has no one value: why, and what it could be."""
+    """A reading that has no one value: why, and what it could be.
+
+    `reading` is what the words say on their face; a confirmation shows its danger even so.
+    """
 
     message: str
     choices: tuple[Choice, ...] = ()
+    reading: str | bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

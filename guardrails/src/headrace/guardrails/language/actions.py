@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.guardrails.intents.draft import Doubt
-from headrace.guardrails.language.phrases import say
+from headrace.guardrails.intents.draft import Doubt, Place
+from headrace.guardrails.language.phrases import Rule, rule, say
 
 # Each verb as base, past participle and gerund; the last two only count with "be", "get", "start".
 _COPY = (
@@ -78,12 +78,18 @@ _COMMANDS = {
     "move": "mv|rclone move|rclone moveto|aws s3 mv|s3 mv|mc mv|headrace move|gsutil mv",
     "stream": "live stream|live-stream",
 }
-_OVER = "[over|across|out|up|down|off|back] [it|them]"
+_OVER = "[over|across|out|up|down|off|back]"
 _BEING = """
-        to be|be|gets|get|have it|have them|get it|get them|must be|should be|needs to be|need to be|has to be|have
-        to be|is to be|are to be|ought to be|wants to be|shall be|can be|needs|need|needs being
-        """
+    to be|be|gets|get|have it|have them|get it|get them|must be|should be|needs to be|need to be|has to be|have to
+    be|is to be|are to be|ought to be|wants to be|shall be|can be|needs|need|needs being
+    """
 _STARTING = "start|begin|kick off|try|would you mind|do you mind|mind|consider|please start|start by|help me with"
+
+
+_DOING = """
+    schedule|do|run|start|make|set up|perform|kick off|begin|launch|queue|queue up|create|i need|i want|we need|we
+    want|plan|initiate|trigger|i'd like|we'd like|submit|request|prepare|arrange
+    """
 
 
 def _forms(verbs: tuple[tuple[str, str, str], ...]) -> tuple[str, ...]:
@@ -94,12 +100,9 @@ def _forms(verbs: tuple[tuple[str, str, str], ...]) -> tuple[str, ...]:
         f"({bases}) {_OVER}",
         f"({_BEING}) ({participles}) {_OVER}",
         f"({_STARTING}) ({gerunds}) {_OVER}",
+        f"({_DOING}) (a|an|the|another|one|this) [recurring|scheduled|one-off|quick] ({bases}) [of|from|job]",
+        f"[a|an|the] [recurring|scheduled] ({bases}) of",
     )
-
-
-def _wanted(verbs: tuple[tuple[str, str, str], ...]) -> str:
-    participles = "|".join(participle for _, participle, _ in verbs)
-    return f"(want|need|like|get|have) {{place}} ({participles}) {_OVER}"
 
 
 TRANSFER_VERBS = frozenset(base for verbs in (_COPY, _SYNC, _MOVE, _STREAM, _UNSURE) for base, _, _ in verbs) | {
@@ -109,7 +112,22 @@ TRANSFER_VERBS = frozenset(base for verbs in (_COPY, _SYNC, _MOVE, _STREAM, _UNS
 }
 UNSURE_VERBS = frozenset(base for base, _, _ in _UNSURE)
 
+
+def _wanted(action: str, verbs: tuple[tuple[str, str, str], ...]) -> list[Rule]:
+    """Rules for "I want X copied": the verb with its object before it."""
+    participles = "|".join(participle for _, participle, _ in verbs)
+    return rule(
+        f"wanted: {action}",
+        lambda hit: (("action", action), ("place", hit.one(Place))),
+        f"[i|we] (want|need|would like|get|have|like) {{place}} [to be] ({participles}) {_OVER}",
+    )
+
+
 RULES = (
+    *_wanted("copy", _COPY),
+    *_wanted("sync", _SYNC),
+    *_wanted("move", _MOVE),
+    *_wanted("stream", _STREAM),
     *say("copy", "action", "copy", *_forms(_COPY), f"({_COMMANDS['copy']}) {_OVER}"),
     *say("sync", "action", "sync", *_forms(_SYNC), f"({_COMMANDS['sync']})"),
     *say("move", "action", "move", *_forms(_MOVE), f"({_COMMANDS['move']})"),
@@ -131,8 +149,8 @@ RULES = (
             """,
         """
             (live|in real time|in realtime|in real-time|real time|real-time|continuously|as they appear|as it
-            appears|as they come in|as it comes in|as they arrive|as it arrives|as data arrives|on the fly|while the
-            detector is running|as it lands|as they land)
+            appears|as they come in|as it comes in|as they arrive|as it arrives|as data arrives|on the fly|as it
+            lands|as they land)
             """,
     ),
 )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Refusal
 from headrace.guardrails.intents.draft import Draft, Fact, Leftover, Place, Step
+from headrace.guardrails.language.phrases import UNKNOWN_MARK
+from headrace.guardrails.language.units import is_rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,11 +17,13 @@ if TYPE_CHECKING:
     from headrace.guardrails.language.phrases import Item
 
 _TRANSFERS = frozenset({"copy", "sync", "move", "stream"})
-_PLACES = {"source": "source", "destination": "destination", "at": "source", "place": "source"}
+_PLACES = {slot: slot for slot in ("source", "destination")} | dict.fromkeys(("at", "place", "for"), "source")
 # Facts between a verb and its object do not end the object ("copy last night's cryo-EM run").
 _TRANSPARENT = frozenset(
     {"modified_after", "modified_before", "include", "it", "all", "noun", "marker", "select", "state"}
 )
+# Courtesy that could as well be the rest of a path with spaces ("/my data").
+_NOUNS = frozenset({"nouns", "articles", "what it is", "how much it is", "transfers", "one transfer"})
 _MESSAGES = {
     "bypasses_policy": "no request may go round policy, approval or checks: leave that out",
     "claims_role": "who you are comes from how you signed in, never from the words: leave that out",
@@ -42,6 +46,11 @@ class _Steps:
         elif fact.slot == "step":
             self._settle()
             self.waiting = []
+        elif fact.slot == "there":
+            if self.waiting is None:
+                self._settle()
+                self.waiting = []
+            self.waiting.append(fact)
         elif fact.slot == "action" and self._begins(fact):
             self.steps.append(Step((*(self.waiting or ()), fact)))
             self.waiting = None
@@ -56,17 +65,22 @@ class _Steps:
         if not step.has("action"):
             return False
         own = {(known.first, known.last) for known in step.of("action")}
-        return any((known.first, known.last) not in own for known in step.facts) and (
-            (fact.first, fact.last) not in own
-        )
+        more = any(known.slot not in ("action", "marker") for known in step.facts)
+        return more and (fact.first, fact.last) not in own
 
     def _extend(self, *facts: Fact) -> None:
         step = self.steps[-1]
         self.steps[-1] = replace(step, facts=(*step.facts, *facts))
 
     def _settle(self) -> None:
-        if self.waiting:
-            waiting, self.waiting = self.waiting, None
+        if not self.waiting:
+            return
+        waiting, self.waiting = self.waiting, None
+        actions = self.steps[-1].of("action")
+        if actions and {"there", "destination"} <= {fact.slot for fact in waiting}:
+            # "and from there to C": one more step of the same kind.
+            self.steps.append(Step((actions[-1], *waiting)))
+        else:
             self._extend(*waiting)
 
     def leave(self, leftover: Leftover) -> None:
@@ -120,30 +134,48 @@ def assemble(
 class _Group:
     """Unowned words that stand together."""
 
-    first: int
-    last: int
+    items: tuple[Item, ...]
+
+    @property
+    def first(self) -> int:
+        """The first token."""
+        return self.items[0].first
+
+    @property
+    def last(self) -> int:
+        """One past the last token."""
+        return self.items[-1].last
 
 
 def _groups(leftover: Sequence[Item]) -> list[_Group]:
     groups: list[_Group] = []
     for item in leftover:
         if groups and groups[-1].last == item.first:
-            groups[-1] = _Group(groups[-1].first, item.last)
+            groups[-1] = _Group((*groups[-1].items, item))
         else:
-            groups.append(_Group(item.first, item.last))
+            groups.append(_Group((item,)))
     return groups
 
 
 def _slot_at(cursor: _Cursor, group: _Group) -> str:
+    if any(is_rate_unit(item.text) for item in group.items):
+        return "rate_limit_bps"
     if cursor.cue is not None:
         return str(cursor.cue.value)
-    if cursor.place is not None and cursor.last == group.first:
+    # Unknown words right after a location may belong to a path with spaces.
+    first = group.items[0]
+    unknown = first.symbol.startswith((UNKNOWN_MARK, "<")) and any(letter.isalnum() for letter in first.text)
+    if cursor.place is not None and cursor.last == group.first and unknown:
         return _PLACES[cursor.place.slot]
     return cursor.slot
 
 
 def _follow(piece: Chosen, cursor: _Cursor, steps: _Steps) -> None:
     """Take in a chosen span, and note what unowned words after it would be about."""
+    if _clings(piece, cursor):
+        place = cursor.place
+        steps.leave(Leftover(_PLACES[place.slot] if place else "action", piece.words))
+        return
     if not piece.facts:
         if piece.words in (".", ";", "!", "?"):
             cursor.slot = "action"
@@ -155,6 +187,8 @@ def _follow(piece: Chosen, cursor: _Cursor, steps: _Steps) -> None:
         _dangle(cursor, steps, closes=True)
         cursor.cue, cursor.place = fact, None
         return
+    if cursor.cue is not None and any(one.slot == cursor.cue.value for one in piece.facts):
+        cursor.cue = None
     _dangle(cursor, steps, closes=fact.slot not in ("place", "source", "destination"))
     for one in piece.facts:
         steps.add(one)
@@ -168,6 +202,17 @@ def _follow(piece: Chosen, cursor: _Cursor, steps: _Steps) -> None:
     placed = [one for one in piece.facts if one.slot in _PLACES and isinstance(one.value, Place)]
     cursor.place = placed[-1] if placed else None
     cursor.last = piece.last
+
+
+def _clings(piece: Chosen, cursor: _Cursor) -> bool:
+    """Say whether a plain noun or article stands right after a path: it may be part of the path."""
+    place = cursor.place
+    if place is None or cursor.last != piece.first or not isinstance(place.value, Place) or place.value.literal:
+        return False
+    if place.value.path is None:
+        return False
+    nothing = not piece.facts or {fact.slot for fact in piece.facts} <= {"noun", "named"}
+    return nothing and piece.name in _NOUNS and piece.words[:1].isalnum()
 
 
 def _dangle(cursor: _Cursor, steps: _Steps, *, closes: bool) -> None:

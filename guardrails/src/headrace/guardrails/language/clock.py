@@ -67,8 +67,7 @@ def when_at(items: Sequence[Item], at: int) -> tuple[int, When] | None:
     """Read a point in time that starts here."""
     for phrase in _ENDS:
         if [word_at(items, at + step) for step in range(len(phrase))] == list(phrase):
-            words = " ".join(phrase)
-            return len(phrase), When(words, doubt=f"`{words}` has no one time of day")
+            return _end_of_day(items, at, at + len(phrase))
     if relative := _relative(items, at):
         return relative
     found = When("")
@@ -77,7 +76,19 @@ def when_at(items: Sequence[Item], at: int) -> tuple[int, When] | None:
         end, found = step
     if found == When(""):
         return None
+    for phrase in _ENDS:
+        if [word_at(items, end + step) for step in range(len(phrase))] == list(phrase):
+            return _end_of_day(items, at, end + len(phrase))
     return end - at, _settled(replace(found, words=_words(items, at, end)))
+
+
+def _end_of_day(items: Sequence[Item], at: int, end: int) -> tuple[int, When]:
+    """Read "end of day" with the day that may follow it; it has no time of day."""
+    step = end + (1 if word_at(items, end) in ("on", "of", ",") else 0)
+    if step < len(items) and (day := day_at(items, step)):
+        end = step + day[0]
+    words = _words(items, at, end)
+    return end - at, When(words, doubt=f"`{words}` has no one time of day")
 
 
 def _relative(items: Sequence[Item], at: int) -> tuple[int, When] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.intents.draft import Doubt, Length, When
+from headrace.guardrails.intents.draft import Doubt, When
 from headrace.guardrails.language.phrases import Hit, Reading, choices, rule, say
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ _STATES = {
 }
 _STATE = "(" + "|".join(_STATES.values()) + ")"
 _VAGUE_STATE = """
-        (active|finished|done|pending|waiting|stuck|stalled|open|unfinished|slow|current|recent|old|new|scheduled
-        |hung|dead|blocked|idle|incomplete|outstanding|upcoming|interrupted|remaining|live|verified|unverified
-        |overdue|late|bad|problematic|inactive|ended|terminated|crashed|happening|going on|in the works|ready)
-        """
+    (active|finished|done|pending|waiting|stuck|stalled|open|unfinished|slow|current|recent|old|new|scheduled|hung
+    |dead|blocked|idle|incomplete|outstanding|upcoming|interrupted|remaining|live|verified|unverified|overdue|late
+    |bad|problematic|inactive|ended|terminated|crashed|happening|going on|in the works|ready)
+    """
 _SELECTIONS = {
     "largest": "biggest|largest",
     "smallest": "smallest",
@@ -42,10 +42,10 @@ _SELECTIONS = {
 }
 _ONE = "[{state}] [transfer|one|job|copy|upload|download|task|sync|move|run]".replace("{state}", _STATE)
 _WHO = """
-        ([transfer|job|the|plan|the transfer|the job|my transfer|number|no|id|transfer id] (<id>|<ref>) [transfer
-        |job|copy|run|upload|plan|sync|move]|it|this|that|them|these|those|it all|that one|this one|[the|this|that
-        |my|our] (plan|request)|(this|that|my) (transfer|copy|job|upload|sync|move))
-        """
+    ([transfer|job|the|plan|the transfer|the job|my transfer|number|no|id|transfer id] (<id>|<ref>) [transfer|job
+    |copy|run|upload|plan|sync|move]|it|this|that|them|these|those|it all|that one|this one|[the|this|that|my|our]
+    (plan|request)|(this|that|my) (transfer|copy|job|upload|sync|move))
+    """
 
 
 def _action(action: str) -> Callable[[Hit], Sequence[Reading]]:
@@ -99,13 +99,27 @@ VERB_RULES = (
     *rule(
         "cancel",
         _action("cancel"),
-        "(cancel|kill|abort|terminate|call off|scrap|cancelling) [{who}]".replace("{who}", _WHO),
+        "(cancel|kill|abort|terminate|cancelling) [{who}]".replace("{who}", _WHO),
     ),
     *rule(
         "pause",
         _action("pause"),
         f"(pause|hold|suspend|put on hold|hold off|hold off on|pausing|freeze) [{_WHO}]",
         f"put {_WHO} on hold",
+    ),
+    *rule(
+        "pause all",
+        lambda hit: (("action", "pause"), ("all", hit.words)),
+        f"put (everything|all|all of them|all {_NOUN}|all [of] {_MY} {_NOUN}|them all) on hold",
+    ),
+    *rule(
+        "status of something unknown",
+        lambda hit: (("action", "status"), ("id", Doubt(f"`{hit.words}` names no transfer: give its id"))),
+        """
+            (how is|how's|hows|how far is|where is|where's) [the|my] <any> [transfer|copy|job|run] (doing|going
+            |coming along|getting on|progressing|at)
+            """,
+        "(is|has) [the|my] <any> [transfer|copy|job|run] (done|finished|complete|completed|arrived|ready|there) [yet]",
     ),
     *rule(
         "resume",
@@ -119,7 +133,7 @@ VERB_RULES = (
     *say(
         "order with two meanings",
         "action",
-        Doubt("say cancel, pause or resume"),
+        "unclear order",
         """
             restart|retry|rerun|re-run|redo|try again|quit|end|finish|drop|remove|delete|shut down|interrupt|undo
             |revert|roll back|reset|re-do|requeue|re-queue|kick|revive|wake up|repeat it now
@@ -131,8 +145,8 @@ VERB_RULES = (
         f"""
             [please|can i have|can i see|i want|i need|what is|what's|whats|show|show me|give me|get|get me|check
             |check the|tell me|report|report the|query|print|display|any] [me] [the|its|current|a|my|an] [current
-            |transfer] (status|progress|state|eta|status update|progress report|status report|update) [of|for|on
-            |about|check|report|update|with|:|to] [{_WHO}|everything|all transfers|my transfers]
+            |transfer] (status|progress|state|eta|status update|progress report|status report) [of|for|on|about
+            |check|report|update|with|:|to] [{_WHO}|everything|all transfers|my transfers]
             """,
         f"""
             (how is|how's|hows|how are|how goes|how far is|how far along is|how far|where is|where's|wheres|how well
@@ -183,7 +197,7 @@ VERB_RULES = (
             (what|which) {_NOUN} (do i have|are there|have i got|do we have|exist|are mine|have i started|are on)
             [going|running|at the moment|now|right now]
             """,
-        "[my|all my|the list of|list of|list|a list of] (transfers|jobs) [please]|list",
+        "(the list of|list of|list|a list of) [my|the] (transfers|jobs) [please]|list",
     ),
     *rule(
         "list, state left open",
@@ -229,18 +243,18 @@ TARGET_RULES = (
         "select",
         Doubt("say which transfer: give its id, or all, the largest, the smallest, the oldest or the newest"),
         f"""
-            [the|my|our] (latest|most recent|last|first|second|third|next|other|previous|same|final|two <any>|last
+            (the|my|our) (latest|most recent|last|first|second|third|next|other|previous|same|final|two <any>|last
             two|first two|two biggest|three biggest|last few|last three|top two|top three|former|latter|second
-            biggest|most important|least important|worst|best|earlier|two largest|three largest|last couple of|wrong
-            |right) {_ONE} [transfers|ones|jobs]
+            biggest|most important|least important|worst|best|earlier|two largest|three largest|last couple of)
+            {_ONE} [transfers|ones|jobs]
             """,
         "[the|my|our] (<num>|two|three|four|five) [biggest|largest|oldest|newest|smallest] (transfers|ones|jobs)",
         """
-            (both|either|neither|most|some|half|several|a few|one|any|a couple|none) [of them|of these|of those|of
-            the|of my] [transfers|jobs|ones]
+            both|either|neither|(both|either|neither|most|some|half|several|a few|one|any|a couple|none) (of them|of
+            these|of those|of the transfers|of my transfers|transfers|jobs|ones)
             """,
         f"[the|my|our|all|any] {_VAGUE_STATE} {_NOUN}",
-        "(someone|somebody|anyone|everyone|everybody|other people|bob|alice|other users) ['s] transfers",
+        "(someone|somebody|anyone|everyone|everybody|other people|other users) ['s] transfers",
     ),
     *rule(
         "state",
@@ -261,14 +275,8 @@ TARGET_RULES = (
     *rule(
         "since",
         _since,
-        "(since|from|after|as of|starting) <when>",
         "since <when>",
         "<when> (onwards|onward|and later|until now)",
-    ),
-    *rule(
-        "in the last",
-        lambda hit: (("since", When(hit.words, ago=hit.one(Length))),),
-        "(in|within|during|over|from|for) [the] (last|past|previous) <dur>",
     ),
 )
 

@@ -14,9 +14,9 @@ _NAMES = """
     """
 _END = "(,|!|.|:|-|<end>)"
 _HEAD = """
-        (data|output|outputs|results|result|dataset|datasets|data set|data sets|simulation|simulations|run|runs
-        |experiment|content|contents|stuff|material|measurements)
-        """
+    (data|output|outputs|results|result|dataset|datasets|data set|data sets|simulation|simulations|run|runs
+    |experiment|content|contents|stuff|material|measurements)
+    """
 _MODIFIER = "(<any>|simulation|run|experiment|data)"
 _PLACE_CUE = (
     "(from|on|in|at|under|of|over|that is|that are|which is|which are|sitting|stored|living|located|currently|that's)"
@@ -65,11 +65,13 @@ RULES = (
             |we're trying to|i'd like to|we'd like to
             """,
         """
-            (let's|let us) [please|just|also|now]|go ahead and|feel free to|be so kind as to|be so kind and|time to
-            |it's time to|it is time to|help me|help us|help me to|your task is to|the task is to|the job is to|the
-            plan is to|my request is to|request :|task :|job :|todo :|please help me|we have to|i have to|i've got
-            to|we've got to|you need to|you should|you must|you have to|what i need is|what i want is to|what i need
-            is to|all i need is to|what we need is to
+            [(can|could|would|will) you] [please] (make sure|make sure that|ensure|ensure that|see to it that)
+            |ensure|ensure that|see to it that|take care that|be sure to|make certain that|(let's|let us) [please
+            |just|also|now]|go ahead and|feel free to|be so kind as to|be so kind and|time to|it's time to|it is
+            time to|help me|help us|help me to|your task is to|the task is to|the job is to|the plan is to|my
+            request is to|request :|task :|job :|todo :|please help me|we have to|i have to|i've got to|we've got to
+            |you need to|you should|you must|you have to|what i need is|what i want is to|what i need is to|all i
+            need is to|what we need is to
             """,
         """
             here is (the|a|my) (request|task|job|transfer)|one more|another|a new transfer|new transfer|a quick one
@@ -86,12 +88,17 @@ RULES = (
             away|at once|at the same time|in total|in all|altogether|for me|for us|for now|as usual|as always|as
             discussed|as agreed|ok|okay|alright|well|right then|and so|as follows|recursively|<end>|though|the
             following|in full|completely|entirely|during the transfer|during transfer|while copying|while
-            transferring|when copying|in the process|of course|data|files|file|stuff|content|contents
+            transferring|when copying|in the process|of course
             """,
     ),
+    *rule("nouns", lambda _hit: (), "data|files|file|stuff|content|contents"),
     *rule(
         "how much it is",
         lambda _hit: (),
+        """
+            <open> [it's|it is|that's|about|roughly|approximately|around|some|nearly|almost|~|ca|total] (<size>
+            |<qty>) [in total|total|of data|altogether|or so|in all] <close>
+            """,
         f"""
             [about|roughly|approximately|around|some|nearly|almost|the|these|those|our|my|another] (<size>|<qty>) of
             [{_MODIFIER}] [{_MODIFIER}] ({_HEAD}|files|images|movies|frames|logs|backups|pictures|micrographs)

@@ -5,7 +5,12 @@ from __future__ import annotations
 from headrace.guardrails.language.phrases import say
 
 CUES = (
-    *say("cue: where to", "cue", "destination", "to|into|onto|towards|-> [the]|to the|to my|to our"),
+    *say(
+        "cue: where to",
+        "cue",
+        "destination",
+        "to|into|onto|towards|-> [the]|to the|to my|to our|somewhere|someplace|anywhere|elsewhere|to some|to somewhere",
+    ),
     *say("cue: where from", "cue", "source", "from|out of|off|from the|from my|from our|off of"),
     *say(
         "cue: which files",
@@ -50,7 +55,12 @@ CUES = (
             |on|start|schedule it|delay it until|postpone it until|delay it|postpone it|delay|postpone|scheduled for
             """,
     ),
-    *say("cue: repetition", "cue", "repeat", "every|each|repeat|repeating"),
+    *say(
+        "cue: repetition",
+        "cue",
+        "repeat",
+        "every|each|repeat|repeating|repeat it|recurring|repeated|make it recurring|make it repeat",
+    ),
     *say("cue: hours", "cue", "window", "between|during|window|only between|only during"),
     *say(
         "cue: verification",

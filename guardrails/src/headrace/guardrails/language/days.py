@@ -106,7 +106,7 @@ def _named(items: Sequence[Item], at: int) -> tuple[int, Day] | None:  # noqa: P
         return skip + 3, Day(offset=2)
     if words[skip : skip + 3] == ["day", "before", "yesterday"]:
         return skip + 3, Day(offset=-2)
-    if words[0] in ("this", "next", "last", "the", "over") and words[1] == "weekend":
+    if words[0] in ("this", "next", "last") and words[1] == "weekend":
         return 2, Day(doubt=f"`{words[0]} weekend` is two days")
     if words[0] in ("this", "last", "next") and words[1] == "week":
         return 2, Day(week={"this": 0, "last": -1, "next": 1}[words[0]])

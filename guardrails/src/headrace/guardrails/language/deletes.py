@@ -13,25 +13,23 @@ if TYPE_CHECKING:
 _DELETE = "delete|remove|wipe|erase|purge|clear|get rid of|trash|clean out|nuke|rm|unlink|drop|empty"
 _DELETING = "deleting|removing|wiping|erasing|purging|clearing|trashing"
 _SOURCE = """
-        (source|original|originals|source files|source data|original files|source folder|source directory|source
-        copy|source side|original data|files at the source|files on the source|files from the source|data at the
-        source|data on the source|data from the source|original folder|originals at the source|source afterwards
-        |local copy|local files|source once it is copied|contents of the source|source contents|source path|source
-        tree|source dir)
-        """
+    (source|original|originals|source files|source data|original files|source folder|source directory|source copy
+    |source side|original data|files at the source|files on the source|files from the source|data at the source|data
+    on the source|data from the source|original folder|originals at the source|source afterwards|local copy|local
+    files|source once it is copied|contents of the source|source contents|source path|source tree|source dir)
+    """
 _GONE = """
-        [anything|whatever|everything|files|any files|all files|those|what|the files|data|those files|any file
-        |things|all] [that|which] [is|are|was|were|has|have|'s|have been|has been|that's|what's|isn't|aren't|is not
-        |are not|don't|doesn't|do not|does not] [no longer|any longer|not|been|already|also] (gone|missing|deleted
-        |removed|vanished|exist|exists|in|on|at|present|there|disappeared|there any more|present at|present on
-        |available) [at|on|in|from] [the] (source|source any more|source anymore|origin|original|source side|other
-        side|source any longer)
-        """
+    [anything|whatever|everything|files|any files|all files|those|what|the files|data|those files|any file|things
+    |all] [that|which] [is|are|was|were|has|have|'s|have been|has been|that's|what's|isn't|aren't|is not|are not
+    |don't|doesn't|do not|does not] [no longer|any longer|not|been|already|also] (gone|missing|deleted|removed
+    |vanished|exist|exists|in|on|at|present|there|disappeared|there any more|present at|present on|available) [at|on
+    |in|from] [the] (source|source any more|source anymore|origin|original|source side|other side|source any longer)
+    """
 _EXTRA = """
-        [any|the|all] (extra|extraneous|surplus|stale|orphaned|orphan|obsolete|superfluous|leftover) (files|file
-        |ones|data|stuff|objects|things|entries|copies) [at the destination|on the destination|in the destination
-        |there|on the target|at the target|on the other side|in the target]
-        """
+    [any|the|all] (extra|extraneous|surplus|stale|orphaned|orphan|obsolete|superfluous|leftover) (files|file|ones
+    |data|stuff|objects|things|entries|copies) [at the destination|on the destination|in the destination|there|on
+    the target|at the target|on the other side|in the target]
+    """
 
 
 def _move(hit: Hit) -> Sequence[Reading]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.language.canonical import canonical_sentence
-from headrace.guardrails.resolve.names import shown
+from headrace.guardrails.names import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _GLOBS = """
-        [{each}] (<globs>|<names>|<rel>) [folder|folders|directory|directories|dir|dirs|path|paths|subfolder
-        |subdirectory|{file_nouns}]
-        """
+    [{each}] (<globs>|<names>|<rel>) [folder|folders|directory|directories|dir|dirs|path|paths|subfolder
+    |subdirectory|{file_nouns}]
+    """
 _NAMED = f"""
-        {{things}} (matching|named|called|like|ending in|ending with|with names like|with the extension|with
-        extension|of type|whose names match|that match|that end in|that end with|whose name matches|with the suffix
-        |with suffix) [the pattern|pattern] {_GLOBS}
-        """
+    {{things}} (matching|named|called|like|ending in|ending with|with names like|with the extension|with extension
+    |of type|whose names match|that match|that end in|that end with|whose name matches|with the suffix|with suffix)
+    [the pattern|pattern] {_GLOBS}
+    """
 _AFTER = "since|after|on or after|later than|more recent than|newer than|younger than"
 _BEFORE = "before|until|prior to|earlier than|older than|up to|up until"
 _RECENT = "((in|within|during|over) [the] (last|past|previous|preceding)|in the space of the last)"
@@ -95,6 +95,16 @@ GLOB_RULES = (
         "[{det}] <globs> [files|file]",
     ),
     *rule(
+        "names of a size",
+        lambda hit: (("include", _names(hit)), ("min_size", hit.one(Amount))),
+        f"{{only}} {_GLOBS} [that are|which are] {{bigger}} {_QUANTITY}",
+    ),
+    *rule(
+        "names below a size",
+        lambda hit: (("include", _names(hit)), ("max_size", hit.one(Amount))),
+        f"{{only}} {_GLOBS} [that are|which are] {{smaller}} {_QUANTITY}",
+    ),
+    *rule(
         "not these names",
         _globs("exclude"),
         f"{{skip}} {_GLOBS}",
@@ -117,6 +127,14 @@ GLOB_RULES = (
             |logs|checkpoints|caches|subfolders|subdirectories|temporaries|duplicates|intermediates|dotfiles|links
             |symlinks)
             """,
+    ),
+    *rule("unknown kind of files", _vague("include"), "[{only}] [{each}|our|my] <any> (files|images|movies|frames)"),
+    *rule("unknown kind of files to skip", _vague("exclude"), "{skip} [{each}|our|my] <any> (files|folder|folders)"),
+    *rule(
+        "vague pattern",
+        _vague("include"),
+        "[{only}] {things} (starting|beginning|that start|that begin) with (<any>|<ref>|<names>|<globs>)",
+        "[{only}] {things} (containing|with|that contain|about) (<any>|<ref>) [in (the|their) (name|names)]",
     ),
     *rule(
         "vague selection",
@@ -167,11 +185,13 @@ SIZE_RULES = (
         f"{{only}} (between|from) {_QUANTITY} (and|to) {_QUANTITY} [in size]",
         f"[{{only}}] {{things}} {{bigger}} {_QUANTITY} (and|but) {{smaller}} {_QUANTITY}",
     ),
-    *rule("vague size", _vague("min_size"), "{only} [the] (big|large|huge|bigger|larger) {file_nouns}"),
+    *rule(
+        "vague size", _vague("min_size"), "[{only}] [{det}] (big|large|huge|bigger|larger|biggest|largest) {file_nouns}"
+    ),
     *rule(
         "vague small size",
         _vague("max_size"),
-        "{only} [the] (small|tiny|little|smaller) {file_nouns}",
+        "[{only}] [{det}] (small|tiny|little|smaller|smallest) {file_nouns}",
     ),
     *rule(
         "bare size",
@@ -189,13 +209,13 @@ AGE_RULES = (
         _moment("modified_after"),
         f"[{{only}}] [{{things}}] {_SINCE_LENGTH}",
         "[{only}] [{things}] from [the] (last|past|previous) <dur>",
-        "[{only}] [{things}] (newer|younger|more recent|less) than <dur> [old]",
+        "[{only}] [{things}] (newer|younger|more recent) (than|then) <dur>",
         "[{only}] [{things}] less than <dur> old",
         f"[{{only}}] [{{things}}] {{changed}} ({_AFTER}) <when>",
         "[{only}] {things} since <when>",
         f"{{only}} {{things}} ({_AFTER}) <when>",
-        "[{only}] [{things}] (newer|more recent|younger) than <when>",
-        "{skip} [{things}] older than (<dur>|<when>) [old]",
+        "[{only}] [{things}] (newer|more recent|younger) (than|then) <when>",
+        "{skip} [{things}] older (than|then) (<dur>|<when>) [old]",
         "{skip} [{things}] more than <dur> old",
         f"{{skip}} {{things}} [{{changed}}] ({_BEFORE}) <when>",
         f"{{skip}} [{{things}}] {{changed}} ({_BEFORE}) <when>",
@@ -203,12 +223,12 @@ AGE_RULES = (
     *rule(
         "changed long ago",
         _moment("modified_before"),
-        "[{only}] [{things}] older than (<dur>|<when>)",
+        "[{only}] [{things}] older (than|then) (<dur>|<when>)",
         "[{only}] [{things}] (more than|over|at least) <dur> old",
         f"[{{only}}] {{things}} {{changed}} ({_BEFORE}) <when>",
         f"[{{only}}] {{changed}} ({_BEFORE}) <when>",
         f"{{only}} {{things}} ({_BEFORE}) <when>",
-        "{skip} [{things}] (newer|younger|more recent) than (<dur>|<when>)",
+        "{skip} [{things}] (newer|younger|more recent) (than|then) (<dur>|<when>)",
         "{skip} [{things}] less than <dur> old",
         f"{{skip}} [{{things}}] {_SINCE_LENGTH}",
         f"{{skip}} [{{things}}] {{changed}} ({_AFTER}) <when>",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Amount, Doubt, Value
-from headrace.guardrails.language.phrases import Hit, Reading, rule, say
+from headrace.guardrails.language.phrases import Hit, Reading, Rule, rule, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,6 +31,11 @@ def _amount(slot: str) -> Callable[[Hit], Sequence[Reading]]:
     return make
 
 
+def _flag(name: str, slot: str, value: Value, source: str) -> list[Rule]:
+    """Rules for options that stand alone, with or without the word "with" before them."""
+    return say(name, slot, value, f"[with|using] ({source})")
+
+
 _PATTERN = "(<globs>|<names>|<rel>|<any>|<ref>|<path>)"
 _QUANTITY = "(<size>|<qty>|<num>|<rate>)"
 RULES = (
@@ -46,55 +51,55 @@ RULES = (
             {_QUANTITY}
             """,
     ),
-    *say(
+    *_flag(
         "--delete",
         "delete_extraneous",
         True,  # noqa: FBT003
         "--delete|--del|--delete-after|--delete-before|--delete-during|--delete-delay|--delete-extraneous|--prune",
     ),
-    *say(
+    *_flag(
         "--delete-excluded",
         "delete_extraneous",
         Doubt("excluded files are never deleted: use --delete"),
         "--delete-excluded",
     ),
-    *say(
+    *_flag(
         "--remove-source-files",
         "delete_source",
         True,  # noqa: FBT003 (the slot's value)
         "--remove-source-files|--delete-source|--remove-source|--move",
     ),
-    *say("--ignore-existing", "on_conflict", "skip", "--ignore-existing|--no-clobber|--skip-existing|--no-overwrite"),
-    *say("--update", "on_conflict", "newer", "--update"),
-    *say("--overwrite", "on_conflict", "overwrite", "--overwrite"),
-    *say(
+    *_flag("--ignore-existing", "on_conflict", "skip", "--ignore-existing|--no-clobber|--skip-existing|--no-overwrite"),
+    *_flag("--update", "on_conflict", "newer", "--update"),
+    *_flag("--overwrite", "on_conflict", "overwrite", "--overwrite"),
+    *_flag(
         "--force",
         "on_conflict",
         Doubt("say what to force: overwrite, skip, fail or newer"),
         "-f|--force|-i|--interactive|--inplace|-rf|-fr",
     ),
-    *say("-n for cp", "on_conflict", Doubt("`-n` means no overwriting for cp and a dry run for rsync"), "-n"),
-    *say("-u", "on_conflict", Doubt("`-u` keeps newer files for cp and rsync: say newer"), "-u"),
-    *say("--encrypt", "encryption", True, "--encrypt|--encrypted|--encryption|--tls|--secure"),  # noqa: FBT003
-    *say("--no-encryption", "encryption", False, "--no-encryption|--no-encrypt|--unencrypted|--plaintext|--insecure"),  # noqa: FBT003
-    *say("--verify", "verify", "default", "--verify|--checksum|--verify-checksum"),
-    *say(
+    *_flag("-n for cp", "on_conflict", Doubt("`-n` means no overwriting for cp and a dry run for rsync"), "-n"),
+    *_flag("-u", "on_conflict", Doubt("`-u` keeps newer files for cp and rsync: say newer"), "-u"),
+    *_flag("--encrypt", "encryption", True, "--encrypt|--encrypted|--encryption|--tls|--secure"),  # noqa: FBT003
+    *_flag("--no-encryption", "encryption", False, "--no-encryption|--no-encrypt|--unencrypted|--plaintext|--insecure"),  # noqa: FBT003
+    *_flag("--verify", "verify", "default", "--verify|--checksum|--verify-checksum"),
+    *_flag(
         "--no-verify",
         "verify",
         "none",
         "--no-verify|--no-checksum|--no-verify-checksum|--skip-verify|--no-check|--skip-checksum",
     ),
-    *say("-c", "verify", Doubt("say how to verify: blake3, sha256, sha1, md5 or crc32c"), "-c|--check"),
-    *say(
+    *_flag("-c", "verify", Doubt("say how to verify: blake3, sha256, sha1, md5 or crc32c"), "-c|--check"),
+    *_flag(
         "--times",
         "preserve",
         ("timestamps",),
         "-t|--times|--preserve-times|--preserve-timestamps|--preserve-mtime|--keep-timestamps",
     ),
-    *say("--perms", "preserve", ("permissions",), "--perms|--preserve-permissions|--preserve-perms|--chmod"),
-    *say("--links", "preserve", ("symlinks",), "--links"),
-    *say("--xattrs", "preserve", ("xattrs",), "--xattrs"),
-    *say(
+    *_flag("--perms", "preserve", ("permissions",), "--perms|--preserve-permissions|--preserve-perms|--chmod"),
+    *_flag("--links", "preserve", ("symlinks",), "--links"),
+    *_flag("--xattrs", "preserve", ("xattrs",), "--xattrs"),
+    *_flag(
         "attributes in a letter",
         "preserve",
         Doubt("say what to keep: timestamps, permissions, symlinks, xattrs"),
@@ -109,7 +114,7 @@ RULES = (
         lambda _hit: (),
         "-r|-v|-vv|-q|--recursive|-rv|-vr|--verbose|--quiet|--progress|--stats|-R|--human-readable|--partial|--info",
     ),
-    *say(
+    *_flag(
         "dry run",
         "action",
         Doubt("every request makes a plan first, and nothing moves before it is submitted: leave the dry run out"),

@@ -11,12 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _AGAIN = """
-        [and|now|please|ok] [do] [exactly] [the] (same thing|same again|same|same transfer|same copy|same plan|same
-        one|same job|same deal|same settings|likewise|ditto) [again] (for|with|on|but for|but with|just for|only
-        for)|(repeat|do|redo|run|copy) (that|it|this|the same|the same thing|the same transfer) [again] (for|with
-        |but for)|(again|and again|now|once more|another one|one more) for|also do [it|that] for|now do|now the same
-        for
-        """
+    [and|now|please|ok] [do] [exactly] [the] (same thing|same again|same|same transfer|same copy|same plan|same one
+    |same job|same deal|same settings|likewise|ditto) [again] (for|with|on|but for|but with|just for|only for)
+    |(repeat|do|redo|run|copy) (that|it|this|the same|the same thing|the same transfer) [again] (for|with|but for)
+    |(again|and again|now|once more|another one|one more) for|also do [it|that] for|now do|now the same for
+    """
 
 
 def _same(hit: Hit) -> Sequence[Reading]:
@@ -33,11 +32,11 @@ RULES = (
             yes|yep|yeah|yup|yes please|ok|okay|sure|go ahead|go for it|do it|do that|confirm|confirmed|i confirm
             |proceed|please proceed|please do|sounds good|looks good|looks good to me|lgtm|that's right|that is
             right|that's correct|correct|all good|ship it|let's go|let us go|go|make it so|start it|run it|yes do it
-            |yes go ahead|ok go|fine|that's fine|perfect|great|agreed|absolutely|definitely|of course|send it|submit
-            it|submit|yes go|right|good|ok do it|sounds right|looks right|y|aye|affirmative|by all means|go on
-            |execute|execute it|go ahead please|ok then|that works|works for me|yes confirm|confirm it|confirm that
-            |confirm the plan|confirm this|go ahead with it|proceed with it|proceed with that|yes that's right|start
-            the transfer|submit the plan|run the plan|start now|start it now|do it now|run it now|go now|very well
+            |yes go ahead|ok go|fine|that's fine|perfect|great|agreed|absolutely|definitely|of course|submit it
+            |submit|yes go|right|good|ok do it|sounds right|looks right|y|aye|affirmative|by all means|go on|execute
+            |execute it|go ahead please|ok then|that works|works for me|yes confirm|confirm it|confirm that|confirm
+            the plan|confirm this|go ahead with it|proceed with it|proceed with that|yes that's right|start the
+            transfer|submit the plan|run the plan|start now|start it now|do it now|run it now|go now|very well
             |alright|all right
             """,
     ),
@@ -55,17 +54,23 @@ RULES = (
         "marker",
         "instead",
         """
-            instead|actually|no wait|wait|no|hmm|hm|on second thought|on second thoughts|rather|sorry|oops|i meant|i
-            mean|make it|make that|change it to|change that to|change it so that|set it|set it to|let's make it
-            |let's|switch to|switch it to|change to|change|update it|update it to|adjust it|correction|scratch that
-            |but|however|though|except|no actually|please change it|for this one|this time|from now on|modify it
-            |edit it|update|set|amend it|hold on|hang on|hmm actually|oh|oh wait|ah|well|no sorry|sorry i meant|one
-            change|with one change|it should be|it should|it must|it must be|it needs to be|it has to be|and make it
-            |so|now|use it|let it|have it|this should|make sure it|make sure it's|make sure it is|for that|for this
-            |with that|on that|on it|for it|to it|it to|for the last one|for the last plan|in the last plan|the last
-            plan|the plan|the last one|last plan|make this|the last transfer|the same transfer|please make it|could
-            you make it|can you make it|can we make it
+            instead|actually|no wait|wait|no (,|.|!|;|-|<end>)|hmm|hm|on second thought|on second thoughts|rather
+            |sorry|oops|i meant|i mean|make it|make that|change it to|change that to|change it so that|set it|set it
+            to|let's make it|let's|switch to|switch it to|change to|update it|update it to|adjust it|correction
+            |scratch that|but|however|though|no actually|please change it|for this one|this time|from now on|modify
+            it|edit it|amend it|hold on|hang on|hmm actually|oh|oh wait|ah|well|no sorry|sorry i meant|one change
+            |with one change|it should be|it should|it must|it must be|it needs to be|it has to be|and make it|so
+            |now|use it|let it|have it|this should|make sure it|make sure it's|make sure it is|for the last one|for
+            the last plan|in the last plan|the last plan|the plan|the last one|last plan|make this|the last transfer
+            |the same transfer|please make it|could you make it|can you make it|can we make it
             """,
+    ),
+    *say(
+        "a question",
+        "action",
+        Doubt("say what to do with the plan: confirm it, change it or cancel it"),
+        "(yes|yep|yeah|ok|okay|sure|confirm|confirmed|right|correct|go|fine|good|y|all good|go ahead) ?",
+        "(make|turn|change|switch) {it} [into|to] [a] (sync|copy|stream|mirror|download|upload) [instead]",
     ),
     *rule(
         "the same for", _same, f"({_AGAIN}) (<any>|<ref>|<loc>|<path>|<file>|<rel>) [too|as well|please|now|instead]"
@@ -77,7 +82,7 @@ RULES = (
         """
             never mind|nevermind|forget it|forget about it|forget that|discard it|discard that|drop it|drop that
             |don't do it|do not do it|no don't|call it off|cancel the plan|cancel that plan|scrap it|scrap that
-            |abandon it|leave it|don't bother|nvm|cancel last|throw it away|discard the plan|don't|do not
+            |abandon it|leave it|don't bother|nvm|throw it away|discard the plan|(don't|do not) (.|!|<end>)
             """,
     ),
     *say(

@@ -12,7 +12,7 @@ from headrace.guardrails.intents.values import Intent
 from headrace.guardrails.language.assemble import assemble
 from headrace.guardrails.language.lattice import Chosen, read
 from headrace.guardrails.language.tokens import Token, scan
-from headrace.guardrails.resolve.names import shown
+from headrace.guardrails.names import shown
 from headrace.guardrails.resolve.request import resolve
 
 if TYPE_CHECKING:

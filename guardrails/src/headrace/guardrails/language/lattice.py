@@ -271,5 +271,9 @@ def _shown(value: Value) -> str:
 
 
 def _facts(name: str, hit: Hit, readings: tuple[Reading, ...]) -> Chosen:
+    named = [str(item.value) for item in hit.items if item.symbol == "<id>"]
+    if named and readings and not any(slot in ("id", "same") for slot, _ in readings):
+        # "limit 7f3a to 1 Gb/s": an option that names its transfer.
+        readings = (*readings, ("id", named[0]))
     facts = tuple(Fact(slot, value, hit.words, hit.first, hit.last) for slot, value in readings)
     return Chosen(name, facts, hit.words, hit.first, hit.last)

@@ -4,7 +4,7 @@ MACROS = {
     # Who or what a phrase is about.
     "it": """
         it|this|that|them|these|those|everything|all of it|all of them|the whole thing|[the|this|that|my|our]
-        (transfer|copy|job|plan|data|files|upload|sync|move|lot|request)
+        (transfer|copy|job|plan|data|files|upload|sync|move|lot|request)|[the|my] [transfer|job] <id>
         """,
     "det": "the|a|an|my|our|your|their|his|her|these|those|this|that|some",
     "things": """
@@ -15,7 +15,7 @@ MACROS = {
     "file_nouns": "files|file|ones|data|images|stuff|objects|things",
     "holder": "folder|directory|dir|path|file|tree|bucket|endpoint|node|site|machine|area|share",
     # Places.
-    "place": "[{det}] [{holder}] (<loc>|<path>|<ep>|<rel>) [{holder}]",
+    "place": "[{det}] [whole|entire|full|complete] [{holder}] (<loc>|<path>|<ep>|<rel>) [{holder}]",
     "source_cue": """
         from|out of|off of|off|sitting on|sitting in|stored on|stored in|living on|located on|located in|currently
         on|that is on|that lives on
@@ -29,7 +29,8 @@ MACROS = {
     "not": """
         don't|dont|do not|never|must not|mustn't|should not|shouldn't|not to|without ever|do not ever|don't ever
         |please don't|please do not|make sure not to|be sure not to|i don't want to|we don't want to|i do not want
-        to|we do not want to|under no circumstances
+        to|we do not want to|under no circumstances|(do not|don't) under any circumstances|(do not|don't) in any
+        case
         """,
     "needless": """
         no need to|you don't need to|don't need to|do not need to|needn't|need not|don't bother to|don't have to|no
@@ -50,15 +51,15 @@ MACROS = {
     "is": "is|are|'s|was|must be|has to be|needs to be|should be|shall be|stays|remains",
     # Sizes.
     "bigger": """
-        bigger than|larger than|greater than|more than|over|above|exceeding|at least|no smaller than|no less than
-        |not smaller than|not less than|beyond|in excess of|>|>=|of at least|of more than|of over|heavier than
-        |upwards of|bigger or equal to|not under|with at least|from at least|minimum|min|a minimum of|larger or
-        equal to|not below
+        bigger than|larger than|(bigger|larger|greater|more) then|greater than|more than|over|above|exceeding|at
+        least|no smaller than|no less than|not smaller than|not less than|beyond|in excess of|>|>=|of at least|of
+        more than|of over|heavier than|upwards of|bigger or equal to|not under|with at least|from at least|minimum
+        |min|a minimum of|larger or equal to|not below
         """,
     "smaller": """
-        smaller than|less than|under|below|at most|up to|no bigger than|no larger than|no more than|not bigger than
-        |not larger than|<|<=|of at most|of less than|of under|not more than|not over|not above|no greater than|not
-        exceeding|maximum|max|a maximum of|lighter than|that don't exceed|with at most|of up to
+        smaller than|less than|(smaller|less) then|under|below|at most|up to|no bigger than|no larger than|no more
+        than|not bigger than|not larger than|<|<=|of at most|of less than|of under|not more than|not over|not above
+        |no greater than|not exceeding|maximum|max|a maximum of|lighter than|that don't exceed|with at most|of up to
         """,
     # Filters.
     "only": """
@@ -89,18 +90,19 @@ MACROS = {
     "by": """
         by|before|no later than|not later than|at the latest by|finish by|finish before|finished by|finished before
         |done by|done before|complete by|complete before|completed by|ready by|completed before|to finish by|must
-        finish by|must finish before|must be done by|be done by|must be done before|has to be done by|needs to be
-        done by|needs to be there by|be there by|must be there by|it must be there by|arrive by|must arrive by|there
-        by|in place by|there before|should be there by|should be done by|should finish by|deadline|deadline is
-        |deadline of|due|due by|due at|due on|latest by|ending by|end by|ends by|have it done by|have it there by
-        |with a deadline of|get it done by|to be done by|finishing by|finishing before|to be there by|needs to
-        finish by|needs to finish before|has to finish by|has to finish before|wrap up by|it has to be done by|it
-        needs to be done by|it must be done by|needs to arrive by|arriving by|no later than by|must complete by|to
-        complete by|has to be there by|it needs to be there by|must complete before|complete it by|complete it
-        before|finish it by|finish it before|deadline :|the deadline is|must be complete by|should arrive by|we need
-        it by|i need it by|need it by|i need it before|we need it before|needed by|needs to be ready by|must be
-        ready by|ready before|has to arrive by|delivered by|deliver by|with deadline|and be done by|be finished by
-        |over by
+        finish by|must finish before|must be done by|be done by|be done before|be finished before|be complete before
+        |be there before|be complete by|must be done before|has to be done by|needs to be done by|needs to be there
+        by|be there by|must be there by|it must be there by|arrive by|must arrive by|there by|in place by|there
+        before|should be there by|should be done by|should finish by|deadline|deadline is|deadline of|due|due by|due
+        at|due on|latest by|ending by|end by|ends by|have it done by|have it there by|with a deadline of|get it done
+        by|to be done by|finishing by|finishing before|to be there by|needs to finish by|needs to finish before|has
+        to finish by|has to finish before|wrap up by|it has to be done by|it needs to be done by|it must be done by
+        |needs to arrive by|arriving by|no later than by|must complete by|to complete by|has to be there by|it needs
+        to be there by|must complete before|complete it by|complete it before|finish it by|finish it before|deadline
+        :|the deadline is|must be complete by|should arrive by|we need it by|i need it by|need it by|i need it
+        before|we need it before|needed by|needs to be ready by|must be ready by|ready before|has to arrive by
+        |delivered by|deliver by|with deadline|and be done by|be finished by|(make|set|change|move|extend|push) the
+        deadline [to|be|back to]|over by
         """,
     "begin": """
         at|on|start|starting|start at|start on|starting at|starting on|starting from|begin|begin at|beginning
@@ -115,6 +117,7 @@ MACROS = {
         |start the copy at|for|hold it till|hold off till|reschedule to|reschedule it to|reschedule for|reschedule
         it for|don't start before|do not start before|don't start it before|don't start until|do not start until
         |start no earlier than|set off at|set it off at|go at|due to start at|run it on|run it|scheduled to start at
+        |(make|set|change|move) the start [time] [to|be]
         """,
     # Rates.
     "cap": """
@@ -130,19 +133,21 @@ MACROS = {
         rate limit of|with a bandwidth limit of|rate limit|rate limit :|rate limit of|rate limited to|rate limit to
         |rate limit {it} to|rate|rate of|at a rate of|at a max rate of|at a maximum rate of|bandwidth|bandwidth of
         |bandwidth limit|bandwidth limit of|bandwidth cap of|speed limit|speed limit of|speed|speed of|at a speed of
-        |with a speed limit of|limit the (rate|speed|bandwidth|throughput) to|cap the (rate|speed|bandwidth
-        |throughput) at|cap the (rate|speed|bandwidth|throughput) to|limit (rate|speed|bandwidth|throughput) to|cap
-        (rate|speed|bandwidth|throughput) at|set the (rate|rate limit|speed|limit|bandwidth|cap) to|set (rate|rate
-        limit|speed|limit|bandwidth|cap) to|change the (rate|rate limit|speed|limit|bandwidth|cap) to|slow {it} down
-        to|slow down to|speed {it} up to|speed up to|raise {it} to|lower {it} to|raise the (limit|rate|cap|rate
-        limit) to|lower the (limit|rate|cap|rate limit) to|increase the (limit|rate|cap|rate limit) to|reduce the
-        (limit|rate|cap|rate limit) to|drop the (limit|rate|cap|rate limit) to|bump the (limit|rate|cap|rate limit)
-        to|bump {it} to|bump {it} up to|drop {it} to|reduce {it} to|increase {it} to|raise {it} to|make {it}|set
-        {it} to|change {it} to|turn {it} down to|turn {it} up to|with|not over|over no more than|limiting {it} to
-        |capping {it} at|limiting to|capping at|don't go over|don't exceed|with a rate of|restrict {it} to|restrict
-        to|restrict the (rate|speed|bandwidth) to|hold {it} to|hold {it} under|max rate|max rate :|maximum rate|max
-        speed|max bandwidth|the limit is|the cap is|go no faster than|run no faster than|run at|run it at|run {it}
-        at|at no more than|no higher than|not higher than|less than|give it|give it at most|allow at most|allow
-        |allow up to|leave it at|shape it to|cap it to|up {it} to|lift {it} to|with bandwidth|to|don't go beyond
+        |with a speed limit of|(set|change|raise|lower|limit|cap|increase|reduce) the (rate|limit|speed|cap|rate
+        limit|bandwidth) (of|for|on) {it} (to|at)|limit the (rate|speed|bandwidth|throughput) to|cap the (rate|speed
+        |bandwidth|throughput) at|cap the (rate|speed|bandwidth|throughput) to|limit (rate|speed|bandwidth
+        |throughput) to|cap (rate|speed|bandwidth|throughput) at|set the (rate|rate limit|speed|limit|bandwidth|cap)
+        to|set (rate|rate limit|speed|limit|bandwidth|cap) to|change the (rate|rate limit|speed|limit|bandwidth|cap)
+        to|slow {it} down to|slow down to|speed {it} up to|speed up to|raise {it} to|lower {it} to|raise the (limit
+        |rate|cap|rate limit) to|lower the (limit|rate|cap|rate limit) to|increase the (limit|rate|cap|rate limit)
+        to|reduce the (limit|rate|cap|rate limit) to|drop the (limit|rate|cap|rate limit) to|bump the (limit|rate
+        |cap|rate limit) to|bump {it} to|bump {it} up to|drop {it} to|reduce {it} to|increase {it} to|raise {it} to
+        |make {it}|set {it} to|change {it} to|turn {it} down to|turn {it} up to|with|not over|over no more than
+        |limiting {it} to|capping {it} at|limiting to|capping at|don't go over|don't exceed|with a rate of|restrict
+        {it} to|restrict to|restrict the (rate|speed|bandwidth) to|hold {it} to|hold {it} under|max rate|max rate :
+        |maximum rate|max speed|max bandwidth|the limit is|the cap is|go no faster than|run no faster than|run at
+        |run it at|run {it} at|at no more than|no higher than|not higher than|less than|give it|give it at most
+        |allow at most|allow|allow up to|leave it at|shape it to|cap it to|up {it} to|lift {it} to|with bandwidth|to
+        |don't go beyond
         """,
 }

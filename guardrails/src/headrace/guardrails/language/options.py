@@ -19,13 +19,13 @@ ENCRYPTION_RULES = (
         """
             encrypted|encrypt [{it}] [all]|use encryption|using encryption|with encryption|with encryption on
             |encryption on|turn on encryption|turn encryption on|enable encryption|encryption enabled|switch on
-            encryption|switch encryption on|encryption please|add encryption|over tls|with tls|via tls|use tls|using
-            tls|over ssl|encrypted please|encrypting {it}|encrypt in transit|encrypted in transit|encrypted over the
-            wire|encrypt over the wire|and encrypted|fully encrypted|securely encrypted|keep {it} encrypted|{sure}
-            {it} {is} encrypted|{sure} to encrypt {it}|send {it} encrypted|it {is} encrypted|must be encrypted|has
-            to be encrypted|should be encrypted|needs to be encrypted|{sure} {it} encrypted|encryption : (on|yes
-            |true|required)|encryption = (on|true|yes)|encryption {is} (on|mandatory|required|enabled|a must)
-            |encryption (required|mandatory)|with encryption turned on
+            encryption|switch encryption on|add encryption|over tls|with tls|via tls|use tls|using tls|over ssl
+            |encrypting {it}|encrypt in transit|encrypted in transit|encrypted over the wire|encrypt over the wire
+            |and encrypted|fully encrypted|securely encrypted|keep {it} encrypted|{sure} {it} {is} encrypted|{sure}
+            to encrypt {it}|send {it} encrypted|it {is} encrypted|must be encrypted|has to be encrypted|should be
+            encrypted|needs to be encrypted|{sure} {it} encrypted|encryption : (on|yes|true|required)|encryption =
+            (on|true|yes)|encryption {is} (on|mandatory|required|enabled|a must)|encryption (required|mandatory)
+            |with encryption turned on
             """,
         "encryption (isn't|is not|not) (optional|negotiable)",
         "({not}|never) (disable|turn off|switch off|skip|drop|remove) [the] encryption",
@@ -47,8 +47,7 @@ ENCRYPTION_RULES = (
             disabled|switch off [the] encryption|switch encryption off|skip [the] encryption|drop [the] encryption
             |remove [the] encryption|in the clear|in plaintext|in plain text|in cleartext|in clear text|plaintext
             |cleartext|without tls|no tls|non encrypted|encryption : (off|no|false|none)|encryption = (off|false|no
-            |none)|{not} use encryption|{not} be encrypted|unencrypted please|with no encryption|without any
-            encryption
+            |none)|{not} use encryption|{not} be encrypted|with no encryption|without any encryption
             """,
     ),
     *say(
@@ -74,20 +73,20 @@ _ALGORITHMS = {
     "crc32c": "crc32c|crc-32c|crc 32c|crc32-c",
 }
 _UNSUPPORTED = """
-        sha512|sha-512|sha 512|sha384|sha-384|sha224|sha2|sha-2|sha3|sha-3|sha|crc32|crc-32|crc|blake2|blake2b|blake
-        |xxhash|xxh3|xxh64|adler32|adler|crc64|md4|etag|etags|sha512sum|crc64nvme
-        """
+    sha512|sha-512|sha 512|sha384|sha-384|sha224|sha2|sha-2|sha3|sha-3|sha|crc32|crc-32|crc|blake2|blake2b|blake
+    |xxhash|xxh3|xxh64|adler32|adler|crc64|md4|etag|etags|sha512sum|crc64nvme
+    """
 _CHECK = """
-        [and] [also] [then] [please] (verify|verifying|verified|check|checking|checked|checksum|checksums
-        |checksummed|checksumming|validate|validated|hash|hashed|verification|integrity|integrity check|compare|use
-        |using|run) [{it}|all files|every file|the checksums|checksums|integrity|the integrity|the files|files|the
-        result|the copy|afterwards] (with|by|using|via|through|against|:|=|is|to be|as) [a|the|its|their]
-        """
+    [and] [also] [then] [please] (verify|verifying|verified|check|checking|checked|checksum|checksums|checksummed
+    |checksumming|validate|validated|hash|hashed|verification|integrity|integrity check|compare|use|using|run) [{it}
+    |all files|every file|the checksums|checksums|integrity|the integrity|the files|files|the result|the copy
+    |afterwards] (with|by|using|via|through|against|:|=|is|to be|as) [a|the|its|their]
+    """
 _HOW = f"[{_CHECK}|with|using|use|via|by|and]"
 _SUFFIX = """
-        [checksum|checksums|check|checks|verification|hash|hashes|sum|sums|digest|digests|checksumming|integrity
-        checks|instead|verified|checked|please]
-        """
+    [checksum|checksums|check|checks|verification|hash|hashes|sum|sums|digest|digests|checksumming|integrity checks
+    |verified|checked|please]
+    """
 
 
 def _algorithm(name: str) -> list[str]:
@@ -145,11 +144,16 @@ VERIFY_RULES = (
             """,
         """
             unverified|not verified|verification off|verify off|{not} use checksums|{not} be verified|verification
-            disabled|turn verification off|turn checksums off|checksums off|no verify|verify = (none|no|off|false)
-            |verify : (none|no|off)|verification (none|= none|: none)|{needless} be (verified|checked)|{not} bother
-            (verifying|checking|with verification|with checksums)|verify none|set verify to none|no integrity
-            verification
+            disabled|verify nothing|check nothing|checksum nothing|turn verification off|turn checksums off
+            |checksums off|no verify|verify = (none|no|off|false)|verify : (none|no|off)|verification (none|= none|:
+            none)|{needless} be (verified|checked)|{not} bother (verifying|checking|with verification|with
+            checksums)|verify none|set verify to none|no integrity verification
             """,
+    ),
+    *rule(
+        "not that algorithm",
+        lambda _hit: (),
+        f"(instead of|rather than) ({'|'.join(_ALGORITHMS.values())}|{_UNSUPPORTED})",
     ),
     *say(
         "check that is not known",
@@ -164,17 +168,17 @@ VERIFY_RULES = (
 )
 
 _EXISTING = """
-        [any|anything|any of|the|all|those|what is|what's|everything] [that is|that's|which is] [already] [existing
-        |newer|present|older|old] (files|file|there|data|ones|existing|exists|exist|anything|content|contents|stuff
-        |copies|versions|everything|destination|target|it|them|those|that) [that already exist|that exist|already
-        there|that are there|that is there|there|at the destination|on the destination|in the destination|that's
-        already there|that are already there|which exist|at the other end|on the other side|that is already there
-        |already at the destination|present]
-        """
+    [any|anything|any of|the|all|those|what is|what's|everything] [that is|that's|which is] [already] [existing
+    |present] (files|file|there|data|ones|existing|exists|exist|anything|content|contents|stuff|copies|versions
+    |everything|destination|target|it|them|those|that) [that already exist|that exist|already there|that are there
+    |that is there|there|at the destination|on the destination|in the destination|that's already there|that are
+    already there|which exist|at the other end|on the other side|that is already there|already at the destination
+    |present]
+    """
 _NEWER = """
-        [any|the] (newer|more recent) (files|ones|data|copies|versions) [there|at the destination|on the destination
-        |over there]
-        """
+    [any|the] (newer|more recent) (files|ones|data|copies|versions) [there|at the destination|on the destination
+    |over there]
+    """
 CONFLICT_RULES = (
     *say(
         "keep what is there",
@@ -213,6 +217,14 @@ CONFLICT_RULES = (
             stay|remain|{is} kept|must not be overwritten|should not be overwritten|must not be touched|{is} left
             alone|must be kept) [as is|untouched|as they are]
             """,
+    ),
+    *say(
+        "unless it is there",
+        "on_conflict",
+        "skip",
+        "(unless|except if) (it|they|the file|a file|the files|one) [already] (exists|exist|is there|are there)",
+        "[only] if (it|they) (doesn't|does not|don't|do not) [already] exist [yet|there|at the destination]",
+        "[only] if [it is|it's|they are] (missing|absent) [there|at the destination]|[only] if not [already] there",
     ),
     *say(
         "overwrite",
@@ -273,6 +285,7 @@ CONFLICT_RULES = (
             newer|keep newest|on conflict [,|:] (newer|keep newer|newer wins|keep the newer [one]|take the newer
             [one])|the newer (one|file|version) wins|latest wins|prefer newer|take the newer [one])
             """,
+        "[only] if (newer|it is newer|it's newer|they are newer|they're newer|the source is newer)",
         "overwrite older files only|overwrite only older files at the destination",
     ),
     *say(
@@ -352,9 +365,9 @@ _ATTRIBUTES = {
 _ANY_ATTRIBUTE = f"[the|all|all the|file|original|their|its|all of the] ({'|'.join(_ATTRIBUTES.values())})"
 _MORE = f"(,|and|, and|&|plus|as well as) [also] {_ANY_ATTRIBUTE}"
 _KEEP = """
-        preserve|preserving|keep|keeping|retain|retaining|maintain|maintaining|with|including|and keep|and preserve
-        |{sure} to keep|{sure} to preserve|also keep|also preserve|conserve
-        """
+    preserve|preserving|keep|keeping|retain|retaining|maintain|maintaining|with|including|and keep|and preserve
+    |{sure} to keep|{sure} to preserve|also keep|also preserve|conserve
+    """
 
 
 def _attributes(hit: Hit) -> Sequence[Reading]:

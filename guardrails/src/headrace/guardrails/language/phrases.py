@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from headrace.guardrails.language.macros import MACROS
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 UNKNOWN_MARK = "~"
 _PIECE = re.compile(r"<[a-z]+>|\{[a-z_]+\}|[()\[\]|]|[^\s()\[\]{}|]+")
 _KIND = re.compile(r"<[a-z]+>")
-_MACRO = re.compile(r"\{([a-z_]+)\}")
 _VALUE = TypeVar("_VALUE")
 
 KNOWN_WORDS: set[str] = set()
@@ -70,17 +70,24 @@ class Hit:
 
 
 Reading = tuple[str, "Value"]
-Maker = "Callable[[Hit], Sequence[Reading]]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
-    """A recogniser of phrases: what its words look like and which slots they fill."""
+    """A recogniser of phrases: what its words look like and which slots they fill.
+
+    `kinds` are the values without which it can't match, so most rules are never even compiled.
+    """
 
     name: str
-    pattern: re.Pattern[str]
+    expression: str
     kinds: frozenset[str]
     make: Callable[[Hit], Sequence[Reading]]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The compiled expression."""
+        return re.compile(self.expression)
 
 
 def choices(source: str) -> list[str]:
@@ -88,23 +95,24 @@ def choices(source: str) -> list[str]:
     return [" ".join(choice.split()) for choice in source.split("|")]
 
 
-def _expand(source: str) -> str:
-    while _MACRO.search(source):
-        source = _MACRO.sub(lambda match: f"({MACROS[match[1]]})", source)
-    return source
+@cache
+def _macro(name: str) -> _Part:
+    """Read a named group once."""
+    part, _ = _sequence(_PIECE.findall(MACROS[name]), 0)
+    return part
 
 
-def compile_phrase(source: str) -> tuple[re.Pattern[str], frozenset[str]]:
-    """Compile a pattern; its words become known words.
+def read_phrase(source: str) -> tuple[str, frozenset[str]]:
+    """Turn a pattern into a regular expression; its words become known words.
 
     Gives the expression and the kinds of value without which it can't match.
     """
-    pieces = _PIECE.findall(_expand(source))
+    pieces = _PIECE.findall(source)
     whole, rest = _sequence(pieces, 0)
     if rest != len(pieces):
         message = f"unbalanced phrase: {source}"
         raise ValueError(message)
-    return re.compile(rf"(?:(?<= )|^){whole.text}"), whole.kinds
+    return rf"(?:(?<= )|^){whole.text}", whole.kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +152,8 @@ def _joined(parts: list[_Part]) -> _Part:
 
 
 def _word(piece: str) -> _Part:
+    if piece.startswith("{"):
+        return _macro(piece[1:-1])
     if piece == "<any>":
         return _Part(rf"{UNKNOWN_MARK}[^ ]+ ", 1, frozenset())
     if _KIND.fullmatch(piece):
@@ -164,7 +174,7 @@ def take(name: str, slot: str, kind: type[_VALUE], *sources: str) -> list[Rule]:
 
 def rule(name: str, make: Callable[[Hit], Sequence[Reading]], *sources: str) -> list[Rule]:
     """Rules for phrases whose slots are worked out from the words."""
-    return [Rule(name, *compile_phrase(source), make) for source in sources]
+    return [Rule(name, *read_phrase(source), make) for source in sources]
 
 
 class Line:
@@ -187,8 +197,10 @@ class Line:
         """Find every place where a rule's phrase stands."""
         if not found.kinds <= self._kinds:
             return
-        for match in found.pattern.finditer(self.text):
-            if match.start() == match.end():
-                continue
-            items = self._items[self._index[match.start()] : self._index[match.end()]]
-            yield Hit(items, match[0], self._words_of(items[0].first, items[-1].last))
+        position = 0
+        while match := found.pattern.search(self.text, position):
+            # On from the next item, not from the end: phrases of one rule may overlap.
+            position = self.text.index(" ", match.start()) + 1 if match.start() < len(self.text) else match.end() + 1
+            if match.end() > match.start():
+                items = self._items[self._index[match.start()] : self._index[match.end()]]
+                yield Hit(items, match[0], self._words_of(items[0].first, items[-1].last))

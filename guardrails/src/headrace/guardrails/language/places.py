@@ -14,10 +14,14 @@ _PUT = "put|stash|store|drop|place|deposit|ingest|save|load|stage|park|dump|back
 _COPY_OF = "(a copy|copies|a backup|a duplicate|a replica|a clone|backups|one copy|a second copy)"
 _THERE = "in|on|at|under|inside|into|onto|to|over at|over to|over on|within"
 _CONTENT = """
-        [everything in|everything on|everything at|everything under|all files in|all files on|the contents of
-        |whatever is in|anything in|all data in|all of|files in|the files in|what is in|what's in|existing files in
-        |the content of|whatever's in|the data in|data in|the files on|any existing files in]
-        """
+    [everything in|everything on|everything at|everything under|all files in|all files on|the contents of|whatever
+    is in|anything in|all data in|all of|files in|the files in|what is in|what's in|existing files in|the content of
+    |whatever's in|the data in|data in|the files on|any existing files in]
+    """
+_DESCRIBED = """
+    [about|roughly|approximately|some|around|nearly|almost|the|our|my|all|all the] [(<size>|<qty>) [of]] [{det}]
+    [<any>] [<any>] [<any>] [data|output|outputs|results|files|stuff|simulation|simulations|dataset|run|images]
+    """
 _MIXTURE = """
     [the contents of|everything in|that in|what is in|the files from|those from|the files in|what's in|files from
     |the data from|data from|the content of|the ones from|all files from|everything from]
@@ -71,11 +75,16 @@ RULES = (
         "({source_cue}) [everything in|all of|the contents of|the files in] {place}",
         "(coming|originating|sent|leaving|starting) from {place}",
         "(source|src) [is|=|:|should be|to|path] {place}",
-        "(change|set|switch|make) [the] source [to|be] {place}",
         """
             [that is|which is|that are|that's|currently] (sitting|stored|living|located|residing) (in|on|at|under)
             {place}
             """,
+    ),
+    *rule(
+        "what there is",
+        _slot("source"),
+        f"(we|i) have {_DESCRIBED} [sitting|stored|lying|waiting] (in|on|at|under) {{place}}",
+        f"(there is|there are|there's) {_DESCRIBED} [sitting|stored|lying|waiting] (in|on|at|under) {{place}}",
     ),
     *rule(
         "destination",
@@ -87,11 +96,41 @@ RULES = (
             |moving|flowing|that are going|which are going) (to|for|into|towards) {place}
             """,
         "(destination|dest|dst) [is|=|:|should be|to|path] {place}",
-        "(change|set|switch|make) [the] (destination|target) [to|be] {place}",
-        "use {place} as [the] (destination|target)",
+    ),
+    *rule(
+        "another source",
+        lambda hit: (("source", hit.one(Place)), ("marker", "instead")),
+        "(change|set|switch|make) [the|its] source [to|be] {place}",
+        "use {place} as [the|its] source",
+    ),
+    *rule(
+        "another destination",
+        lambda hit: (("destination", hit.one(Place)), ("marker", "instead")),
+        "(change|set|switch|make) [the|its] (destination|target) [to|be] {place}",
+        "use {place} as [the|its] (destination|target)",
+    ),
+    *rule(
+        "with a place",
+        lambda _hit: (("destination", Doubt("say to or from: with leaves the direction open")),),
+        "(with|against) {place}",
+    ),
+    *rule("one more place", _slot("more"), "(and|&|plus|and also|as well as|or) [also] [to|from|into] {place}"),
+    *rule(
+        "the same path",
+        lambda _hit: (("destination", Doubt("write out the path at the destination")),),
+        """
+            [with|at|under|in|keeping|keep|using] [the] same (path|location|place|folder|directory|name) [there|as
+            the source]
+            """,
+    ),
+    *rule(
+        "by way of",
+        lambda hit: (("action", Doubt(f"`{hit.words}`: a transfer goes straight from source to destination")),),
+        "(via|through|by way of) {place}",
     ),
     *rule("somewhere", _slot("at"), "({at_cue}) {place}"),
-    *rule("a place", _slot("place"), "[for] {place}", "[for] [the|all] [the] contents of {place}", "all of {place}"),
+    *rule("for a place", _slot("for"), "for {place}"),
+    *rule("a place", _slot("place"), "{place}", "[for] [the|all] [the] contents of {place}", "[all] of {place}"),
     *rule(
         "not that place",
         lambda _hit: (),
@@ -106,8 +145,18 @@ RULES = (
             {{place}} ({_THERE}) {{place}}
             """,
         f"(i|we) (need|want|would like) {{place}} ({_THERE}) {{place}}",
+        f"""
+            (i|we) (need|want|would like|require) {_DESCRIBED} (from|on|in|under) {{place}} (at|on|in|over at|to)
+            {{place}}
+            """,
+        f"""
+            [the|our|my] [<any>] (team|group|lab|people|colleagues) (need|needs|want|wants) {{place}} ({_THERE})
+            {{place}}
+            """,
         f"(back|bring) {{place}} (up|over) ({_THERE}) {{place}}",
         "back {place} up (to|onto|on|in|into|at) {place}",
+        "{place} (must|should|has to|needs to|shall|ought to|is to) be (at|on|in|over at) {place}",
+        "{place} (must|should|has to|needs to|shall|ought to|is to) (go|get|move over) (to|into|onto) {place}",
         f"make {{place}} available ({_THERE}) {{place}}",
     ),
     *rule(

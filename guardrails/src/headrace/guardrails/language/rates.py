@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 SLOT = "rate_limit_bps"
 _PART_OF_DAY = """
-        ((during|in|at|on|over|throughout|within|outside|outside of) [the] (day|daytime|night|nighttime|night time
-        |working hours|office hours|business hours|work hours|peak hours|peak|morning|mornings|afternoon|afternoons
-        |evening|evenings|weekend|weekends|weekdays|nights|week|workday|working day)|[only] (until|till) <when>
-        |[only] between <when> and <when>|[only] <hours>|overnight|by day|by night|for the first <dur>|for <dur>
-        |[only] from <when> (to|until|till) <when>|while people are working|when people are working)
-        """
+    ((during|in|at|on|over|throughout|within|outside|outside of) [the] (day|daytime|night|nighttime|night time
+    |working hours|office hours|business hours|work hours|peak hours|peak|morning|mornings|afternoon|afternoons
+    |evening|evenings|weekend|weekends|weekdays|nights|week|workday|working day)|[only] (until|till) <when>|[only]
+    between <when> and <when>|[only] <hours>|overnight|by day|by night|for the first <dur>|for <dur>|[only] from
+    <when> (to|until|till) <when>|while people are working|when people are working)
+    """
 _LINK = "of [the|our|my] [available|total|full] (link|bandwidth|line|pipe|network|capacity|uplink)"
 
 
@@ -44,7 +44,6 @@ RULES = (
             less|or slower)
             """,
         f"<qty> {_LINK}",
-        "{cap} half [of] [the|our|my] (link|bandwidth|line|pipe|network|capacity)",
     ),
     *rule(
         "a size where a rate belongs",
@@ -76,8 +75,8 @@ RULES = (
         SLOT,
         _doubt("a lowest rate can't be promised"),
         """
-            (at least|no less than|not less than|minimum|minimum of|no slower than|not slower than|above|over|more
-            than|faster than|a minimum of|not below|min) (<rate>|<qty>)
+            [with] (at least|no less than|not less than|minimum|minimum of|no slower than|not slower than|above|over
+            |more than|faster than|a minimum of|not below|min) (<rate>|<qty>)
             """,
     ),
     *say(
@@ -102,6 +101,8 @@ RULES = (
             |pipe|uplink)|easy on the (network|link)|be gentle|slowly|quickly)
             """,
         "(raise|lower|increase|reduce|change) the (rate|limit|speed|bandwidth|cap|rate limit)",
+        "[{cap}] half [of] [the|our|my] (link|bandwidth|line|pipe|network|capacity)",
+        "[{cap}] (half|full|quarter|a quarter of|minimum|reduced|low|high|top|normal) [the] (speed|rate|throughput)",
         "use [the] full (bandwidth|link|line|pipe)|with full bandwidth",
     ),
     *say(

@@ -4,43 +4,43 @@ Made once from a dictionary: every word that `spelling.corrected` would otherwis
 """
 
 _WORDS = """
-aboriginal aboriginals actuality afternoons ailed alder aldo alone alpo alsop alter alto anythings aprils
-apter arch augusta augusts avery backups backus bailed bandwidths baring being bend bering bimonthly bling
-bolder boring brig brine brings brink briny britten bugger cancels cancer caster cause caused cello
-certification certified chan chanced chancel change changes chanted charged checkouts clanged cline cloned
-clones close clove codified cody coexisting cold colder compacted compelled competed complected complete
-completely completer completes completest complexes comported composted concluding cone cope cops corning
-cory cosy cove cozy criminals crone cunning dafter dairy daisy dally deadlines deadliness decembers
-declination decryption defeating defecting deflating deflecting deification dejecting delegating deleted
-deletes deletions delinting delivered deliverer delivers delivery deplete depleting desalination deserting
-designation desisting destinations destitution detecting detesting detonation digger distinction doily dopy
-dourly dove downloaded downloads drily dunning duplicated duplicates duplicator duplicity easter edification
-eery elder emery emissions encrusted encrypts enlisting estimation etch ethan evenings ever evert ewer
-exceeding excepts excerpt exchanged excluded excludes exiting expiating exploding extruding fabled factually
-falter fasted fasten fatter fend fester fetich fewer fifes file filet filets fills films fines finis finnish
-fires fitch fives fixes flailed flies foiled folder foster fridays frog fromm gaily giles gunning hailed
-hanged hank hanks headline headlined headlines hell hellos hells hewer holder hove ignored ignores incest
-inclining inclosing included includes infest info ingests intro intruding invest jailed jello jigger jove
-ketch khan knightly lager larch larder large largess lease leavening lend licit lightly limits lone love
-mach mailed marc marci marco marcy marsh master match meekly mend miles mince mirrors moaning mode modifier
-modifiers modifies molder mole mollified mondays mooning mope more mornings mortified mote mourning moved
-mover moves movie nailed never newel nigger nighty nonmember noshing notching nothings noting novembers
-octobers odder oder oily olden order originates orly otto overdrive overprice overpricing overprinting
-overrating overriding overwrites overwritten parch parse parsed passed pease pelleting pend permission
-petrified piles pinto pleased pleases preserved preserver preservers preserves presume prom punning
-purification queue queues rafter railed raster reallocate relenting relocated relocates remissions remote
-removed remover removes rend repleting replicated replicates replicator rerunning reserve resisting
-restarting resumed resumes retch revenging revery rewritten rightly riles ring rove ruining sailed sand sash
-saturdays scream seed selecting sends sent septembers sewer shank shanks ship sine singe skid skim skimp
-skin skips skis skit slash slip smart smarting smash snip solder sourced sources sourly spend staph star
-starching stare staring stark starling starlings starr starring stars startling starts starving starvings
-stat states stating stats statue statues steam streak streams stuart sundae sundas sundays sundry sunning
-supplicate swash synchronized synchronizes syncs tailed tank tanks tart taster tend terrified thad thai thar
-that thaw then thin think thinks thunk thunks thursdays tightly tiles timestamp toady toddy tokay tomorrows
-tonto tran transferals transforms transverse triplicate tuesdays unchanged uncompleted unload unmodified
-unoriginal unsightly untie unverified unwritten uploads upstarting vaster vend verifies verily verity
-versification versified versifies versify very vetch vilification vince virginals wailed waster weakly
-wednesdays weekdays weekended weekends wend wiles wince world woulds wound wove wring yesterdays
+aboriginal aboriginals actuality afterward afterword afterwords ailed alder aldo alpo alsop alter alto anythings
+aprils apter arch augusta augusts avery backus bailed bandwidths baring batching beeping bend bering bight bling
+boring brig brine brings brink briny britten bugger camped cancels cancer canopying caped carped caster catcalled
+catching catchings cause caused cello certification certified certifying chan chanced chancel channelled chanted
+chapped charged checkouts chow clanged clapped cline clones clove codified cody coexisting cold compacted compelled
+competed complected completer completes completest complexes complying comported composted concealed concluding cone
+cope coped copier coping copping cops corning cory cosy cove cozy crapped criminals crone cunning cupped dafter
+dairy daisy dally deadlines deadliness decembers declination decryption defeating defecting deflating deflecting
+deification dejecting delegating delimited delinting deliverer delivers delivery deplete depleting desalination
+deserting designation desisting destinations destitution detecting detesting detonation digger displayed displays
+distinction doily dopy dourly dove downgraded drily dunning duplicator duplicity edification eery elder emery
+emissions encrusted encrusting encrypts enlisting estimation etch ethan evert ewer excepts excerpt exchanged
+excluded exiting expiating exploding extruding fabled factually falter fasted fasten fatter fend fester fetich fewer
+fifes fight filet filets fills films fines finis finnish fireplace fires fist fitch fives fixes flailed flies fodder
+foiled folded fonder formal foster frog fromm gaily giles gist gunning hailed hanged hank hanks hatching headline
+headlined headlines hell hellos hells hewer highs hove hugh ignored incest inclining inclosing included infest info
+ingests intro intruding invest jailed jello jigger jove keeling keening ketch khan knight knightly lager lapped
+larch larder largess latching lease leavening lend lest licit light lightly lilt lint lisa lisp lists liszt lone
+lost loved loving lust mach mailed mapped marc marching marci marco marcy marsh master maximums meekly mend might
+miles mince mirrors misplay mist moaning modifier modifiers modifies mole mollified mooed mooing mooning mope moped
+moping mortified mote mourning movie mowed mowing nailed napped newel nigger nonmember norma norman noshing notching
+nothings noting novembers octobers odder oder oily olden order originates orly otto overdrive overprice overpricing
+overprinting overrating parcelled parch parse parsed passed patching pease peeping pelleting pend petrified
+petrifying piles pinto pleased pleases preserver preservers preserves presume prom punning purification purifying
+queues rafter railed rapped raster reallocate recopying relenting relocates remissions remote remover removes rend
+replaces repleting replicates replicator rerunning reserve resisting restarting resumed resumes retch revenging
+revery rightly riles ring rove roved roving ruining sailed sand sapped sash scow scream seeping selecting sends
+septembers sewer shank shanks shaw shod shoe shoo shop shot shown shows showy sigh sight sine singe sipping skid
+skim skimp skimping skin skippering skips skis skit slash slip slipping smart smarting smash snatching snip snipping
+snow sourced sources sourly spend staph star starching stare staring stark starling starlings starr starring stars
+startling starving starvings stat states stating stats statue statues steam stippling stow streak streams stripping
+stuart sundae sundas sundry sunning supplicate swash synched synchronizes tailed tank tanks tapped tart taster tend
+terrified terrifying thad thai thar thatching thaw thigh thin thinks throttles thunk thunks tight tightly tiles
+toady toddy tokay tomorrows tonto tran transferals transforming transforms transverse triplicate uncompleted
+unmodified unoriginal unsightly untie unwritten upstarting vaster vend verifies verily verity versification
+versified versifies versify versifying vetch vilification vilifying vince virginals vivifying wailed waster watching
+weakly weekended weeping wend wight wiles wince wist world woulds wound wove wring yapped yesterdays zapped
 """
 
 REAL_WORDS: frozenset[str] = frozenset(_WORDS.split())

@@ -5,31 +5,30 @@ from __future__ import annotations
 from headrace.guardrails.language.phrases import say
 
 _AROUND = """
-        ignore|ignoring|bypass|bypassing|override|overriding|overrule|circumvent|circumventing|skip|skipping|disable
-        |disabling|disregard|disregarding|evade|evading|work around|get around|go around|violate|break|turn off
-        |switch off|suspend|avoid|dodge|sidestep|forget|forget about|without|defeat|get past|don't bother with|no
-        need for|don't wait for|do not wait for|not wait for|waive|drop|suppress|exempt from|regardless of|despite
-        |against|remove|lift|no|don't ask for|do not ask for|without asking for|without waiting for|without needing
-        |never mind|bypasses|ignores
-        """
+    ignore|ignoring|bypass|bypassing|override|overriding|overrule|circumvent|circumventing|skip|skipping|disable
+    |disabling|disregard|disregarding|evade|evading|work around|get around|go around|violate|break|turn off|switch
+    off|suspend|avoid|dodge|sidestep|forget|forget about|without|defeat|get past|don't bother with|no need for|don't
+    wait for|do not wait for|not wait for|waive|drop|suppress|exempt from|regardless of|despite|against|remove|lift
+    |no|don't ask for|do not ask for|without asking for|without waiting for|without needing|never mind|bypasses
+    |ignores
+    """
 _RULES_WORDS = """
-        policy|policies|approval|approvals|guardrail|guardrails|rails|rules|rule|safety checks|safety check|safety
-        |permissions check|permission checks|permission check|access control|access controls|authorization
-        |authorisation|confirmation|confirmations|confirmation step|approval step|approval process|approval workflow
-        |review|quota|quotas|restrictions|security|security checks|security policy|safeguards|governance|compliance
-        |acl checks|access checks|audit|audit log|auditing|logging|policy check|policy checks|policy engine|budget
-        |budgets|budget limits|site policy|the four eyes|stewards|data stewards|steward|site rules|usual rules|usual
-        checks|usual approval|normal checks|sign-off|sign off|kill switch|limits of the policy|policy limits|all
-        checks|safety rails|authentication|validation rules|protections
-        """
+    policy|policies|approval|approvals|guardrail|guardrails|rails|rules|rule|safety checks|safety check|safety
+    |permissions check|permission checks|permission check|access control|access controls|authorization|authorisation
+    |confirmation|confirmations|confirmation step|approval step|approval process|approval workflow|review|quota
+    |quotas|restrictions|security|security checks|security policy|safeguards|governance|compliance|acl checks|access
+    checks|audit|audit log|auditing|logging|policy check|policy checks|policy engine|budget|budgets|budget limits
+    |site policy|the four eyes|stewards|data stewards|steward|site rules|usual rules|usual checks|usual approval
+    |normal checks|sign-off|sign off|kill switch|limits of the policy|policy limits|all checks|safety rails
+    |authentication|validation rules|protections
+    """
 _ADMIN = """
-        admin|administrator|an admin|an administrator|the admin|the administrator|root|superuser|sysadmin|system
-        administrator|root user|a superuser|the superuser|the operator|the owner of the system|system|the system
-        administrator|a system administrator|a sysadmin|the sysadmin|the root user|super user|superadmin|god|sudo
-        |the site admin|a site admin|your admin|your administrator|your developer|the developer|the boss|your owner
-        |a policy admin|the policy admin|site admin|an operator|a privileged user|privileged user|someone else
-        |another user
-        """
+    admin|administrator|an admin|an administrator|the admin|the administrator|root|superuser|sysadmin|system
+    administrator|root user|a superuser|the superuser|the operator|the owner of the system|system|the system
+    administrator|a system administrator|a sysadmin|the sysadmin|the root user|super user|superadmin|god|sudo|the
+    site admin|a site admin|your admin|your administrator|your developer|the developer|the boss|your owner|a policy
+    admin|the policy admin|site admin|an operator|a privileged user|privileged user|someone else|another user
+    """
 
 RULES = (
     *say(

@@ -35,9 +35,9 @@ _PARTS = {"night": "night", "nightly": None, "morning": "morning", "evening": "e
 _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": -1}
 _PERIOD = "(hour|day|night|morning|evening|afternoon|week|month|minute|year|fortnight)"
 _WINDOW_ONLY = """
-        [and|but] [run] [only|just] [run|transfer|copy|move|send|go|start|sync|work|stream|active] [data|it|files
-        |things|them|anything] [only] [during|in] [the] [window|hours|time window|maintenance window] [of|:]
-        """
+    [and|but] [run] [only|just] [run|transfer|copy|move|send|go|start|sync|work|stream|active] [data|it|files|things
+    |them|anything] [only] [during|in] [the] [window|hours|time window|maintenance window] [of|:]
+    """
 
 
 def _slot(slot: str) -> Callable[[Hit], Sequence[Reading]]:
@@ -71,12 +71,24 @@ def _ready_window(hit: Hit) -> Sequence[Reading]:
 def _repeat(hit: Hit) -> Sequence[Reading]:
     word = next(item.symbol for item in hit.items if item.symbol in _FREQUENCIES)
     interval = 2 if hit.has("other", "second", "fortnight") else 1
-    return (
-        (
-            "repeat",
-            Repeat(hit.words, _FREQUENCIES[word], interval, part=_PARTS.get(word), clock=_clock(hit)),
-        ),
-    )
+    repeat = Repeat(hit.words, _FREQUENCIES[word], interval, part=_PARTS.get(word))
+    return (("repeat", with_day(repeat, _clock(hit))),)
+
+
+def with_day(repeat: Repeat, when: When | None) -> Repeat:
+    """Add a time to a repetition: "weekly" takes a weekday, "monthly" a day of the month."""
+    if when is None:
+        return repeat
+    day = when.day
+    if day is None:
+        return replace(repeat, clock=when)
+    clock = replace(when, day=None) if when.clock is not None else None
+    plain = not (day.which or day.doubt or when.doubt)
+    if plain and repeat.freq == "WEEKLY" and day.weekday is not None:
+        return replace(repeat, days=(_CODES[day.weekday],), clock=clock)
+    if plain and repeat.freq == "MONTHLY" and day.monthday is not None:
+        return replace(repeat, monthdays=(day.monthday,), clock=clock)
+    return replace(repeat, doubt="its days can't be made out")
 
 
 def _clock(hit: Hit) -> When | None:
@@ -90,7 +102,7 @@ def _repeat_length(hit: Hit) -> Sequence[Reading]:
     if freq is None or length.count < 1 or (length.doubt and length.unit != "month"):
         doubt = Doubt(f"`{hit.words}` is no repetition that can be planned")
         return (("repeat", doubt),)
-    return (("repeat", Repeat(hit.words, freq, length.count, clock=_clock(hit))),)
+    return (("repeat", with_day(Repeat(hit.words, freq, length.count), _clock(hit))),)
 
 
 def _named_days(days: tuple[str, ...]) -> Callable[[Hit], Sequence[Reading]]:
@@ -203,7 +215,7 @@ MOMENT_RULES = (
         "(around|about|approximately|circa) <when>",
         "after <dur>",
         "as soon as (<any>|<ep>) (is|are) (free|up|available|idle|back|online)",
-        "(when|once) (the|<any>|<ep>) [link|network|node|machine] (is|are) (free|up|available|idle|back|online|quiet)",
+        "(when|once) (the|<any>|<ep>) [link|network|node|machine] (is|are) (free|up|available|back|online)",
     ),
     *say(
         "deadline left open",
@@ -297,8 +309,8 @@ REPEAT_RULES = (
     *rule(
         "repetition in steps",
         _repeat_length,
-        f"({_EVERY}|once every|repeat every|repeating every) <dur> [at|on|starting at] [<when>]",
-        f"[at|on] <when> ({_EVERY}) <dur>",
+        f"({_EVERY}|once every|repeat every|repeating every|once) <dur> [at|on|starting at] [<when>]",
+        f"[at|on] <when> ({_EVERY}|once) <dur>",
     ),
     *rule(
         "on weekdays",
@@ -321,8 +333,7 @@ REPEAT_RULES = (
         f"({_EVERY}) <when> , <when> (and|, and|,) <when>",
         f"({_EVERY}) <when> [,] at <when>",
         f"({{begin}}) <when> [,] [on] ({_EVERY}) <when>",
-        f"({_EVERY}) week on <when> [at] [<when>]",
-        "(weekly|once a week) (on) <when> [and <when>]",
+        "(weekly|once a week) on <when> and <when>",
     ),
     *rule(
         "some weekday of the month",
@@ -338,7 +349,6 @@ REPEAT_RULES = (
         _monthly_day,
         "[on] <when> of (every|each|the) month [at] [<when>]",
         "[on] the (first|last) [day] of (every|each|the) month [at] [<when>]",
-        "(monthly|every month|each month) [on] [the] <when>",
         "(monthly|every month|each month) on the (first|last) [day] [at] [<when>]",
     ),
     *rule("RRULE", _rrule, "[repeat|repeating|repeats|rrule|rrule :] <rrule>"),
@@ -348,11 +358,9 @@ REPEAT_RULES = (
         Doubt("say how often and at what time, such as every day at 02:00"),
         """
             (regularly|periodically|repeatedly|often|frequently|from time to time|on a schedule|routinely|every now
-            and then|recurring|repeat [it]|repeating|repeat this|on a regular basis|as needed|every so often)
+            and then|repeat this|on a regular basis|as needed|every so often)
             """,
-        "(twice|three times|<num> times|several times|a few times|many times) (a|per|every|each) {period}".replace(
-            "{period}", _PERIOD
-        ),
+        f"(twice|three times|<num> times|several times|a few times|many times) [a|per|every|each] ({_PERIOD}|<dur>)",
         f"""
             ({_EVERY}) (business day|working day|beamtime|shift|run|quarter|so often|hour or so|few days|few hours
             |couple of days|couple of hours|time|other weekend|full moon|monday morning|friday night|<num>)

@@ -36,6 +36,11 @@ def _heads(*macros: str) -> frozenset[str]:
 _SKIPS = _heads("skip", "not") - {"everything", "anything", "all", "but"}
 _ONLYS = _heads("only") - {"i", "we", "everything"}
 _NEGATIONS = _heads("not") | {"no", "without", "not", "never"}
+_COMPARING = _heads("bigger", "smaller", "changed") | {"newer", "older", "younger", "in", "from", "within", "during"}
+_DENIALS = frozenset({"no", "not", "never", "without", "don't", "dont", "nor", "neither", "cannot", "can't"})
+OPTIONS = frozenset(
+    {*_FILTERS, *_REACHED, "rate_limit_bps", "priority", "preserve", "start", "deadline", "window", "repeat"}
+)
 _JOINERS = frozenset({"and", "or", "as well as", "plus", "and also", ", and", ", or"})
 
 
@@ -44,7 +49,7 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
     result: list[Chosen] = []
     before: Chosen | None = None
     joiner = ""
-    for span in chosen:
+    for span in (_guarded(*pair) for pair in zip([None, *chosen], chosen, strict=False)):
         if _is_joiner(span):
             joiner = f"{joiner} {span.words.lower()}".strip()
             result.append(span)
@@ -79,19 +84,31 @@ def _slots(span: Chosen) -> set[str]:
     return {fact.slot for fact in span.facts}
 
 
+def _guarded(before: Chosen | None, span: Chosen) -> Chosen:
+    """Doubt an option right after a "no" or "not" that belongs to something else, or to nothing."""
+    if before is None or before.last != span.first or not _slots(span) & OPTIONS:
+        return span
+    last = before.words.lower().replace("\u2019", "'").split()[-1:]
+    if last and last[0] in _DENIALS and not _slots(before) & OPTIONS:
+        return _doubted(span, f"say whether `{last[0]}` belongs to it")
+    return span
+
+
 def _reached(before: Chosen, joiner: str, span: Chosen) -> Chosen:
     head, own = _first_word(before), _first_word(span)
     if own in _SKIPS | _ONLYS | _NEGATIONS:
         return span
     both_filters = _slots(before) <= _FILTERS and _slots(span) <= _FILTERS and before.facts and span.facts
     if both_filters and head in _SKIPS and "exclude" not in _slots(span):
-        if joiner in _JOINERS and len(span.facts) == 1:
+        # "files over 1 GB and older than a week" may mean either or both; "and *.tmp" is one more.
+        if joiner in _JOINERS and len(span.facts) == 1 and own not in _COMPARING:
             return _inverted(span)
         return _doubted(span, "say whether these are skipped, too, or the only ones that are taken")
-    if both_filters and head in _ONLYS and joiner != ",":
+    if both_filters and head in _ONLYS and joiner != "," and own not in _COMPARING:
         return _doubted(span, "say whether files must be both, or either")
     negated = head in _NEGATIONS and _slots(before) <= (_REACHED | {"delete_nothing"}) and before.facts
-    if negated and _slots(span) & _REACHED and joiner != ",":
+    weakens = any(fact.value in (False, "none") for fact in span.facts)
+    if negated and _slots(span) & _REACHED and joiner != "," and not weakens:
         return _doubted(span, "say whether `not` reaches this, too")
     return span
 
@@ -103,6 +120,7 @@ def _inverted(span: Chosen) -> Chosen:
 
 def _doubted(span: Chosen, message: str) -> Chosen:
     def doubt(fact: Fact) -> Fact:
-        return replace(fact, value=Doubt(f"`{span.words}`: {message}"))
+        reading = fact.value if isinstance(fact.value, str | bool) else None
+        return replace(fact, value=Doubt(f"`{span.words}`: {message}", reading=reading))
 
     return replace(span, facts=tuple(doubt(fact) for fact in span.facts))

@@ -25,6 +25,8 @@ _TRAILERS = ",.;:!?\u2026\u3002\uff0c\u3001\uff1b\uff01\uff1f"
 _ARROWS = {"->", "-->", "=>", "==>", "\u2192", "\u27f6", "\u21d2", "\u27a1"}
 _DASHES = {"-", "--", "\u2013", "\u2014"}
 _PREFIXED_QUOTE = re.compile(r"[^\s\"'`]{1,200}?[:=](?=[\"'\u201c\u201e\u00ab])")
+# "--exclude=*.tmp" is an option, an equals sign and a value; "confirmed=true" is one odd word.
+_ASSIGNED = re.compile(r"(--[A-Za-z][A-Za-z-]*|(?:source|src|destination|dest|dst)(?==))=(?=\S)")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00b4": "'"})
 
 Kind = Literal["word", "quoted", "mark"]
@@ -76,6 +78,10 @@ def _take(text: str, start: int, tokens: list[Token]) -> int:
         # A quote that never closes: owned by nothing, so it is asked about.
         tokens.append(_mark(text, start, start + 1))
         return start + 1
+    if assigned := _ASSIGNED.match(text, start):
+        tokens.append(Token(start, assigned.end(1), assigned[1], assigned[1], "word"))
+        tokens.append(_mark(text, assigned.end(1), assigned.end()))
+        return assigned.end()
     prefix = _PREFIXED_QUOTE.match(text, start)
     if prefix and (end := _closing(text, prefix.end())):
         value = prefix[0] + text[prefix.end() + 1 : end - 1]

@@ -45,7 +45,9 @@ _SYMBOL = re.compile(
     r"(?P<per>/[A-Za-z]+|[pP][sS])?"
 )
 _LONG = re.compile(rf"(?P<name>{'|'.join((*_NAMES, *_BINARY_NAMES))})(?P<base>bits?|bytes?)(?P<per>/[a-z]+)?")
-_VAGUE = re.compile(r"(?:gigs?|megs?|teras?|kilos?|[kmgtp]i?)(?:/[a-z]+|ps)?", re.IGNORECASE)
+_VAGUE = re.compile(
+    r"(?:gigs?|megs?|teras?|kilos?|[kmgtp]i?)(?:/[a-z]+|ps)?|[kmgtp]i?(?:b|bit|byte)s?p?(?:s|/s|/sec)", re.IGNORECASE
+)
 UNIT_WORDS = frozenset(
     [f"{name}{base}" for name in (*_NAMES, *_BINARY_NAMES) for base in ("bit", "bits", "byte", "bytes")]
     + ["bit", "bits", "byte", "bytes", "gig", "gigs", "meg", "megs", "percent", "per"]
@@ -87,6 +89,12 @@ def amount_at(items: Sequence[Item], at: int) -> tuple[int, Amount] | None:
     return width, _amount(number, unit, items, at, width)
 
 
+def is_rate_unit(text: str) -> bool:
+    """Say whether a word is a unit of rate: an odd number before it was meant as one."""
+    unit = _unit(text)
+    return unit is not None and unit.seconds is not None
+
+
 def is_unit(text: str) -> bool:
     """Say whether a word is a unit of size or rate, such as MB/s."""
     return _unit(text) is not None
@@ -116,7 +124,7 @@ def _unit(text: str) -> _Unit | None:
     match = _SYMBOL.fullmatch(text)
     if match is None:
         if _VAGUE.fullmatch(text):
-            seconds = 1 if "/" in text or text.lower().endswith("ps") else None
+            seconds = 1 if "/" in text or text.lower().endswith(("ps", "bs")) else None
             return _Unit(seconds=seconds, doubt=f"`{text}` does not say bits or bytes")
         return None
     prefix, binary, base, per = match["prefix"], match["binary"], match["base"], match["per"]

@@ -19,8 +19,9 @@ from headrace.guardrails.intents.values import (
     with_slots,
 )
 from headrace.guardrails.language.units import MAX_RATE_BPS, MAX_SIZE_BYTES
+from headrace.guardrails.names import shown
 from headrace.guardrails.resolve.findings import Findings
-from headrace.guardrails.resolve.names import resolve_name, shown
+from headrace.guardrails.resolve.names import resolve_name
 from headrace.guardrails.resolve.places import resolve_place
 from headrace.guardrails.resolve.schedules import check_rrule
 from headrace.guardrails.resolve.targets import resolve_transfer

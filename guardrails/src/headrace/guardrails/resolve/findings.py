@@ -11,6 +11,15 @@ from headrace.guardrails.intents.draft import Doubt
 if TYPE_CHECKING:
     from headrace.guardrails.intents.values import Location
 
+DANGERS: tuple[tuple[str, tuple[object, ...], str], ...] = (
+    ("delete_source", (True,), "delete_source"),
+    ("delete_extraneous", (True,), "delete_extraneous"),
+    ("on_conflict", ("overwrite", "newer"), "overwrite"),
+    ("verify", ("none",), "verify_none"),
+    ("encryption", (False,), "encryption_off"),
+)
+"""Slots whose values a confirmation must show, and what it calls them."""
+
 
 @dataclass(slots=True)
 class Findings:
@@ -23,6 +32,8 @@ class Findings:
 
     def ask(self, slot: str, doubt: Doubt, words: str | None = None) -> None:
         """Ask about a slot, once for the same words."""
+        if name := _danger(slot, doubt.reading):
+            self.danger.add(name)
         question = Question(slot, doubt.message, words, doubt.choices)
         if question not in self.questions:
             self.questions.append(question)
@@ -47,16 +58,14 @@ class Findings:
 
     def note_dangers(self, source: Location | None) -> None:
         """Note what a confirmation must show, whether or not something is still asked."""
-        values = self.values
-        if values.get("delete_source") is True:
-            self.danger.add("delete_source")
-        if values.get("delete_extraneous") is True:
-            self.danger.add("delete_extraneous")
-        if values.get("on_conflict") in ("overwrite", "newer"):
-            self.danger.add("overwrite")
-        if values.get("verify") == "none":
-            self.danger.add("verify_none")
-        if values.get("encryption") is False:
-            self.danger.add("encryption_off")
+        self.danger |= {name for slot, value in self.values.items() if (name := _danger(slot, value))}
         if source is not None and not source.path.strip("/."):
             self.danger.add("root_source")
+
+
+def _danger(slot: str, value: object) -> str | None:
+    """Name the danger of a value, if it is one."""
+    for dangerous, values, name in DANGERS:
+        if slot == dangerous and any(value is one or (isinstance(one, str) and value == one) for one in values):
+            return name
+    return None

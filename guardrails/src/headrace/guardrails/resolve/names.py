@@ -9,6 +9,7 @@ from rapidfuzz import fuzz, process
 
 from headrace.guardrails.intents.answer import Choice, Refusal
 from headrace.guardrails.intents.draft import Doubt
+from headrace.guardrails.names import endpoint_name_fault, shown
 
 if TYPE_CHECKING:
     from headrace.guardrails.intents.context import Context, Endpoint
@@ -18,13 +19,6 @@ _NEAR = 72
 _SHORTEST_PART = 3
 # Latin letters that are drawn like plain ones: IPA extensions and small capitals, dotless i.
 _DECEPTIVE = ((0x0250, 0x02AF), (0x1D00, 0x1DBF), (0x0131, 0x0131), (0xA720, 0xA7FF))
-
-
-def shown(text: str) -> str:
-    """Escape what a screen would hide or reorder: controls, zero-width and direction marks."""
-    return "".join(
-        character if character.isprintable() or character == " " else f"\\u{ord(character):04x}" for character in text
-    )
 
 
 def find_endpoint(name: str, context: Context) -> Endpoint | None:
@@ -47,12 +41,9 @@ def deceives(name: str, context: Context) -> bool:
     """Say whether a name has characters that make it look like another one."""
     if name.isascii() or find_endpoint(name, context) is not None:
         return False
-    if unicodedata.normalize("NFKC", name) != unicodedata.normalize("NFC", name):
+    if endpoint_name_fault(name) is not None or any(_is_deceptive(character) for character in name):
         return True
-    if any(_is_deceptive(character) for character in name):
-        return True
-    scripts = {unicodedata.name(character, "UNKNOWN").split(" ")[0] for character in name if character.isalpha()}
-    return len(scripts) > 1 or _looks_like_registered(name, scripts, context)
+    return _looks_like_registered(name, context)
 
 
 def _is_deceptive(character: str) -> bool:
@@ -65,10 +56,8 @@ def _is_deceptive(character: str) -> bool:
     return any(first <= code <= last for first, last in _DECEPTIVE)
 
 
-def _looks_like_registered(name: str, scripts: set[str], context: Context) -> bool:
+def _looks_like_registered(name: str, context: Context) -> bool:
     """Say whether a name in one other script is drawn like a registered one."""
-    if scripts <= {"LATIN"}:
-        return False
     drawn = "".join(_DRAWN_LIKE.get(character, character) for character in name.lower())
     return any(drawn == spelled.lower() for known in context.endpoints for spelled in known.names)
 

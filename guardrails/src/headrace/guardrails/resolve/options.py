@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact, Hours, Place, Repeat, Step, When
-from headrace.guardrails.language.schedules import repeat_on
+from headrace.guardrails.language.schedules import repeat_on, with_day
 from headrace.guardrails.resolve import moments
 from headrace.guardrails.resolve.places import resolve_place
 from headrace.guardrails.resolve.schedules import resolve_hours, resolve_repeat
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headrace.guardrails.resolve.findings import Findings
 
 _PLAIN = ("priority", "encryption", "on_conflict", "delete_source", "delete_extraneous")
+_PLACED = ("source", "destination", "at", "place", "for")
 _AMOUNTS = {"min_size": "size", "max_size": "size", "rate_limit_bps": "rate"}
 
 
@@ -53,6 +54,10 @@ def _resolve_times(step: Step, context: Context, found: Findings) -> None:
         if len(named) == 1 and not any(isinstance(fact.value, Repeat) and fact.value.clock for fact in repeats):
             clock = named[0].value if isinstance(named[0].value, When) else None
             starts = [fact for fact in starts if fact is not named[0]]
+        if any(isinstance(fact.value, When) and _clock_only(fact.value) for fact in starts):
+            found.ask("repeat", Doubt("it has more than one time of day"), words_of(starts))
+    elif any(leftover.slot == "repeat" for leftover in step.leftovers):
+        starts = [fact for fact in starts if not (isinstance(fact.value, When) and _clock_only(fact.value))]
     words = words_of(repeats)
     found.put("repeat", only(repeats, partial(_repeat, clock=clock)), words)
     found.put("start", only(starts, partial(_coming, context=context)), words_of(starts))
@@ -86,12 +91,8 @@ def _joined(repeat: Value, when: Value) -> Repeat | None:
         return None
     if repeat.clock is not None or repeat.days or repeat.monthdays or repeat.doubt:
         return None
-    fits = (repeat.freq == "WEEKLY" and when.day.weekday is not None) or (
-        repeat.freq == "MONTHLY" and when.day.monthday is not None
-    )
-    if not fits:
-        return None
-    return repeat_on(f"{repeat.words} {when.words}", [when], repeat.interval)
+    joined = with_day(replace(repeat, words=f"{repeat.words} {when.words}"), when)
+    return None if joined.doubt else joined
 
 
 def _repeat(value: Value, clock: When | None) -> str | Doubt:
@@ -130,7 +131,7 @@ def _resolve_changed(step: Step, context: Context, found: Findings) -> None:
         return moments.since(fact.value, context)
 
     for side, slot in enumerate(("modified_after", "modified_before")):
-        facts = step.of(slot)
+        facts = (*step.of(slot), *(step.of("since") if side == 0 else ()))
         found.put(slot, _agreed([bound(fact, side) for fact in facts], facts), words_of(facts))
 
 
@@ -166,15 +167,24 @@ def resolve_places(step: Step, context: Context, found: Findings) -> None:
         "source": list(step.of("source")),
         "destination": list(step.of("destination")),
     }
-    for fact in (*step.of("at"), *step.of("place")):
+    for fact in sorted((*step.of("at"), *step.of("place"), *step.of("for")), key=lambda fact: fact.first):
         if not placed["source"]:
             placed["source"].append(fact)
-        elif fact.slot == "place" and not placed["destination"]:
-            placed["destination"].append(fact)
-        elif fact.slot == "place":
-            placed["source"].append(fact)
-        else:
+        elif fact.slot == "at":
             found.ask("destination", Doubt("say whether data goes to it or comes from it"), fact.words)
+        elif not placed["destination"]:
+            placed["destination"].append(fact)
+        else:
+            placed["source"].append(fact)
+    bare = step.of("place")
+    if bare and step.has("source") and bare[0].first < step.of("source")[0].first and not step.has("destination"):
+        # "copy X from Y": X may be where it goes, or what is wanted from Y.
+        found.ask("destination", Doubt("say where it goes, with to"), bare[0].words)
+    for fact in step.of("more"):
+        # "to B and C", "A and B to C": one of each is all that a transfer takes.
+        before = [one for one in step.facts if one.slot in _PLACED and one.first < fact.first]
+        slot = "destination" if before and before[-1].slot == "destination" else "source"
+        found.ask(slot, Doubt("a transfer has one source and one destination: say one"), fact.words)
     for slot, facts in placed.items():
         found.put(slot, only(facts, partial(_location, context=context)), words_of(facts))
     source, destination = found.values.get("source"), found.values.get("destination")

@@ -9,7 +9,8 @@ from headrace.guardrails.intents.answer import Choice, Refusal
 from headrace.guardrails.intents.context import LOCAL_ENDPOINT, Context, Endpoint
 from headrace.guardrails.intents.draft import Doubt, Place
 from headrace.guardrails.intents.values import Location
-from headrace.guardrails.resolve.names import deceives, resolve_name, shown
+from headrace.guardrails.names import shown
+from headrace.guardrails.resolve.names import deceives, resolve_name
 
 MAX_PATH = 4096
 
@@ -34,12 +35,12 @@ def resolve_place(place: Place, context: Context) -> Location | Doubt | Refusal:
         return endpoint
     if place.path is None:
         return Doubt(f"`{shown(place.words)}` needs a path, such as {endpoint.id}:/data")
-    return _path_doubt(place, place.path) or Location(endpoint.id, place.path)
+    return _path_doubt(place, place.path, context) or Location(endpoint.id, place.path)
 
 
 def _bare(place: Place, context: Context) -> Location | Doubt:
     path = place.path or ""
-    if doubt := _path_doubt(place, path):
+    if doubt := _path_doubt(place, path, context):
         return doubt
     if context.endpoint(LOCAL_ENDPOINT) is None:
         return Doubt(f"`{shown(path)}` has no endpoint: write endpoint:{shown(path)}")
@@ -69,7 +70,7 @@ def _path_refusal(place: Place) -> Refusal | None:
     return None
 
 
-def _path_doubt(place: Place, path: str) -> Doubt | None:  # noqa: PLR0911
+def _path_doubt(place: Place, path: str, context: Context) -> Doubt | None:  # noqa: PLR0911
     """Doubt what is no absolute path, or what a shell would have replaced."""
     if not path.startswith("/"):
         name = f"{place.name}:" if place.name else ""
@@ -83,6 +84,8 @@ def _path_doubt(place: Place, path: str) -> Doubt | None:  # noqa: PLR0911
         return Doubt(f"a path may have {MAX_PATH} characters at most")
     if place.literal:
         return None
+    if any(f"{name}:/" in path for endpoint in context.endpoints for name in endpoint.names):
+        return Doubt(f"`{shown(path)}` holds another location: put spaces around each, or quotes if it is one name")
     if _VARIABLE.search(path):
         return Doubt(f"`{shown(path)}` holds a variable: write what it stands for")
     if "*" in path or "?" in path:
@@ -113,7 +116,7 @@ def _url(place: Place, context: Context) -> Location | Doubt | Refusal:  # noqa:
         return Doubt(f"`{shown(url)}` is at no registered endpoint", _url_choices(context))
     if path is None:
         return Doubt(f"`{shown(url)}` needs a path, such as {shown(url)}/data")
-    return _path_doubt(place, path) or Location(known.id, path, url)
+    return _path_doubt(place, path, context) or Location(known.id, path, url)
 
 
 def _registered(scheme: str, authority: str, context: Context) -> Endpoint | None:

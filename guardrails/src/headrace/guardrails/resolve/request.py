@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from headrace.guardrails.intents.answer import Interpretation, Refusal
-from headrace.guardrails.intents.draft import Doubt, Draft, Fact, Place, Step
+from headrace.guardrails.intents.draft import Day, Doubt, Draft, Fact, Place, Step, When
 from headrace.guardrails.intents.values import (
     TRANSFER_ACTIONS,
     Action,
@@ -17,8 +17,9 @@ from headrace.guardrails.intents.values import (
     Target,
     with_slots,
 )
-from headrace.guardrails.resolve.findings import Findings
-from headrace.guardrails.resolve.names import near_choices, shown
+from headrace.guardrails.names import shown
+from headrace.guardrails.resolve.findings import DANGERS, Findings
+from headrace.guardrails.resolve.names import near_choices
 from headrace.guardrails.resolve.options import resolve_options, resolve_places
 from headrace.guardrails.resolve.places import resolve_place
 from headrace.guardrails.resolve.targets import LAST, resolve_target
@@ -33,14 +34,14 @@ OPTION_SLOTS = (
     "delete_extraneous", "preserve",
 )  # fmt: skip
 _OPTION_FACTS = (*OPTION_SLOTS, "drop_exclude", "clear", "delete_nothing", "cleanup", "delete_place")
-_PLACE_FACTS = ("source", "destination", "at", "place")
-_DANGEROUS = {
-    "delete_source": (True,),
-    "delete_extraneous": (True,),
-    "verify": ("none",),
-    "encryption": (False,),
-    "on_conflict": ("overwrite", "newer"),
-}
+_PLACE_FACTS = ("source", "destination", "at", "place", "for", "more")
+_CONTROL_OPTIONS = ("start", "modified_after")
+# Said before a request these only mean that one listened; alone they are a yes.
+_INTERJECTIONS = frozenset(
+    {"ok", "okay", "right", "alright", "all right", "great", "sure", "fine", "good", "perfect", "very well"}
+)
+_UNCLEAR_ORDERS = ("stop", "unclear order")
+_DANGEROUS: dict[str, tuple[object, ...]] = {slot: values for slot, values, _ in DANGERS}
 _NO_ACTION = Doubt("say what to do: copy, sync, move or stream, or status, list, pause, resume, cancel")
 _MISSING = {
     "source": "say where the data is: endpoint:/path",
@@ -90,7 +91,7 @@ def _harmless(step: _Resolved) -> Intent:
         for slot, value in certain.items()
         if slot in (*OPTION_SLOTS, "source", "destination") and value not in _DANGEROUS.get(slot, ())
     }
-    return with_slots(Intent(), kept)
+    return with_slots(Intent(target=step.intent.target if step.intent.action is None else None), kept)
 
 
 class _Resolver:
@@ -135,8 +136,8 @@ class _Resolver:
             self.found.ask("action", cast("Doubt", doubted.value), doubted.words)
             return None
         actions = list(dict.fromkeys(str(fact.value) for fact in facts))
-        if actions == ["stop"]:
-            return self._stop(facts)
+        if len(actions) == 1 and actions[0] in _UNCLEAR_ORDERS:
+            return self._unclear_order(facts)
         if len(actions) > 1:
             self.found.ask("action", Doubt(f"`{words_of(facts)}` says two things to do"))
             return None
@@ -144,15 +145,18 @@ class _Resolver:
             return self._given(actions[0])
         return self._implied()
 
-    def _stop(self, facts: tuple[Fact, ...]) -> str | None:
+    def _unclear_order(self, facts: tuple[Fact, ...]) -> str | None:
         """Read "stop X and resume it later" as a pause; on its own, stop is two things."""
-        if self.following is not None and any(fact.value == "resume" for fact in self.following.of("action")):
+        resumes = self.following is not None and any(fact.value == "resume" for fact in self.following.of("action"))
+        if resumes and facts[0].value == "stop":
             return "pause"
-        self.found.ask("action", Doubt("say pause (it can go on later) or cancel (it can't)"), facts[0].words)
+        doubt = Doubt("say pause (it can go on later), resume, or cancel (it can't go on)")
+        self.found.ask("action", doubt, facts[0].words)
         return None
 
     def _given(self, action: str) -> str | None:
-        if self.step.has("confirm", "dismiss"):
+        answers = (*self.step.of("confirm"), *self.step.of("dismiss"))
+        if any(fact.words.lower() not in _INTERJECTIONS for fact in answers):
             self.found.ask("action", Doubt("say whether this is an answer or a new request"))
             return None
         if action in TRANSFER_ACTIONS and self._redirects():
@@ -178,9 +182,13 @@ class _Resolver:
         """No verb: two places are a copy, an answer is a confirmation, options change the plan."""
         step = self.step
         places = [fact for fact in step.facts if fact.slot in _PLACE_FACTS]
+        unread = any(leftover.slot in ("action", "target", "source", "destination") for leftover in step.leftovers)
         if step.has("destination", "place") and len(places) >= 2:  # noqa: PLR2004 (from and to)
-            return "copy"
+            return None if unread else "copy"
         others = step.has(*_OPTION_FACTS, *_PLACE_FACTS)
+        if step.has("noun", "state") and not step.has("all", "select", "marker", "confirm", "dismiss", *_OPTION_FACTS):
+            nouns = [fact.words for fact in step.of("noun")]
+            return "list" if any(words.lower().endswith("s") for words in nouns) and not step.leftovers else None
         if step.has("dismiss"):
             return None if others or step.leftovers or step.has("confirm") else "cancel"
         if step.has("confirm") and not others and not step.leftovers:
@@ -203,26 +211,35 @@ class _Resolver:
         self._deletions(action)
         if action == "copy" and found.values.get("delete_source") is True:
             action = "move"
+        if action in ("sync", "stream") and found.values.get("delete_source") is True:
+            found.ask("action", Doubt(f"say move to delete the source: {action} keeps it"))
         if action == "move":
             self._check_kept()
         self._inherit()
+        lost = any(leftover.slot == "action" for leftover in self.step.leftovers) and not self.step.has(*_PLACE_FACTS)
         for slot in ("source", "destination"):
-            if slot not in found.values and slot not in found.asked():
+            if not lost and slot not in found.values and slot not in found.asked():
                 found.ask(slot, Doubt(_MISSING[slot]))
         self._leftovers(source="source" if "source" in found.asked() else None, action="action")
         self._conflicting_clears()
         self._note_dangers()
-        for slot in ("id", "select", "state", "since"):
-            if self.step.has(slot):
-                found.ask(
-                    "action", Doubt("this names a transfer that exists, and a new one"), words_of(self.step.of(slot))
-                )
+        self._misplaced()
         found.values.pop("drop_exclude", None)
         certain = found.certain()
         for slot in ("delete_source", "delete_extraneous"):
             if certain.get(slot) is False:
                 certain.pop(slot)
         return with_slots(Intent(action=cast("Action", action)), certain)
+
+    def _misplaced(self) -> None:
+        """Ask about words for transfers that exist, in a request for a new one."""
+        for fact in self.step.facts:
+            if fact.slot == "id":
+                self.found.ask("action", Doubt("this names a transfer that exists, and a new one"), fact.words)
+            elif fact.slot in ("select", "state", "noun", "named"):
+                self.found.ask(
+                    "source", Doubt(f"`{shown(fact.words)}` alone is no location: write endpoint:/path"), fact.words
+                )
 
     def _check_kept(self) -> None:
         facts = self.step.of("delete_source")
@@ -272,10 +289,12 @@ class _Resolver:
 
     def _control(self, action: str) -> Intent:
         found, step = self.found, self.step
+        if action in ("status", "list") and self.before is not None and self.before.action in TRANSFER_ACTIONS:
+            found.ask("action", Doubt(f"say the {action} request on its own"), words_of(step.of("action")))
         if step.has("dismiss"):
             target: Target | Doubt | Refusal | None = self._last()
         else:
-            target = resolve_target(step, self.context, action)
+            target = resolve_target(_told_today(step) if action in ("status", "list") else step, self.context, action)
         if isinstance(target, Target) and target.ref == LAST and self.before is not None:
             target = self.before.target if self.before.target is not None and target == Target(ref=LAST) else target
             target = None if target == self.before.target else target
@@ -301,13 +320,19 @@ class _Resolver:
 
     def _extra_options(self, action: str) -> None:
         """Ask about everything but a time that stands with an order about a transfer."""
+        if action == "pause" and self.step.has("deadline"):
+            self.found.ask("start", Doubt("say when to pause; resuming later is a step of its own"))
         for fact in self.step.facts:
-            if fact.slot in _OPTION_FACTS and (fact.slot != "start" or action in ("status", "list")):
+            if fact.slot == "deadline" and action == "pause":
+                continue
+            if fact.slot in _OPTION_FACTS and fact.slot not in _CONTROL_OPTIONS:
                 self.found.ask("action", Doubt(f"`{fact.words}` does not go with {action}"), fact.words)
-        for question in list(self.found.questions):
-            if question.slot in OPTION_SLOTS and question.slot != "start":
-                self.found.questions.remove(question)
-        if self.step.has("confirm", "same", "live"):
+        self.found.questions = [
+            question
+            for question in self.found.questions
+            if question.slot not in OPTION_SLOTS or (question.slot == "start" and action not in ("status", "list"))
+        ]
+        if self.step.has("same", "live"):
             self.found.ask("action", Doubt("say whether this is an answer or a new request"))
 
     def _last(self) -> Target | Doubt:
@@ -330,7 +355,7 @@ class _Resolver:
             resolved_step = Step(tuple(fact for fact in step.facts if fact.slot == slot))
             if resolved_step.facts:
                 resolve_places(resolved_step, self.context, found)
-        for fact in (*step.of("at"), *step.of("place")):
+        for fact in (*step.of("at"), *step.of("place"), *step.of("for"), *step.of("more")):
             found.ask("destination", Doubt("say to or from"), fact.words)
         resolve_options(step, self.context, found)
         self._deletions(None)
@@ -385,27 +410,25 @@ class _Resolver:
         found, step = self.found, self.step
         if "action" not in found.asked():
             found.ask("action", _NO_ACTION)
+        if any(fact.value in _UNCLEAR_ORDERS for fact in step.of("action")) or step.has("id"):
+            # What is certain is which transfers are meant.
+            found.put("target", resolve_target(step, self.context, "status"), self._target_words())
+            self._leftovers(source="target", destination="target", action="action")
+            return Intent(target=cast("Target | None", found.certain().get("target")))
         places = [fact for fact in step.facts if fact.slot in _PLACE_FACTS]
         if places:
             resolve_places(step, self.context, found)
         resolve_options(step, self.context, found)
         self._deletions(None)
-        self._leftovers(action="action")
-        if places and not step.has("id") and (step.has("action") or len(places) == 1):
+        # Without a verb that was understood, words next to a location are more likely the verb.
+        self._leftovers(action="action", source="action", destination="action")
+        if not step.has("action"):
+            # Without a verb, "delete" and "clean up" are no part of any transfer yet.
+            found.questions = [one for one in found.questions if one.slot not in ("delete_source", "delete_extraneous")]
+        if step.has("action") or (places and not step.leftovers and not step.has(*_OPTION_FACTS)):
             self._ask_missing_place()
-        if step.has("id"):
-            target = resolve_target(Step(step.of("id")), self.context, "status")
-            found.put("target", target, words_of(step.of("id")))
-        elif step.has("action"):
-            self._unknown_control()
         self._note_dangers()
-        return Intent(target=cast("Target | None", found.certain().get("target")))
-
-    def _unknown_control(self) -> None:
-        """Keep which transfers are meant when what to do with them is not clear."""
-        if self.step.has("it", "named", "all", "select") and not self.step.has(*_PLACE_FACTS, *_OPTION_FACTS):
-            target = resolve_target(self.step, self.context, "status")
-            self.found.put("target", target, self._target_words())
+        return Intent()
 
     def _ask_missing_place(self) -> None:
         for slot in ("source", "destination"):
@@ -427,6 +450,20 @@ class _Resolver:
     def _note_dangers(self) -> None:
         source = self.found.values.get("source")
         self.found.note_dangers(source if isinstance(source, Location) else None)
+
+
+def _told_today(step: Step) -> Step:
+    """Read a bare "today" with a list as since midnight; another time there has no one meaning."""
+    facts = []
+    for fact in step.facts:
+        when = fact.value
+        if fact.slot != "start":
+            facts.append(fact)
+        elif isinstance(when, When) and when.clock is None and when.day == Day(offset=0):
+            facts.append(replace(fact, slot="since"))
+        else:
+            facts.append(replace(fact, slot="since", value=Doubt(f"`{fact.words}`: say since when")))
+    return replace(step, facts=tuple(facts))
 
 
 def _is_bulk(target: Target) -> bool:

@@ -9,8 +9,9 @@ from headrace.guardrails.intents.answer import Choice, Refusal
 from headrace.guardrails.intents.context import Context, Endpoint
 from headrace.guardrails.intents.draft import Doubt, Place, Step, When
 from headrace.guardrails.intents.values import Target, with_slots
+from headrace.guardrails.names import shown
 from headrace.guardrails.resolve import moments
-from headrace.guardrails.resolve.names import resolve_name, shown
+from headrace.guardrails.resolve.names import resolve_name
 from headrace.guardrails.resolve.values import only, plain
 
 if TYPE_CHECKING:
@@ -29,14 +30,14 @@ def resolve_target(step: Step, context: Context, action: str) -> Target | Doubt 
         "ref": _ref(step, context),
         "select": _selection(step),
         "state": only(step.of("state"), plain),
-        "since": only(step.of("since"), partial(_since, context=context)),
+        "since": only((*step.of("since"), *step.of("modified_after")), partial(_since, context=context)),
         "source": only(step.of("source"), partial(_endpoint, context=context)),
-        "destination": only(step.of("destination"), partial(_endpoint, context=context)),
+        "destination": only((*step.of("destination"), *step.of("for")), partial(_endpoint, context=context)),
     }
     for value in found.values():
         if isinstance(value, Doubt | Refusal):
             return value
-    for fact in (*step.of("at"), *step.of("place")):
+    for fact in (*step.of("at"), *step.of("place"), *step.of("more")):
         return Doubt(f"`{fact.words}`: say to or from")
     if found["id"] is not None and found["ref"] is not None:
         found["ref"] = None
