@@ -90,6 +90,7 @@ pub struct Hub {
     shared: Arc<Shared>,
     address: String,
     tasks: Mutex<Vec<JoinHandle<()>>>,
+    runtime: tokio::runtime::Handle,
 }
 
 /// What the hub's tasks share.
@@ -157,6 +158,7 @@ impl Hub {
             shared,
             address,
             tasks: Mutex::new(tasks),
+            runtime: tokio::runtime::Handle::current(),
         })
     }
 
@@ -189,11 +191,11 @@ impl Hub {
     }
 
     /// Detaches the node and refuses it from now on; its attempts stop, at both ends.
-    ///
-    /// # Errors
-    /// `state_failed`.
-    pub async fn revoke(&self, node: PublicKey) -> Result<(), Problem> {
-        self.shared.revoke(node).await
+    pub fn revoke(&self, node: PublicKey) {
+        let message = self.shared.refuse(node);
+        let shared = Arc::clone(&self.shared);
+        self.runtime
+            .spawn(async move { shared.end_attempts_of(node, message).await });
     }
 
     /// Takes a connection that is not TLS, whose other end is known to hold the node key `peer`.

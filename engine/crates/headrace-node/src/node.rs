@@ -25,7 +25,7 @@ use crate::state::StateDir;
 use crate::token::JoinToken;
 use crate::transport::{self, Clock, Wire};
 use attempts::Attempts;
-use mover::Mover;
+use mover::{Mover, StopCause};
 
 /// Longest wait for attempts to stop when a node is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -152,7 +152,7 @@ impl Node {
     /// Stops attempts at the next unit or batch, and leaves the hub. What ended and could not be told any more is told
     /// at the next start.
     pub async fn close(mut self) {
-        self.shared.attempts.stop_all("the node is shutting down");
+        self.shared.attempts.stop_all(&StopCause::Shutdown);
         if timeout(CLOSE_TIMEOUT, self.shared.attempts.idle())
             .await
             .is_err()

@@ -181,7 +181,7 @@ async fn a_node_comes_back_after_the_service_restarted() {
 async fn a_revoked_node_is_out_at_once_and_for_good() {
     let site = Site::start().await;
     let node = site.node("dtn1").await;
-    site.hub.revoke(node.key).await.expect("revoked");
+    site.hub.revoke(node.key);
     site.next(|event| matches!(event, HubEvent::NodeDetached { reason, .. } if reason.contains("revoked"))).await;
     node.attachment(|state| {
         state

@@ -233,18 +233,27 @@ impl Shared {
         record.is_some_and(|record| record.destination == node)
     }
 
-    /// Brings a node that has just attached and the hub's records together.
-    pub(super) async fn reconcile(self: Arc<Self>, link: Arc<Link>, attempts: Vec<AttemptId>) {
-        let node = link.node;
+    /// Attempts that a node should know of, as far as the hub knows.
+    pub(super) async fn expected_of(&self, node: PublicKey) -> Vec<(Part, Record)> {
         let running = self.records(move |records| {
             let mine = records
                 .running()
                 .filter_map(|record| Some((record.part(node)?, record)));
             let open = mine.filter(|(part, record)| !record.ended(*part));
-            open.map(|(part, record)| (part, record.clone()))
-                .collect::<Vec<_>>()
+            open.map(|(part, record)| (part, record.clone())).collect()
         });
-        for (part, record) in running.await.unwrap_or_default() {
+        running.await.unwrap_or_default()
+    }
+
+    /// Brings what the hub expected of a node that has just attached and what the node knows together.
+    pub(super) async fn reconcile(
+        self: Arc<Self>,
+        link: Arc<Link>,
+        expected: Vec<(Part, Record)>,
+        attempts: Vec<AttemptId>,
+    ) {
+        let node = link.node;
+        for (part, record) in expected {
             let id = record.id();
             let done = if !attempts.contains(&id) {
                 let message =
@@ -344,31 +353,24 @@ impl Shared {
         }
     }
 
-    /// Refuses a node from now on and stops what it takes part in.
-    pub(super) async fn revoke(self: &Arc<Self>, node: PublicKey) -> Result<(), Problem> {
+    /// Refuses a node from now on and ends its stream; says why.
+    pub(super) fn refuse(&self, node: PublicKey) -> Problem {
         self.enrolled.lock().remove(&node);
-        let message = format!("node {node} was revoked");
-        let running = self.records(move |records| {
-            let mine = records
-                .running()
-                .filter_map(|record| Some((record.part(node)?, record.id())));
-            mine.collect::<Vec<_>>()
-        });
-        for (part, id) in running.await? {
-            self.ended(
-                &id,
-                End::lost(
-                    part,
-                    Problem::new(ControlCode::NodeRevoked, message.clone()),
-                ),
-            )
-            .await?;
+        let problem = Problem::new(ControlCode::NodeRevoked, format!("node {node} was revoked"));
+        if let Some(link) = self.links.lock().get(&node) {
+            link.close(problem.clone());
         }
-        let link = self.links.lock().get(&node).cloned();
-        if let Some(link) = link {
-            link.close(Problem::new(ControlCode::NodeRevoked, message));
+        problem
+    }
+
+    /// Ends what a node takes part in, whatever it says.
+    pub(super) async fn end_attempts_of(self: &Arc<Self>, node: PublicKey, why: Problem) {
+        for (part, record) in self.expected_of(node).await {
+            let id = record.id();
+            if let Err(problem) = self.ended(&id, End::lost(part, why.clone())).await {
+                tracing::error!(transfer = %id.transfer, "can't record an end: {problem}");
+            }
         }
-        Ok(())
     }
 }
 

@@ -246,11 +246,11 @@ impl Records {
         self.by_transfer.values().filter(|record| !record.reported)
     }
 
-    /// Writes the record of a new attempt.
+    /// Writes the record of a new attempt. A later attempt takes the place of one that runs: the nodes stop that first.
     pub(super) fn begin(&mut self, record: Record) -> Result<(), Problem> {
         if self
             .get(&record.transfer)
-            .is_some_and(|known| !known.reported)
+            .is_some_and(|known| !known.reported && known.attempt >= record.attempt)
         {
             let message = format!("an attempt of transfer {} is running", record.transfer);
             return Err(Problem::new(ControlCode::AlreadyRunning, message));

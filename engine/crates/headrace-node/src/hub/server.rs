@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headrace_core::sealed::{MAX_CLOCK_SKEW_MS, PublicKey};
+use headrace_core::ticket::Part;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -11,8 +12,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::link::{Link, Reach};
+use super::records::Record;
 use super::{HubEvent, Shared, results, survey};
-use crate::convert::{attempt_in, progress_in, roots_in, short_text, violation};
+use crate::convert::{AttemptId, attempt_in, progress_in, roots_in, short_text, violation};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::control_server::Control;
 use crate::proto::{
@@ -167,6 +169,8 @@ impl Shared {
         else {
             return;
         };
+        // Looked up before the node can be given anything new.
+        let expected = self.expected_of(node).await;
         let (link, welcome, event, attempts) = match self.admit(node, hello, &out) {
             Ok(admitted) => admitted,
             Err(problem) => {
@@ -193,7 +197,7 @@ impl Shared {
             tracing::info!(%node, "node attached");
             self.events.push(event).await;
             let why = tokio::select! {
-                why = Arc::clone(&self).read_node(&link, messages, attempts) => why,
+                why = Arc::clone(&self).read_node(&link, messages, expected, attempts) => why,
                 why = link.closed() => why.to_string(),
             };
             link.over();
@@ -216,7 +220,7 @@ impl Shared {
         node: PublicKey,
         hello: Hello,
         out: &mpsc::Sender<Result<ToNode, Status>>,
-    ) -> Result<(Arc<Link>, Welcome, HubEvent, Vec<crate::convert::AttemptId>), Problem> {
+    ) -> Result<(Arc<Link>, Welcome, HubEvent, Vec<AttemptId>), Problem> {
         self.enrolled(node)?;
         let version = common_version(hello.versions)?;
         let now = (self.clock)();
@@ -260,10 +264,11 @@ impl Shared {
         self: Arc<Self>,
         link: &Arc<Link>,
         mut messages: Streaming<FromNode>,
-        attempts: Vec<crate::convert::AttemptId>,
+        expected: Vec<(Part, Record)>,
+        attempts: Vec<AttemptId>,
     ) -> String {
         // Beside the loop, because it waits for answers that the loop reads.
-        tokio::spawn(Arc::clone(&self).reconcile(Arc::clone(link), attempts));
+        tokio::spawn(Arc::clone(&self).reconcile(Arc::clone(link), expected, attempts));
         loop {
             let message = match messages.message().await {
                 Ok(Some(message)) => message,

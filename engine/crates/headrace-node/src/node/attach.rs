@@ -124,7 +124,7 @@ async fn attach_over(
                 Some(ToNode { message: Some(to_node::Message::Goodbye(problem)), .. }) => {
                     let problem = Problem::from(problem);
                     if problem.is(ControlCode::NodeRevoked) {
-                        shared.attempts.stop_all("the node was revoked");
+                        shared.attempts.stop_all(&StopCause::Revoked);
                     }
                     return Ok(problem);
                 }
@@ -304,7 +304,8 @@ impl Session {
             }
             to_node::Message::Forget(forget) => {
                 let attempts = Arc::clone(attempts);
-                blocking(move || attempts.forget(&forget.transfer)).await??;
+                let roots = self.shared.with_settings(|_, roots| roots.clone());
+                blocking(move || attempts.forget(&forget.transfer, &roots)).await??;
             }
             to_node::Message::Welcome(_) | to_node::Message::Goodbye(_) => {
                 return Err(violation("a greeting in the middle of a stream"));

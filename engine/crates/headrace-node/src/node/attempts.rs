@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headrace_core::sealed::SigningKey;
+use headrace_core::statement::Statement;
 use headrace_core::ticket::{Part, VerifiedTicket};
 use headrace_core::value::Id;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot, watch};
+use tokio::time::timeout;
 
 use super::mover::{ListFile, Meet, MoveEnd, Mover, Moving, Order, StopCause};
 use crate::config::Roots;
@@ -22,8 +24,8 @@ use crate::transport::Clock;
 
 /// Attempts that run at once at most.
 const MAX_RUNNING: usize = 256;
-/// How often an attempt's ticket is looked at.
-const EXPIRY_INTERVAL: Duration = Duration::from_millis(250);
+/// Longest wait for an earlier attempt to stop.
+const RESERVE_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_END_BYTES: u64 = 8 << 20;
 
 /// What runs here, and what ended but is not acknowledged.
@@ -45,6 +47,20 @@ pub(super) struct Attempts {
 struct Running {
     ticket: VerifiedTicket,
     moving: Option<Arc<dyn Moving>>,
+    /// Why it was told to stop, if it was; also before it has begun.
+    stop: Option<StopCause>,
+}
+
+impl Running {
+    fn stop(&mut self, cause: StopCause) {
+        if self.stop.is_some() {
+            return;
+        }
+        if let Some(moving) = &self.moving {
+            moving.stop(cause.clone());
+        }
+        self.stop = Some(cause);
+    }
 }
 
 /// An end that the hub must learn of, as it is kept.
@@ -117,13 +133,10 @@ impl Attempts {
         self.ends.lock().values().cloned().collect()
     }
 
-    /// The hub has this end: nothing of it is kept.
+    /// The hub has this end: it is not kept. Its lists stay with the transfer until that is forgotten.
     pub(super) fn acknowledged(&self, end: &End) -> Result<(), Problem> {
         state::remove(&self.end_file(&end.id()))?;
         self.ends.lock().remove(&end.id());
-        for list in [&end.files_list, &end.failed_list].into_iter().flatten() {
-            state::remove(list)?;
-        }
         Ok(())
     }
 
@@ -153,7 +166,7 @@ impl Attempts {
         )?;
         let meet = meet(&ticket, start.dial, start.peer_addresses)?;
         let id = id_of(&ticket);
-        self.reserve(&ticket)?;
+        self.reserve(&ticket).await?;
         let order = self.order(ticket, roots, meet, fetch).await;
         let started = match order {
             Ok(order) => {
@@ -167,7 +180,7 @@ impl Attempts {
         };
         match started {
             Ok(moving) => {
-                self.watch(&id, moving);
+                self.watch(&id, &moving);
                 Ok(())
             }
             Err(problem) => {
@@ -206,7 +219,12 @@ impl Attempts {
     }
 
     pub(super) fn stop(&self, transfer: &str, cause: StopCause) -> Result<(), Problem> {
-        self.moving(transfer)?.1.stop(cause);
+        let transfer: Id = transfer.parse().map_err(violation)?;
+        let mut running = self.running.lock();
+        running
+            .get_mut(&transfer)
+            .ok_or_else(|| unknown(&transfer))?
+            .stop(cause);
         Ok(())
     }
 
@@ -216,22 +234,20 @@ impl Attempts {
         let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
     }
 
-    pub(super) fn stop_all(&self, reason: &str) {
-        for running in self.running.lock().values() {
-            if let Some(moving) = &running.moving {
-                moving.stop(StopCause::Requested(reason.to_owned()));
-            }
+    pub(super) fn stop_all(&self, cause: &StopCause) {
+        for running in self.running.lock().values_mut() {
+            running.stop(cause.clone());
         }
     }
 
     /// Removes what was kept for a transfer.
-    pub(super) fn forget(&self, transfer: &str) -> Result<(), Problem> {
+    pub(super) fn forget(&self, transfer: &str, roots: &Roots) -> Result<(), Problem> {
         let transfer: Id = transfer.parse().map_err(violation)?;
         if self.running.lock().contains_key(&transfer) {
             let message = format!("transfer {transfer} is running: stop it first");
             return Err(Problem::new(ControlCode::AlreadyRunning, message));
         }
-        self.mover.forget(&transfer)
+        self.mover.forget(&transfer, roots)
     }
 
     fn moving(&self, transfer: &str) -> Result<(VerifiedTicket, Arc<dyn Moving>), Problem> {
@@ -243,13 +259,36 @@ impl Attempts {
         found.ok_or_else(|| unknown(&transfer))
     }
 
-    /// Takes the place of an attempt, so that a second start of the transfer is refused at once.
-    fn reserve(&self, ticket: &VerifiedTicket) -> Result<(), Problem> {
+    /// Takes the place of a transfer's attempt, so that a second start is refused at once. An earlier attempt, or one
+    /// that was told to stop, is waited for.
+    async fn reserve(&self, ticket: &VerifiedTicket) -> Result<(), Problem> {
+        let transfer = &ticket.ticket().transfer;
+        let mut count = self.count.subscribe();
+        let reserved = timeout(RESERVE_TIMEOUT, async {
+            while !self.try_reserve(ticket)? {
+                // The sender lives as long as this.
+                let _ = count.changed().await;
+            }
+            Ok(())
+        });
+        reserved
+            .await
+            .unwrap_or_else(|_| Err(running_already(transfer)))
+    }
+
+    /// Whether the place was free; who holds it is told to leave when this attempt comes after it.
+    fn try_reserve(&self, ticket: &VerifiedTicket) -> Result<bool, Problem> {
         let mut running = self.running.lock();
         let transfer = &ticket.ticket().transfer;
-        if running.contains_key(transfer) {
-            let message = format!("an attempt of transfer {transfer} is running on this node");
-            return Err(Problem::new(ControlCode::AlreadyRunning, message));
+        if let Some(earlier) = running.get_mut(transfer) {
+            if earlier.ticket.ticket().attempt < ticket.ticket().attempt {
+                earlier.stop(StopCause::Requested("a later attempt starts".to_owned()));
+            }
+            return if earlier.stop.is_some() {
+                Ok(false)
+            } else {
+                Err(running_already(transfer))
+            };
         }
         if running.len() >= MAX_RUNNING {
             let message =
@@ -261,10 +300,11 @@ impl Attempts {
             Running {
                 ticket: ticket.clone(),
                 moving: None,
+                stop: None,
             },
         );
         self.count.send_replace(running.len());
-        Ok(())
+        Ok(true)
     }
 
     async fn order<F: Future<Output = Result<(), Problem>>>(
@@ -316,13 +356,16 @@ impl Attempts {
     }
 
     /// Looks after a started attempt until its end is on disk.
-    fn watch(self: &Arc<Self>, id: &AttemptId, moving: Arc<dyn Moving>) {
+    fn watch(self: &Arc<Self>, id: &AttemptId, moving: &Arc<dyn Moving>) {
         if let Some(running) = self.running.lock().get_mut(&id.transfer) {
-            running.moving = Some(Arc::clone(&moving));
+            if let Some(cause) = &running.stop {
+                moving.stop(cause.clone());
+            }
+            running.moving = Some(Arc::clone(moving));
         }
         // A thread of its own: it may wait for days, and must not hold up the end of the runtime.
         let (ended, waiting) = oneshot::channel();
-        let waiter = Arc::clone(&moving);
+        let waiter = Arc::clone(moving);
         let spawned = std::thread::Builder::new()
             .name("attempt".to_owned())
             .spawn(move || {
@@ -334,14 +377,7 @@ impl Attempts {
         }
         let (this, id) = (Arc::clone(self), id.clone());
         tokio::spawn(async move {
-            tokio::pin!(waiting);
-            let mut interval = tokio::time::interval(EXPIRY_INTERVAL);
-            let end = loop {
-                tokio::select! {
-                    end = &mut waiting => break end,
-                    _ = interval.tick() => if this.expired(&id) { moving.stop(StopCause::TicketExpired) },
-                }
-            };
+            let end = waiting.await;
             let end = end.unwrap_or_else(|error| MoveEnd {
                 outcome: Outcome::Failed,
                 problem: Some(Problem::new(
@@ -359,51 +395,54 @@ impl Attempts {
         });
     }
 
-    fn expired(&self, id: &AttemptId) -> bool {
-        let running = self.running.lock();
-        running
-            .get(&id.transfer)
-            .is_some_and(|running| (self.clock)() >= running.ticket.ticket().expires)
-    }
-
     /// Signs and keeps an end, then forgets that the attempt runs.
     fn keep(&self, id: &AttemptId, end: MoveEnd) -> Result<(), Problem> {
-        let sealed = |statement: &headrace_core::statement::Statement| {
-            statement
-                .seal(&self.key)
-                .map(|document| document.text())
-                .map_err(Problem::from)
-        };
-        let statements = end.statements.iter().map(sealed).collect::<Result<_, _>>();
-        let kept = statements.and_then(|statements| {
-            let problem = end.problem.map(|problem| {
-                (
-                    problem.code.into_owned(),
-                    problem.message,
-                    problem.retryable,
-                )
-            });
-            let kept = End {
-                transfer: id.transfer.clone(),
-                attempt: id.attempt,
-                outcome: end.outcome,
-                problem,
-                statements,
-                files_list: end.files_list,
-                failed_list: end.failed_list,
-            };
-            let json = serde_json::to_vec(&kept).map_err(violation)?;
-            // Should the disk fail, the end can still be told while this process lives.
-            let written = state::write_durably(&self.end_file(id), &json);
-            self.ends.lock().insert(id.clone(), kept);
-            written
-        });
+        let kept = self.sealed(id, end);
+        let json = serde_json::to_vec(&kept).map_err(violation)?;
+        // Should the disk fail, the end can still be told while this process lives.
+        let kept_on_disk = state::write_durably(&self.end_file(id), &json);
+        self.ends.lock().insert(id.clone(), kept);
         self.remove(&id.transfer);
         for name in ["overwrites", "deletes"] {
             state::remove(&self.lists_dir.join(format!("{}-{name}.jsonl", id.transfer)))?;
         }
         self.ended.notify_one();
-        kept
+        kept_on_disk
+    }
+
+    fn sealed(&self, id: &AttemptId, end: MoveEnd) -> End {
+        let seal =
+            |statement: &Statement| statement.seal(&self.key).map(|document| document.text());
+        let statements = end.statements.iter().map(seal).collect::<Result<_, _>>();
+        let (outcome, mut problem, statements) = match statements {
+            Ok(statements) => (end.outcome, end.problem, statements),
+            Err(error) => (Outcome::Failed, Some(Problem::from(error)), Vec::new()),
+        };
+        let asked = self
+            .running
+            .lock()
+            .get(&id.transfer)
+            .and_then(|running| running.stop.clone());
+        if let (Outcome::Stopped, Some(problem), Some(StopCause::Requested(reason))) =
+            (outcome, &mut problem, asked)
+        {
+            problem.message = reason;
+        }
+        End {
+            transfer: id.transfer.clone(),
+            attempt: id.attempt,
+            outcome,
+            problem: problem.map(|problem| {
+                (
+                    problem.code.into_owned(),
+                    problem.message,
+                    problem.retryable,
+                )
+            }),
+            statements,
+            files_list: end.files_list,
+            failed_list: end.failed_list,
+        }
     }
 
     fn remove(&self, transfer: &Id) {
@@ -457,6 +496,11 @@ fn id_of(ticket: &VerifiedTicket) -> AttemptId {
         transfer: ticket.ticket().transfer.clone(),
         attempt: ticket.ticket().attempt,
     }
+}
+
+fn running_already(transfer: &Id) -> Problem {
+    let message = format!("an attempt of transfer {transfer} is running on this node");
+    Problem::new(ControlCode::AlreadyRunning, message)
 }
 
 fn unknown(transfer: &Id) -> Problem {

@@ -10,6 +10,7 @@ use headrace_core::ticket::VerifiedTicket;
 use headrace_core::value::Id;
 use headrace_io::root::Root;
 
+use crate::config::Roots;
 use crate::convert::{Outcome, ProgressCounts};
 use crate::problem::Problem;
 
@@ -28,7 +29,7 @@ pub trait Mover: Send + Sync {
     ///
     /// # Errors
     /// Why they could not be removed.
-    fn forget(&self, transfer: &Id) -> Result<(), Problem>;
+    fn forget(&self, transfer: &Id, roots: &Roots) -> Result<(), Problem>;
 }
 
 /// An attempt under way.
@@ -37,7 +38,7 @@ pub trait Moving: Send + Sync {
     fn progress(&self) -> ProgressCounts;
     /// Changes its rate; `None` is what the ticket says.
     fn set_rate(&self, rate_bps: Option<u64>);
-    /// Prolongs it.
+    /// Prolongs it. Without a renewal it ends by itself when its ticket expires.
     fn renew(&self, ticket: VerifiedTicket);
     /// Ends it at the next unit or batch; the journal stays.
     fn stop(&self, cause: StopCause);
@@ -50,8 +51,10 @@ pub trait Moving: Send + Sync {
 pub enum StopCause {
     /// Somebody asked for it, with this reason.
     Requested(String),
-    /// Its ticket was not renewed in time.
-    TicketExpired,
+    /// The node may no longer take part in anything.
+    Revoked,
+    /// The node's process ends.
+    Shutdown,
 }
 
 /// What to do.

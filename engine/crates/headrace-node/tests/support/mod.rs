@@ -16,7 +16,7 @@ use headrace_core::sealed::{Document, DocumentType, PublicKey, SigningKey};
 use headrace_core::statement::{Achieved, Role, Statement};
 use headrace_core::ticket::{Execution, VerifiedTicket, Verify};
 use headrace_core::value::{Digest, Id, Label, Timestamp};
-use headrace_node::config::{DataConfig, RootConfig};
+use headrace_node::config::{DataConfig, RootConfig, Roots};
 use headrace_node::convert::{AttemptId, Outcome, ProgressCounts};
 use headrace_node::hub::{AttemptEnded, Hub, HubEvent, HubOptions, JoinAnswer};
 use headrace_node::node::mover::{MoveEnd, Mover, Moving, Order, StopCause};
@@ -378,7 +378,7 @@ impl Mover for Scripted {
         Ok(script)
     }
 
-    fn forget(&self, transfer: &Id) -> Result<(), Problem> {
+    fn forget(&self, transfer: &Id, _: &Roots) -> Result<(), Problem> {
         self.forgotten.lock().push(transfer.to_string());
         Ok(())
     }
@@ -449,10 +449,8 @@ impl Moving for Script {
     }
 
     fn stop(&self, cause: StopCause) {
-        let (outcome, message) = match cause {
-            StopCause::Requested(reason) => (Outcome::Stopped, reason),
-            StopCause::TicketExpired => (Outcome::Failed, "the ticket expired".to_owned()),
-        };
+        let outcome = Outcome::Stopped;
+        let message = format!("{cause:?}");
         let problem = Some(Problem {
             code: "stopped".into(),
             message,
