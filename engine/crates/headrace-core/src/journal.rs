@@ -60,6 +60,8 @@ pub struct Landed {
     pub hash: PieceHash,
     /// Inode number at the destination.
     pub inode: u64,
+    /// Number of the temporary it arrived in, when it arrived in units.
+    pub part: Option<u64>,
 }
 
 /// One record.
@@ -158,6 +160,9 @@ impl Record {
                 put_identity(&landed.identity, out);
                 out.extend_from_slice(&landed.hash);
                 out.extend_from_slice(&landed.inode.to_le_bytes());
+                if let Some(part) = landed.part {
+                    out.extend_from_slice(&part.to_le_bytes());
+                }
             }
             Self::Published => out.push(6),
         }
@@ -215,6 +220,11 @@ impl Record {
                 identity: read_identity(reader)?,
                 hash: reader.array("hash")?,
                 inode: reader.u64("inode")?,
+                part: if reader.left() > 0 {
+                    Some(reader.u64("part")?)
+                } else {
+                    None
+                },
             }),
             6 => Self::Published,
             value => {
@@ -269,13 +279,21 @@ pub struct LandedState {
     pub published: bool,
 }
 
+#[derive(Debug, Clone, Copy)]
+struct Unpublished {
+    key: [u8; 16],
+    size: u64,
+    part: Option<u64>,
+}
+
 /// What a journal says, read from its start.
 #[derive(Debug, Clone, Default)]
 pub struct Replay {
     start: Option<(Id, Digest, u64)>,
     parts: BTreeMap<u64, PartState>,
     landed: HashMap<[u8; 16], LandedState>,
-    unpublished: Vec<[u8; 16]>,
+    unpublished: Vec<Unpublished>,
+    landed_bytes: u64,
     next_part: u64,
 }
 
@@ -333,13 +351,16 @@ impl Replay {
                     published: false,
                 };
                 self.landed.insert(key, state);
-                self.unpublished.push(key);
+                let (size, part) = (landed.identity.size, landed.part);
+                self.unpublished.push(Unpublished { key, size, part });
             }
             Record::Published => {
-                for key in self.unpublished.drain(..) {
+                for Unpublished { key, size, part } in self.unpublished.drain(..) {
                     if let Some(state) = self.landed.get_mut(&key) {
                         state.published = true;
                     }
+                    self.landed_bytes += size;
+                    part.and_then(|part| self.parts.remove(&part));
                 }
             }
         }
@@ -369,6 +390,12 @@ impl Replay {
     #[must_use]
     pub fn landed(&self, path: &RelPath, identity: &Identity) -> Option<LandedState> {
         self.landed.get(&key(path, identity)).copied()
+    }
+
+    /// Bytes of the files that landed and were published.
+    #[must_use]
+    pub fn landed_bytes(&self) -> u64 {
+        self.landed_bytes
     }
 
     /// The first number that no temporary had.
@@ -424,12 +451,13 @@ mod tests {
             )
                 .prop_map(|(part, units)| Record::Units { part, units }),
             (0..9_u64).prop_map(|part| Record::Dropped { part }),
-            (paths(), identity(), any::<([u8; 32], u64)>()).prop_map(
-                |(path, identity, (hash, inode))| Record::Landed(Landed {
+            (paths(), identity(), any::<([u8; 32], u64, Option<u64>)>()).prop_map(
+                |(path, identity, (hash, inode, part))| Record::Landed(Landed {
                     path,
                     identity,
                     hash,
-                    inode
+                    inode,
+                    part
                 })
             ),
             Just(Record::Published),
@@ -496,6 +524,7 @@ mod tests {
             identity,
             hash: [7; 32],
             inode: 9,
+            part: None,
         };
         let (replay, _) = Replay::read(&write(&[Record::Landed(landed.clone())]));
         assert_eq!(

@@ -33,9 +33,9 @@ impl Journal {
             answer => answer?,
         };
         let (replay, length) = replay(&*part)?;
-        // Appending behind a torn record would hide what follows from the next reader.
+        // What follows a torn record was never promised, and must not come back behind the records written next. The next commit
+        // makes this durable together with them.
         part.set_size(length)?;
-        part.sync_content()?;
         Ok((
             Self {
                 part,
@@ -124,6 +124,7 @@ mod tests {
             identity,
             hash: [0; 32],
             inode: number,
+            part: None,
         }
     }
 

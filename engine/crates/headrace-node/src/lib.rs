@@ -6,6 +6,7 @@ pub mod hub;
 pub mod node;
 pub mod problem;
 mod proto;
+pub mod session;
 pub mod state;
 pub mod token;
 pub mod transport;

@@ -115,6 +115,12 @@ pub trait Folder: Send + Sync {
     /// What the storage answers.
     fn reopen(&self, temporary: &[u8], writing: Writing) -> io::Result<Arc<dyn Part>>;
 
+    /// Open a file for reading; nothing else may be done with it.
+    ///
+    /// # Errors
+    /// What the storage answers; anything but a regular file is an error.
+    fn open_file(&self, name: &[u8]) -> io::Result<Arc<dyn Part>>;
+
     /// Rename in this folder. Durable after [`Folder::sync`].
     ///
     /// # Errors

@@ -151,6 +151,10 @@ impl Folder for RealFolder {
         self.part(handle, Some(temporary.into()), temporary, writing)
     }
 
+    fn open_file(&self, name: &[u8]) -> io::Result<Arc<dyn Part>> {
+        self.part(self.dir.open_file(name)?, None, &[], Writing::Buffered)
+    }
+
     fn rename(&self, from: &[u8], to: &[u8], existing: Existing) -> io::Result<()> {
         rename(&self.dir, from, to, existing)
     }

@@ -96,6 +96,12 @@ impl Disk {
         state.cut_after = Some(state.changes + changes);
     }
 
+    /// Whether the power is cut, and something was tried since.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.state.lock().alive().is_err()
+    }
+
     /// How many changes were made so far.
     #[must_use]
     pub fn changes(&self) -> u64 {
@@ -448,6 +454,10 @@ impl Folder for SimulatedFolder {
             inode,
             name,
         }))
+    }
+
+    fn open_file(&self, name: &[u8]) -> io::Result<Arc<dyn Part>> {
+        self.reopen(name, Writing::Buffered)
     }
 
     fn rename(&self, from: &[u8], to: &[u8], existing: Existing) -> io::Result<()> {

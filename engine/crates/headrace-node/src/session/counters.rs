@@ -1,0 +1,103 @@
+//! What a session counts while it runs: shared by all its threads, read by whoever watches.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// A step that file content goes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Stage {
+    /// Reading the source.
+    Read,
+    /// Hashing what was read.
+    Hash,
+    /// Encrypting and handing to the kernel.
+    Send,
+    /// Waiting for the kernel and decrypting.
+    Receive,
+    /// Hashing what arrived.
+    Verify,
+    /// Writing to the destination.
+    Write,
+    /// Making durable and naming.
+    Commit,
+    /// Waiting for the rate ceiling.
+    Ceiling,
+}
+
+impl Stage {
+    /// All stages, in the order content passes them.
+    pub const ALL: [Self; 8] = [
+        Self::Read,
+        Self::Hash,
+        Self::Send,
+        Self::Receive,
+        Self::Verify,
+        Self::Write,
+        Self::Commit,
+        Self::Ceiling,
+    ];
+}
+
+/// Counters of one attempt; they only rise, over all its sessions.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Files and symlinks of the source so far.
+    pub files_total: AtomicU64,
+    /// Files and symlinks that are at their destination, durable.
+    pub files_done: AtomicU64,
+    /// Entries that failed.
+    pub files_failed: AtomicU64,
+    /// Bytes of the files so far.
+    pub bytes_total: AtomicU64,
+    /// Bytes that arrived and were verified.
+    pub bytes_received: AtomicU64,
+    /// Bytes that are durable at the destination.
+    pub bytes_durable: AtomicU64,
+    /// Bytes that arrived again because they were not durable yet when a session ended.
+    pub resent_bytes: AtomicU64,
+    /// Data connections of the session.
+    pub streams: AtomicU64,
+    busy_ns: [AtomicU64; Stage::ALL.len()],
+}
+
+impl Counters {
+    /// Do `work` and add its time to a stage.
+    pub fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        let elapsed = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.busy_ns[stage as usize].fetch_add(elapsed, Ordering::Relaxed);
+        result
+    }
+
+    /// Nanoseconds that threads spent in a stage.
+    #[must_use]
+    pub fn busy_ns(&self, stage: Stage) -> u64 {
+        self.busy_ns[stage as usize].load(Ordering::Relaxed)
+    }
+
+    /// Forget what the next session counts again.
+    pub fn restart(&self) {
+        for counter in [
+            &self.files_total,
+            &self.files_done,
+            &self.files_failed,
+            &self.bytes_total,
+            &self.bytes_received,
+            &self.bytes_durable,
+        ] {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Add to a counter.
+pub fn add(counter: &AtomicU64, count: u64) {
+    counter.fetch_add(count, Ordering::Relaxed);
+}
+
+/// Read a counter.
+pub fn read(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}

@@ -1,0 +1,130 @@
+//! Small files: whole in one frame, verified and written in one go.
+
+use std::sync::Arc;
+
+use headrace_core::batch::{BatchFile, Sparse, read_batch};
+use headrace_core::code::Failure;
+use headrace_core::integrity::piece_hash;
+use headrace_core::message::Message;
+use headrace_core::wire::WireError;
+use headrace_io::storage::{Holding, Part, Writing};
+
+use super::epoch::WholeFile;
+use super::incoming::{Incoming, Phase};
+use super::unit::write_sparse;
+use super::{Landing, violation};
+use crate::session::counters::{Stage, add};
+
+impl Landing {
+    /// Take the files of a batch.
+    ///
+    /// # Errors
+    /// A violation when the payload is no batch of small files, or when the session cannot go on.
+    pub fn batch(self: &Arc<Self>, payload: &[u8]) -> Result<(), Failure> {
+        self.wait_for_room()?;
+        let files = read_batch(payload).map_err(|error| violation(&error))?;
+        let wanted: Vec<Option<Arc<Incoming>>> = {
+            let active = self.active.lock();
+            files
+                .iter()
+                .map(|file| active.get(&file.file).cloned())
+                .collect()
+        };
+        let mut received = 0;
+        let mut whole = Vec::with_capacity(files.len());
+        for (file, incoming) in files.iter().zip(wanted) {
+            let Some(incoming) = incoming else { continue };
+            received += file.bytes.len() as u64;
+            whole.extend(self.small_file(file, incoming)?);
+        }
+        self.received.add(received);
+        add(&self.counters.bytes_received, received);
+        self.all_whole(whole);
+        Ok(())
+    }
+
+    /// Verify and write one small file; `None` when it is not wanted or failed.
+    fn small_file(
+        &self,
+        file: &BatchFile<'_>,
+        incoming: Arc<Incoming>,
+    ) -> Result<Option<WholeFile>, Failure> {
+        let mut state = incoming.state.lock();
+        if state.generation != file.generation || state.phase != Phase::Arriving {
+            return Ok(None);
+        }
+        let size = state.entry.size;
+        if file.bytes.len() as u64 != size || !self.spec.geometry.is_small(size) {
+            return Err(violation(&WireError::contradiction(
+                "a small file of the wrong length",
+            )));
+        }
+        let found = self
+            .counters
+            .time(Stage::Verify, || piece_hash(size, 0, file.bytes));
+        if found != file.hash {
+            drop(state);
+            self.resend(&incoming, file.generation, 0)?;
+            return Ok(None);
+        }
+        match self
+            .counters
+            .time(Stage::Write, || self.write_small(file, &state.entry))
+        {
+            Ok(part) => {
+                state.phase = Phase::Whole;
+                drop(state);
+                Ok(Some(WholeFile {
+                    incoming,
+                    part,
+                    number: None,
+                    hash: file.hash,
+                }))
+            }
+            Err(failure) => {
+                drop(state);
+                self.fail(&incoming, &failure)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn write_small(
+        &self,
+        file: &BatchFile<'_>,
+        entry: &headrace_core::entry::Entry,
+    ) -> Result<Arc<dyn Part>, Failure> {
+        let path = self.full_path(&entry.path)?;
+        let (folder, _) = self.folder_above(&path)?;
+        let temporary = self.folders.temporary(self.new_part_number());
+        let failed = |error| self.failed(&error, entry, "writing");
+        let part = folder
+            .create(&temporary, Holding::Unnamed, Writing::Buffered)
+            .map_err(failed)?;
+        let written = match file.sparse {
+            Sparse::Yes => part
+                .set_size(entry.size)
+                .and_then(|()| write_sparse(&*part, file.bytes, 0)),
+            Sparse::No => part.write_at(file.bytes, 0),
+        };
+        match written.and_then(|()| part.set_metadata(self.metadata(entry))) {
+            Ok(()) => Ok(part),
+            Err(error) => {
+                drop(part.discard());
+                Err(failed(error))
+            }
+        }
+    }
+
+    /// Tell the source about files that are done.
+    pub(super) fn tell_done(&self, done: &[u64]) -> Result<(), Failure> {
+        for ids in done.chunks(headrace_core::manifest::MAX_ITEMS) {
+            let results = ids
+                .iter()
+                .map(|id| (*id, headrace_core::message::FileResult::Done))
+                .collect();
+            self.answers.answer(Message::Results(results))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,670 @@
+//! Takes the source's entries in order and decides what is wanted of each.
+
+use std::io;
+use std::sync::Arc;
+
+use headrace_core::code::{Code, Failure};
+use headrace_core::entry::{Entry, Kind};
+use headrace_core::journal::{Identity, Record};
+use headrace_core::list::ListEntry;
+use headrace_core::manifest::Item;
+use headrace_core::message::{Decision, FileResult, Message};
+use headrace_core::name::RelPath;
+use headrace_core::ticket::Preserve;
+use headrace_core::wire::WireError;
+use headrace_io::storage::{Existing, Folder};
+
+use super::conflict::{FailedCursor, ListCursor, Verdict, differs, judge};
+use super::folders::Freshness;
+use super::incoming::{Incoming, IncomingState, OpenPart, Phase};
+use super::ledger::Outcome;
+use super::{Landing, WINDOW, violation};
+use crate::session::counters::add;
+
+/// Longest run of bytes that is compared at once.
+const COMPARE_BYTES: usize = 1 << 20;
+
+/// How far the list of entries has come.
+pub(super) struct Intake {
+    last: Option<RelPath>,
+    over: bool,
+    prepared: bool,
+    /// Files and bytes to be copied so far, against the ceilings.
+    wanted_files: u64,
+    wanted_bytes: u64,
+    overwrites: ListCursor,
+    /// What failed before, when only that is copied.
+    only: Option<FailedCursor>,
+}
+
+impl Intake {
+    pub(super) fn new(overwrites: ListCursor, only: Option<FailedCursor>) -> Self {
+        Self {
+            last: None,
+            over: false,
+            prepared: false,
+            wanted_files: 0,
+            wanted_bytes: 0,
+            overwrites,
+            only,
+        }
+    }
+
+    fn is_asked_for(&mut self, path: &RelPath) -> Result<bool, Failure> {
+        self.only.as_mut().map_or(Ok(true), |only| only.holds(path))
+    }
+
+    /// Whether all entries have come.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+}
+
+impl Landing {
+    /// Decide about the entries of one frame.
+    pub(super) fn items(self: &Arc<Self>, first: u64, items: &[Item]) -> Result<(), Failure> {
+        let mut intake = self.intake.lock();
+        let expected = self.ledger.lock().count();
+        let ordered = match (&intake.last, items.first()) {
+            (Some(last), Some(item)) => item.follows(last),
+            _ => true,
+        };
+        let fits = self.active.lock().len() + items.len() <= WINDOW as usize;
+        if first != expected || !ordered || !fits || intake.over {
+            return Err(violation(&WireError::contradiction(
+                "entries out of order, too many or too late",
+            )));
+        }
+        if !intake.prepared {
+            intake.prepared = true;
+            self.check_deletes()?;
+            self.prepare(items.first().map(Item::entry))?;
+        }
+        intake.last = items.last().map(|item| item.entry().path.clone());
+        let mut decisions = Vec::with_capacity(items.len());
+        for (id, item) in (first..).zip(items) {
+            self.ledger.lock().push(item).map_err(super::state_failed)?;
+            decisions.push(self.decide(&mut intake, id, item)?);
+        }
+        drop(intake);
+        self.answers.answer(Message::Decisions {
+            first,
+            generation: 0,
+            decisions,
+        })?;
+        // Files of which everything had arrived before need no word from the source.
+        self.check_resumed(first, items.len());
+        Ok(())
+    }
+
+    /// All entries have come.
+    pub(super) fn items_end(&self, count: u64) -> Result<(), Failure> {
+        let mut intake = self.intake.lock();
+        if count != self.ledger.lock().count() || intake.over {
+            return Err(violation(&WireError::contradiction(
+                "the number of entries is wrong",
+            )));
+        }
+        if !intake.prepared {
+            intake.prepared = true;
+            self.prepare(None)?;
+        }
+        intake.over = true;
+        drop(intake);
+        if self.is_settled() {
+            self.hurry();
+        }
+        Ok(())
+    }
+
+    /// Make the destination folder, or only those above it when the source is a single file.
+    fn prepare(&self, first: Option<&Entry>) -> Result<(), Failure> {
+        let destination = &self.spec.execution.destination.path;
+        let folder = match first {
+            Some(entry) if entry.path.is_root() => match destination.parent() {
+                Some(parent) => parent,
+                None if entry.kind == Kind::Dir || entry.kind == Kind::Other => return Ok(()),
+                None => {
+                    let message = format!(
+                        "the destination is the root `{}` itself",
+                        self.spec.execution.destination.root
+                    );
+                    return Err(Failure::new(Code::DestinationIsDirectory, message));
+                }
+            },
+            _ => destination.clone(),
+        };
+        let mut path = RelPath::root();
+        let mut above = self
+            .folders
+            .get(&path)
+            .map_err(|error| self.folder_failure(&error, &path))?
+            .0;
+        for name in folder.components() {
+            path = RelPath::from_components(path.components().chain([name]))
+                .map_err(|error| Failure::new(Code::NameTooLong, error.to_string()))?;
+            above = match above.folder(name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.make_folder(&*above, name, &path)
+                }
+                answer => answer,
+            }
+            .map_err(|error| self.folder_failure(&error, &path))?;
+        }
+        Ok(())
+    }
+
+    fn make_folder(
+        &self,
+        above: &dyn Folder,
+        name: &[u8],
+        path: &RelPath,
+    ) -> io::Result<Arc<dyn Folder>> {
+        above.make_folder(name)?;
+        let made = above.folder(name)?;
+        self.folders.keep_fresh(path.clone(), Arc::clone(&made));
+        self.touch_folder_above(path);
+        Ok(made)
+    }
+
+    fn folder_failure(&self, error: &io::Error, path: &RelPath) -> Failure {
+        let place = format!(
+            "`{path}` in root `{}`",
+            self.spec.execution.destination.root
+        );
+        destination_failure(error, &place, "opening the folder")
+    }
+
+    fn decide(
+        self: &Arc<Self>,
+        intake: &mut Intake,
+        id: u64,
+        item: &Item,
+    ) -> Result<Decision, Failure> {
+        let entry = item.entry();
+        if let Item::Failed(_, failure) = item {
+            self.record_failure(id, failure)?;
+            return Ok(Decision::Nothing);
+        }
+        let listed = intake.overwrites.find(&entry.path)?;
+        if entry.kind != Kind::Dir && !intake.is_asked_for(&entry.path)? {
+            self.record(id, Outcome::Skipped)?;
+            return Ok(Decision::Nothing);
+        }
+        let decided = match entry.kind {
+            Kind::Dir => self.decide_folder(id, entry),
+            Kind::Symlink | Kind::File => {
+                add(&self.counters.files_total, 1);
+                if entry.kind == Kind::File {
+                    add(&self.counters.bytes_total, entry.size);
+                }
+                self.decide_file(intake, id, entry, listed)
+            }
+            Kind::Other => Err(Stop::This(Failure::new(
+                Code::SourceUnsupported,
+                format!("{} is no file, folder or symlink", self.place(&entry.path)),
+            ))),
+        };
+        match decided {
+            Ok(decision) => Ok(decision),
+            Err(Stop::This(failure)) => {
+                self.record_failure(id, &failure)?;
+                Ok(Decision::Nothing)
+            }
+            Err(Stop::All(failure)) => Err(failure),
+        }
+    }
+
+    fn decide_folder(&self, id: u64, entry: &Entry) -> Result<Decision, Stop> {
+        let path = self.full_path(&entry.path)?;
+        let Some(name) = path.file_name() else {
+            return Ok(Decision::Nothing);
+        };
+        let (above, freshness) = self.folder_above(&path)?;
+        let found = match freshness {
+            Freshness::Fresh => None,
+            _ => above
+                .entry(name, RelPath::root())
+                .map_err(|error| self.failed(&error, entry, "looking for"))?,
+        };
+        let outcome = match found.map(|found| found.kind) {
+            None => {
+                self.make_folder(&*above, name, &path)
+                    .map_err(|error| self.failed(&error, entry, "making"))?;
+                Outcome::Created
+            }
+            Some(Kind::Dir) => Outcome::Identical(None),
+            Some(_) => {
+                let message = format!("{} is no folder", self.place(&entry.path));
+                return Err(Failure::new(Code::DestinationNotDirectory, message).into());
+            }
+        };
+        self.record(id, outcome)?;
+        Ok(Decision::Nothing)
+    }
+
+    fn decide_file(
+        self: &Arc<Self>,
+        intake: &mut Intake,
+        id: u64,
+        entry: &Entry,
+        listed: Option<ListEntry>,
+    ) -> Result<Decision, Stop> {
+        let path = self.full_path(&entry.path)?;
+        let (above, freshness) = self.folder_above(&path)?;
+        let name = path.file_name().unwrap_or_default();
+        let found = match freshness {
+            Freshness::Fresh => None,
+            _ => above
+                .entry(name, RelPath::root())
+                .map_err(|error| self.failed(&error, entry, "looking for"))?,
+        };
+        if let Some(found) = &found
+            && let Some(landed) = self
+                .resume
+                .lock()
+                .landed(&entry.path, &Identity::from(entry))
+            && (landed.inode, entry.size) == (found.inode, found.size)
+            && (entry.mtime_ns == found.mtime_ns || !self.spec.execution.preserves(Preserve::Mtime))
+        {
+            intake.want(self, entry)?;
+            self.copied(id, entry, landed.hash)?;
+            add(&self.counters.bytes_received, entry.size);
+            return Ok(Decision::Nothing);
+        }
+        let verdict = match &found {
+            None => Verdict::Copy(Existing::Keep),
+            Some(found) => judge(&self.spec.execution, entry, found, listed.as_ref()),
+        };
+        if verdict == Verdict::Compare {
+            let geometry = self.spec.geometry;
+            let incoming = Incoming::new(
+                id,
+                entry.clone(),
+                Existing::Keep,
+                Phase::Comparing,
+                geometry,
+            );
+            incoming.state.lock().listed = listed;
+            self.active.lock().insert(id, Arc::new(incoming));
+            return Ok(Decision::Compare);
+        }
+        self.apply(intake, id, entry, verdict, None)
+    }
+
+    /// Do what the rules say of a file or symlink. `hash` is that of the content at the destination, where it was read.
+    fn apply(
+        self: &Arc<Self>,
+        intake: &mut Intake,
+        id: u64,
+        entry: &Entry,
+        verdict: Verdict,
+        hash: Option<[u8; 32]>,
+    ) -> Result<Decision, Stop> {
+        match verdict {
+            Verdict::Identical | Verdict::Compare => {
+                self.totals.lock().identical += 1;
+                add(&self.counters.files_done, 1);
+                if entry.kind == Kind::File {
+                    add(&self.counters.bytes_received, entry.size);
+                    add(&self.counters.bytes_durable, entry.size);
+                }
+                self.record(id, Outcome::Identical(hash))?;
+                Ok(Decision::Nothing)
+            }
+            Verdict::Skip => {
+                self.record(id, Outcome::Skipped)?;
+                Ok(Decision::Nothing)
+            }
+            Verdict::Fail(code) => {
+                let message = format!("{}: {}", self.place(&entry.path), reason(code));
+                Err(Failure::new(code, message).into())
+            }
+            Verdict::Stop => {
+                let message = format!(
+                    "{} is no longer as it was when replacing it was confirmed",
+                    self.place(&entry.path)
+                );
+                Err(Stop::All(Failure::new(Code::DestinationChanged, message)))
+            }
+            Verdict::Copy(existing) => {
+                intake.want(self, entry)?;
+                if entry.kind == Kind::Symlink {
+                    // Made at the end, so that none is ever in the way of a file. What to do is found out again then.
+                    return Ok(Decision::Nothing);
+                }
+                self.want(id, entry, existing)
+            }
+        }
+    }
+
+    /// Ask for a file, or for what an earlier session did not get of it.
+    fn want(&self, id: u64, entry: &Entry, existing: Existing) -> Result<Decision, Stop> {
+        let incoming = Incoming::new(
+            id,
+            entry.clone(),
+            existing,
+            Phase::Arriving,
+            self.spec.geometry,
+        );
+        let decision = self.take_up(entry, &mut incoming.state.lock());
+        self.active.lock().insert(id, Arc::new(incoming));
+        Ok(decision)
+    }
+
+    /// Use what an earlier session left of this file, if it is still the same file and the temporary is still there.
+    fn take_up(&self, entry: &Entry, state: &mut IncomingState) -> Decision {
+        let Some((number, past)) = self.resume.lock().take_part(&entry.path) else {
+            return Decision::Send;
+        };
+        let opened = self.full_path(&entry.path).ok().and_then(|path| {
+            let (above, _) = self.folder_above(&path).ok()?;
+            above
+                .reopen(&self.folders.temporary(number), self.writing_of(entry))
+                .ok()
+        });
+        let Some(part) = opened.filter(|part| part.inode() == past.inode) else {
+            self.journal.lock().push(&Record::Dropped { part: number });
+            return Decision::Send;
+        };
+        if past.identity != Identity::from(entry) {
+            self.note_drift(&entry.path);
+            self.journal.lock().push(&Record::Dropped { part: number });
+            drop(part.discard());
+            return Decision::Send;
+        }
+        for (unit, hash) in past.units {
+            state.insert_unit(unit, hash);
+        }
+        let arrived = state
+            .units
+            .len()
+            .saturating_mul(self.spec.geometry.unit_bytes)
+            .min(entry.size);
+        add(&self.counters.bytes_received, arrived);
+        add(&self.counters.bytes_durable, arrived);
+        state.part = Some(OpenPart { part, number });
+        state.durable_bytes = arrived;
+        match state.units.missing() {
+            missing if missing.is_empty() => {
+                state.ended = true;
+                Decision::Nothing
+            }
+            missing => Decision::SendUnits(missing),
+        }
+    }
+
+    /// Commit the files of these entries that are whole without anything having to be sent.
+    fn check_resumed(self: &Arc<Self>, first: u64, count: usize) {
+        if !self.resume.lock().is_resumed {
+            return;
+        }
+        for id in first..first + count as u64 {
+            if let Some(incoming) = self.incoming(id) {
+                let mut state = incoming.state.lock();
+                self.check_whole(&incoming, &mut state);
+            }
+        }
+    }
+
+    /// The source changed while it was read: start the file again.
+    pub(super) fn file_changed(
+        self: &Arc<Self>,
+        id: u64,
+        generation: u16,
+        entry: Entry,
+    ) -> Result<(), Failure> {
+        let Some(incoming) = self.incoming(id) else {
+            return Ok(());
+        };
+        let mut state = incoming.state.lock();
+        if generation != state.generation + 1
+            || entry.path != state.entry.path
+            || entry.kind != Kind::File
+        {
+            return Err(violation(&WireError::contradiction(
+                "a file changed into another one",
+            )));
+        }
+        self.note_drift(&entry.path);
+        let mut intake = self.intake.lock();
+        intake.wanted_bytes = intake
+            .wanted_bytes
+            .saturating_sub(state.entry.size)
+            .saturating_add(entry.size);
+        intake.check(self)?;
+        drop(intake);
+        if let Some(open) = state.part.take() {
+            self.journal
+                .lock()
+                .push(&Record::Dropped { part: open.number });
+            drop(open.part.discard());
+        }
+        *state = IncomingState::new(entry, generation, Phase::Arriving, self.spec.geometry);
+        drop(state);
+        self.answers.answer(Message::Decisions {
+            first: id,
+            generation,
+            decisions: vec![Decision::Send],
+        })
+    }
+
+    /// The source tells the hash of a file whose name is taken: read what is there, on a disk thread, and decide.
+    pub(super) fn compared(self: &Arc<Self>, id: u64, theirs: [u8; 32]) -> Result<(), Failure> {
+        let Some(incoming) = self.incoming(id) else {
+            return Ok(());
+        };
+        if incoming.state.lock().phase != Phase::Comparing {
+            return Err(violation(&WireError::contradiction(
+                "a hash that nobody asked for",
+            )));
+        }
+        let landing = Arc::clone(self);
+        self.disk.submit(move || {
+            if let Err(failure) = landing.compare(&incoming, theirs) {
+                landing.give_up(failure);
+            }
+        });
+        Ok(())
+    }
+
+    fn compare(self: &Arc<Self>, incoming: &Incoming, theirs: [u8; 32]) -> Result<(), Failure> {
+        let (entry, listed) = {
+            let state = incoming.state.lock();
+            (state.entry.clone(), state.listed.clone())
+        };
+        let decided = self
+            .compare_content(&entry, theirs)
+            .and_then(|(found, same)| {
+                let verdict = if same {
+                    Verdict::Identical
+                } else {
+                    differs(&self.spec.execution, &entry, &found, listed.as_ref())
+                };
+                self.apply(
+                    &mut self.intake.lock(),
+                    incoming.id,
+                    &entry,
+                    verdict,
+                    same.then_some(theirs),
+                )
+            });
+        let decision = match decided {
+            Ok(decision) => decision,
+            Err(Stop::This(failure)) => return self.fail(incoming, &failure),
+            Err(Stop::All(failure)) => return Err(failure),
+        };
+        self.answers.answer(Message::Decisions {
+            first: incoming.id,
+            generation: 0,
+            decisions: vec![decision],
+        })?;
+        // When it is to be copied, another one has taken its place.
+        match self
+            .incoming(incoming.id)
+            .filter(|now| now.state.lock().phase == Phase::Arriving)
+        {
+            Some(now) => self.check_whole(&now, &mut now.state.lock()),
+            None => {
+                self.answers
+                    .answer(Message::Results(vec![(incoming.id, FileResult::Done)]))?;
+                self.close(incoming.id);
+            }
+        }
+        Ok(())
+    }
+
+    fn compare_content(&self, entry: &Entry, theirs: [u8; 32]) -> Result<(Entry, bool), Stop> {
+        let path = self.full_path(&entry.path)?;
+        let (above, _) = self.folder_above(&path)?;
+        let name = path.file_name().unwrap_or_default();
+        let reading = |error: io::Error| self.failed(&error, entry, "reading");
+        let found = above
+            .entry(name, RelPath::root())
+            .map_err(reading)?
+            .ok_or(io::ErrorKind::NotFound.into())
+            .map_err(reading)?;
+        let file = above.open_file(name).map_err(reading)?;
+        let mut hasher = blake3::Hasher::new();
+        let (mut buffer, mut offset) = (vec![0; COMPARE_BYTES], 0);
+        loop {
+            let count = file.read_at(&mut buffer, offset).map_err(reading)?;
+            hasher.update(&buffer[..count]);
+            offset += count as u64;
+            if count < buffer.len() {
+                return Ok((found, *hasher.finalize().as_bytes() == theirs));
+            }
+        }
+    }
+
+    /// Where an entry goes, below the root.
+    pub(super) fn full_path(&self, path: &RelPath) -> Result<RelPath, Failure> {
+        let destination = &self.spec.execution.destination.path;
+        destination.join_path(path).map_err(|error| {
+            let message = format!("`{path}` makes the destination path too long: {error}");
+            Failure::new(Code::NameTooLong, message)
+        })
+    }
+
+    /// The folder that holds `path`, which is below the root.
+    pub(super) fn folder_above(
+        &self,
+        path: &RelPath,
+    ) -> Result<(Arc<dyn Folder>, Freshness), Failure> {
+        let above = path.parent().unwrap_or_default();
+        let (folder, freshness) = self
+            .folders
+            .get(&above)
+            .map_err(|error| self.folder_failure(&error, &above))?;
+        if freshness == Freshness::JustOpened && self.resume.lock().is_resumed {
+            self.remove_stale(&*folder);
+        }
+        Ok((folder, freshness))
+    }
+
+    /// Remove temporaries of this transfer that no journal record speaks of: their session ended before they counted.
+    fn remove_stale(&self, folder: &dyn Folder) {
+        let mut stale = Vec::new();
+        let listed = folder.names(&mut |name| {
+            if let Some(number) = self.folders.number(name)
+                && number < self.spec.first_part
+                && !self.resume.lock().knows(number)
+            {
+                stale.push(name.to_vec());
+            }
+            true
+        });
+        for name in stale {
+            if let Err(error) = folder.remove(&name) {
+                tracing::warn!(%error, "a stale temporary could not be removed");
+            }
+        }
+        if let Err(error) = listed {
+            tracing::warn!(%error, "a folder could not be searched for stale temporaries");
+        }
+    }
+
+    pub(super) fn failed(&self, error: &io::Error, entry: &Entry, doing: &str) -> Failure {
+        destination_failure(error, &self.place(&entry.path), doing)
+    }
+}
+
+impl Intake {
+    /// Count an entry that is copied against the ceilings.
+    fn want(&mut self, landing: &Landing, entry: &Entry) -> Result<(), Stop> {
+        self.wanted_files += 1;
+        if entry.kind == Kind::File {
+            self.wanted_bytes = self.wanted_bytes.saturating_add(entry.size);
+        }
+        self.check(landing).map_err(Stop::All)
+    }
+
+    fn check(&self, landing: &Landing) -> Result<(), Failure> {
+        let execution = &landing.spec.execution;
+        let ceilings = [
+            ("files", self.wanted_files, execution.max_files),
+            ("bytes", self.wanted_bytes, execution.max_bytes),
+        ];
+        match ceilings
+            .iter()
+            .find(|(_, wanted, ceiling)| wanted > ceiling)
+        {
+            None => Ok(()),
+            Some((what, _, ceiling)) => {
+                let message = format!(
+                    "the source now has more than the {ceiling} {what} that the plan allows"
+                );
+                Err(Failure::new(Code::CeilingExceeded, message))
+            }
+        }
+    }
+}
+
+/// What ends with a failure: one entry, or the attempt.
+pub(super) enum Stop {
+    This(Failure),
+    All(Failure),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        // Our own state failing is never the fault of one file.
+        if failure.code == Code::StateFailed {
+            Self::All(failure)
+        } else {
+            Self::This(failure)
+        }
+    }
+}
+
+/// What a storage error means for one name.
+pub(super) fn destination_failure(error: &io::Error, place: &str, doing: &str) -> Failure {
+    let code = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            Code::NoSpace
+        }
+        io::ErrorKind::ReadOnlyFilesystem => Code::ReadOnly,
+        io::ErrorKind::PermissionDenied => Code::PermissionDenied,
+        io::ErrorKind::InvalidFilename => Code::NameTooLong,
+        io::ErrorKind::IsADirectory => Code::DestinationIsDirectory,
+        io::ErrorKind::NotADirectory => Code::DestinationNotDirectory,
+        io::ErrorKind::AlreadyExists => Code::DestinationExists,
+        // What a symlink in the place of a folder gives.
+        _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            Code::DestinationNotDirectory
+        }
+        _ => Code::DestinationFailed,
+    };
+    Failure::new(code, format!("{doing} {place}: {error}"))
+}
+
+fn reason(code: Code) -> &'static str {
+    match code {
+        Code::DestinationIsDirectory => "a folder is there",
+        Code::DestinationExists => "something different is there, and this plan replaces nothing",
+        Code::NotOnOverwriteList => {
+            "something different is there that was not on the confirmed overwrite list"
+        }
+        _ => "it cannot be written",
+    }
+}

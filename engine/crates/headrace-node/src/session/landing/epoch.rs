@@ -1,0 +1,483 @@
+//! Epochs: what has arrived is made durable together, in the order that makes every claim true.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use headrace_core::code::{Code, Failure};
+use headrace_core::entry::Entry;
+use headrace_core::integrity::PieceHash;
+use headrace_core::journal::{Identity, Landed, MAX_UNITS, Record};
+use headrace_core::name::RelPath;
+use headrace_core::ticket::{Preserve, Verify};
+use headrace_io::storage::{Metadata, Part, Writing};
+use parking_lot::MutexGuard;
+
+use super::incoming::{Incoming, IncomingState, Phase};
+use super::ledger::Outcome;
+use super::{Landing, state_failed};
+use crate::session::counters::{Stage, add};
+
+/// Age of the oldest arrival at which an epoch is due.
+const MAX_AGE: Duration = Duration::from_secs(1);
+/// How often a waiting thread looks whether its session is over.
+const POLL: Duration = Duration::from_millis(250);
+/// Permission bits where the plan does not keep those of the source.
+const FILE_MODE: u32 = 0o644;
+/// The same for folders.
+pub(super) const FOLDER_MODE: u32 = 0o755;
+/// Files that wait for their epoch, as a multiple of what makes an epoch due; more make their senders wait.
+const MAX_WAITING_EPOCHS: usize = 2;
+
+/// What arrived since the last epoch.
+#[derive(Default)]
+pub(super) struct Pending {
+    units: Vec<LandedUnit>,
+    whole: Vec<WholeFile>,
+    /// Folders in which names changed.
+    folders: BTreeSet<RelPath>,
+    bytes: u64,
+    oldest: Option<Instant>,
+    hurry: bool,
+}
+
+/// A unit that is written and not durable yet.
+struct LandedUnit {
+    incoming: Arc<Incoming>,
+    generation: u16,
+    unit: u64,
+    hash: PieceHash,
+}
+
+/// A file all of whose content is written.
+pub(super) struct WholeFile {
+    pub(super) incoming: Arc<Incoming>,
+    pub(super) part: Arc<dyn Part>,
+    /// Number of its temporary in the journal; small files have none there.
+    pub(super) number: Option<u64>,
+    pub(super) hash: PieceHash,
+}
+
+impl Landing {
+    /// Wait until an epoch is due; `false` when `is_over` says so first.
+    pub fn wait_for_epoch(&self, is_over: &dyn Fn() -> bool) -> bool {
+        let mut pending = self.pending.lock();
+        loop {
+            if is_over() {
+                return false;
+            }
+            let age = pending.oldest.map(|oldest| oldest.elapsed());
+            let due = pending.hurry
+                || pending.whole.len() >= self.spec.epochs.max_files
+                || pending.bytes >= self.spec.epochs.max_bytes
+                || age.is_some_and(|age| age >= MAX_AGE);
+            if due {
+                return true;
+            }
+            let patience = age.map_or(POLL, |age| (MAX_AGE - age).min(POLL));
+            self.pending_changed.wait_for(&mut pending, patience);
+        }
+    }
+
+    /// Make everything that arrived so far durable, name the files that are whole, and tell the source.
+    ///
+    /// # Errors
+    /// [`Failure`] when the attempt cannot go on. A file that cannot be committed fails alone.
+    pub fn epoch(self: &Arc<Self>) -> Result<(), Failure> {
+        let pending = {
+            let mut pending = self.pending.lock();
+            self.pending_changed.notify_all();
+            std::mem::take(&mut *pending)
+        };
+        self.counters.time(Stage::Commit, || self.commit(pending))
+    }
+
+    fn commit(self: &Arc<Self>, mut pending: Pending) -> Result<(), Failure> {
+        pending
+            .units
+            .retain(|unit| unit.incoming.state.lock().generation == unit.generation);
+        let mut whole = self.seal_all(pending.whole)?;
+        self.sync_contents(&pending.units, &mut whole)?;
+        if self.spec.execution.verify == Verify::AtRest {
+            whole = self.keep_good(whole, |file| self.verify_at_rest(file))?;
+        }
+        self.journal_arrivals(&pending.units, &whole)?;
+        let published = self.keep_good(whole, |file| self.publish(file))?;
+        for file in &published {
+            pending.folders.insert(
+                self.full_path(&file.entry.path)?
+                    .parent()
+                    .unwrap_or_default(),
+            );
+        }
+        self.sync_folders(&pending.folders)?;
+        if !published.is_empty() || !pending.units.is_empty() {
+            let mut journal = self.journal.lock();
+            journal.push(&Record::Published);
+            journal.commit().map_err(state_failed)?;
+        }
+        self.count_durable(&pending.units);
+        let mut done = Vec::with_capacity(published.len());
+        for file in &published {
+            let uncounted = {
+                let mut state = file.incoming.state.lock();
+                state.phase = Phase::Closed;
+                state.part = None;
+                file.entry.size - state.durable_bytes.min(file.entry.size)
+            };
+            self.count_copied(&file.entry, uncounted);
+            self.record(file.incoming.id, Outcome::Copied(file.hash))?;
+            done.push(file.incoming.id);
+        }
+        self.tell_done(&done)?;
+        let mut active = self.active.lock();
+        for id in &done {
+            active.remove(id);
+        }
+        drop(active);
+        if !done.is_empty() && self.is_settled() {
+            self.hurry();
+        }
+        Ok(())
+    }
+
+    /// Give whole files their final size and metadata.
+    fn seal_all(&self, whole: Vec<WholeFile>) -> Result<Vec<Sealed>, Failure> {
+        let sealed = whole.into_iter().map(|file| {
+            let WholeFile {
+                incoming,
+                part,
+                number,
+                hash,
+            } = file;
+            let entry = incoming.state.lock().entry.clone();
+            Sealed {
+                incoming,
+                part,
+                number,
+                hash,
+                entry,
+            }
+        });
+        self.keep_good(sealed.collect(), |file| {
+            if file.number.is_none() {
+                // Small files got theirs when they were written.
+                return Ok(());
+            }
+            let cut = if file.part.writing() == Writing::Direct {
+                file.part.set_size(file.entry.size)
+            } else {
+                Ok(())
+            };
+            cut.and_then(|()| file.part.set_metadata(self.metadata(&file.entry)))
+                .map_err(|error| self.failed(&error, &file.entry, "completing"))
+        })
+    }
+
+    /// Data is durable before the record that says so, and before the name that shows it.
+    fn sync_contents(&self, units: &[LandedUnit], whole: &mut Vec<Sealed>) -> Result<(), Failure> {
+        let mut partial: BTreeMap<u64, &Arc<Incoming>> = units
+            .iter()
+            .map(|unit| (unit.incoming.id, &unit.incoming))
+            .collect();
+        for file in &*whole {
+            partial.remove(&file.incoming.id);
+        }
+        if partial.len() + whole.len() >= self.spec.epochs.sync_everything_from
+            && self.sync_everything()?
+        {
+            return Ok(());
+        }
+        for incoming in partial.into_values() {
+            let (entry, part) = {
+                let state = incoming.state.lock();
+                (state.entry.clone(), state.part.clone())
+            };
+            if let Some(open) = part
+                && let Err(error) = open.part.sync_content()
+            {
+                self.fail(incoming, &self.failed(&error, &entry, "making durable"))?;
+            }
+        }
+        let files = std::mem::take(whole);
+        *whole = self.keep_good(files, |file| {
+            file.part
+                .sync()
+                .map_err(|error| self.failed(&error, &file.entry, "making durable"))
+        })?;
+        Ok(())
+    }
+
+    /// `false` where the storage cannot do that.
+    fn sync_everything(&self) -> Result<bool, Failure> {
+        match self.folders.store().sync_everything() {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(false),
+            Err(error) => {
+                let message =
+                    format!("the destination storage could not make data durable: {error}");
+                Err(Failure::new(Code::DestinationFailed, message))
+            }
+        }
+    }
+
+    /// Names are durable before anybody is told.
+    pub(super) fn sync_folders(&self, folders: &BTreeSet<RelPath>) -> Result<(), Failure> {
+        if folders.len() >= self.spec.epochs.sync_everything_from && self.sync_everything()? {
+            return Ok(());
+        }
+        for path in folders {
+            let synced = self.folders.get(path).and_then(|(folder, _)| folder.sync());
+            synced.map_err(|error| {
+                super::decide::destination_failure(&error, &format!("`{path}`"), "making durable")
+            })?;
+        }
+        Ok(())
+    }
+
+    fn journal_arrivals(&self, units: &[LandedUnit], whole: &[Sealed]) -> Result<(), Failure> {
+        let mut by_part: BTreeMap<u64, Vec<(u64, PieceHash)>> = BTreeMap::new();
+        for unit in units {
+            let state = unit.incoming.state.lock();
+            if let Some(open) = &state.part
+                && state.generation == unit.generation
+            {
+                by_part
+                    .entry(open.number)
+                    .or_default()
+                    .push((unit.unit, unit.hash));
+            }
+        }
+        let mut journal = self.journal.lock();
+        for (part, units) in by_part {
+            for units in units.chunks(MAX_UNITS) {
+                journal.push(&Record::Units {
+                    part,
+                    units: units.to_vec(),
+                });
+            }
+        }
+        for file in whole {
+            journal.push(&Record::Landed(Landed {
+                path: file.entry.path.clone(),
+                identity: Identity::from(&file.entry),
+                hash: file.hash,
+                inode: file.part.inode(),
+                part: file.number,
+            }));
+        }
+        // After a loss of power in between, a name without a record is recognised by size and time. Where those are not kept, the
+        // record has to be safe first.
+        let recognisable = self.spec.execution.preserves(Preserve::Mtime);
+        let written = if recognisable {
+            journal.write()
+        } else {
+            journal.commit()
+        };
+        written.map_err(state_failed)
+    }
+
+    fn publish(&self, file: &Sealed) -> Result<(), Failure> {
+        let path = self.full_path(&file.entry.path)?;
+        let name = path.file_name().unwrap_or_default();
+        let published = file.part.publish(name, file.incoming.existing);
+        published.map_err(|error| self.failed(&error, &file.entry, "giving the final name to"))
+    }
+
+    /// Read a file back from its storage.
+    fn verify_at_rest(&self, file: &Sealed) -> Result<(), Failure> {
+        let failed = |error| self.failed(&error, &file.entry, "reading back");
+        file.part.evict().map_err(failed)?;
+        let mut buffer = self
+            .buffers
+            .take(POLL * 240)
+            .ok_or_else(|| failed(io::ErrorKind::TimedOut.into()))?;
+        let (mut hasher, mut offset) = (blake3::Hasher::new(), 0);
+        while offset < file.entry.size {
+            let count = file.part.read_at(&mut buffer, offset).map_err(failed)?;
+            if count == 0 {
+                break;
+            }
+            hasher.update(&buffer[..count]);
+            offset += count as u64;
+        }
+        if *hasher.finalize().as_bytes() == file.hash {
+            return Ok(());
+        }
+        let message = format!(
+            "{} reads back altered from its storage",
+            self.place(&file.entry.path)
+        );
+        Err(Failure::new(Code::VerifyFailed, message))
+    }
+
+    /// Do `step` for each file; those for which it fails fail alone and are left out.
+    fn keep_good(
+        &self,
+        files: Vec<Sealed>,
+        step: impl Fn(&Sealed) -> Result<(), Failure>,
+    ) -> Result<Vec<Sealed>, Failure> {
+        let mut good = Vec::with_capacity(files.len());
+        for file in files {
+            match step(&file) {
+                Ok(()) => good.push(file),
+                Err(failure) => {
+                    if file.number.is_none() {
+                        drop(file.part.discard());
+                    }
+                    self.fail(&file.incoming, &failure)?;
+                }
+            }
+        }
+        Ok(good)
+    }
+
+    fn count_durable(&self, units: &[LandedUnit]) {
+        for unit in units {
+            let mut state = unit.incoming.state.lock();
+            if state.part.is_none() {
+                continue;
+            }
+            let start = unit.unit * self.spec.geometry.unit_bytes;
+            let bytes = self
+                .spec
+                .geometry
+                .unit_bytes
+                .min(state.entry.size.saturating_sub(start));
+            state.durable_bytes += bytes;
+            add(&self.counters.bytes_durable, bytes);
+        }
+    }
+
+    /// Count a file that was copied, `uncounted` bytes of which are durable only now.
+    pub(super) fn count_copied(&self, entry: &Entry, uncounted: u64) {
+        let mut totals = self.totals.lock();
+        totals.files += 1;
+        totals.bytes += entry.size;
+        add(&self.counters.files_done, 1);
+        add(&self.counters.bytes_durable, uncounted);
+    }
+
+    /// A file that an earlier session copied.
+    pub(super) fn copied(&self, id: u64, entry: &Entry, hash: PieceHash) -> Result<(), Failure> {
+        self.count_copied(entry, entry.size);
+        self.record(id, Outcome::Copied(hash))
+    }
+
+    /// What a complete file gets.
+    pub(super) fn metadata(&self, entry: &Entry) -> Metadata {
+        let execution = &self.spec.execution;
+        // Without setuid, setgid and sticky bits.
+        let mode = if execution.preserves(Preserve::Mode) {
+            entry.mode & 0o777
+        } else {
+            FILE_MODE
+        };
+        Metadata {
+            mode: Some(mode),
+            mtime_ns: execution
+                .preserves(Preserve::Mtime)
+                .then_some(entry.mtime_ns),
+        }
+    }
+
+    /// A unit is written.
+    pub(super) fn unit_landed(
+        self: &Arc<Self>,
+        incoming: &Arc<Incoming>,
+        generation: u16,
+        unit: u64,
+        hash: PieceHash,
+    ) {
+        let mut state = incoming.state.lock();
+        if state.generation != generation
+            || state.phase != Phase::Arriving
+            || state.units.contains(unit)
+        {
+            return;
+        }
+        state.insert_unit(unit, hash);
+        {
+            let mut pending = self.pending();
+            pending.bytes += self.spec.geometry.unit_bytes.min(state.entry.size);
+            pending.units.push(LandedUnit {
+                incoming: Arc::clone(incoming),
+                generation,
+                unit,
+                hash,
+            });
+            self.pending_changed.notify_all();
+        }
+        self.check_whole(incoming, &mut state);
+    }
+
+    /// Hand a file to the next epoch if all of it is there.
+    pub(super) fn check_whole(
+        self: &Arc<Self>,
+        incoming: &Arc<Incoming>,
+        state: &mut IncomingState,
+    ) {
+        if !state.is_whole() {
+            return;
+        }
+        let (Some(hash), Some(open)) = (state.tree.top(), state.part.clone()) else {
+            return;
+        };
+        state.phase = Phase::Whole;
+        let incoming = Arc::clone(incoming);
+        self.all_whole(vec![WholeFile {
+            incoming,
+            part: open.part,
+            number: Some(open.number),
+            hash,
+        }]);
+    }
+
+    /// Hand files to the next epoch.
+    pub(super) fn all_whole(&self, files: Vec<WholeFile>) {
+        let mut pending = self.pending();
+        pending.whole.extend(files);
+        // With all entries known, and nothing else on its way, there is nothing to wait for.
+        pending.hurry |= self.active.lock().len() <= pending.whole.len();
+        self.pending_changed.notify_all();
+    }
+
+    /// Wait while more files wait for an epoch than may be held open.
+    pub(super) fn wait_for_room(&self) -> Result<(), Failure> {
+        let limit = self.spec.epochs.max_files * MAX_WAITING_EPOCHS;
+        let mut pending = self.pending.lock();
+        while pending.whole.len() >= limit {
+            self.pending_changed.wait_for(&mut pending, POLL);
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// Names changed in the folder that holds `path`.
+    pub(super) fn touch_folder_above(&self, path: &RelPath) {
+        let above = path.parent().unwrap_or_default();
+        self.pending.lock().folders.insert(above);
+    }
+
+    /// Run an epoch now.
+    pub(super) fn hurry(&self) {
+        self.pending.lock().hurry = true;
+        self.pending_changed.notify_all();
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        let mut pending = self.pending.lock();
+        pending.oldest.get_or_insert_with(Instant::now);
+        pending
+    }
+}
+
+/// A whole file in an epoch.
+struct Sealed {
+    incoming: Arc<Incoming>,
+    part: Arc<dyn Part>,
+    number: Option<u64>,
+    hash: PieceHash,
+    entry: Entry,
+}

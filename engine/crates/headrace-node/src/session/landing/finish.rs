@@ -1,0 +1,397 @@
+//! The end of a session: deletes, symlinks and folder metadata, in an order in which none undoes another, and then the lists.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use headrace_core::code::{Code, Failure};
+use headrace_core::entry::{Entry, Kind};
+use headrace_core::list::{ListEntry, ListReader};
+use headrace_core::manifest::Item;
+use headrace_core::message::Totals;
+use headrace_core::name::RelPath;
+use headrace_core::ticket::Preserve;
+use headrace_io::storage::{Existing, Metadata};
+
+use super::conflict::{ListCursor, Verdict, is_unchanged, judge, list_altered};
+use super::decide::Stop;
+use super::epoch::FOLDER_MODE;
+use super::ledger::{Ledger, LedgerReader, Outcome};
+use super::{Landing, state_failed};
+use crate::session::counters::{add, read};
+
+/// What a session did, once all is durable.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// Counts and digests.
+    pub totals: Totals,
+    /// Names that changed since they were surveyed or first read, at most 100.
+    pub drifted: Vec<String>,
+    /// Every entry that is at the destination now, one line each.
+    pub files_list: PathBuf,
+    /// Every entry that failed, one line each.
+    pub failed_list: PathBuf,
+}
+
+/// Folders whose names or metadata changed; more than are worth counting become all.
+struct Touched {
+    folders: BTreeSet<RelPath>,
+    limit: usize,
+}
+
+impl Touched {
+    fn add(&mut self, path: RelPath) {
+        if self.folders.len() < self.limit {
+            self.folders.insert(path);
+        }
+    }
+}
+
+impl Landing {
+    /// Complete the session, after [`Landing::is_settled`].
+    ///
+    /// # Errors
+    /// [`Failure`] when the attempt cannot be completed; what was committed stays and is found again on resume.
+    pub fn finish(self: &Arc<Self>) -> Result<Finished, Failure> {
+        self.epoch()?;
+        self.check()?;
+        self.remove_rest();
+        let mut touched = Touched {
+            folders: BTreeSet::new(),
+            limit: self.spec.epochs.sync_everything_from.max(1),
+        };
+        let mut deleted = Ledger::create(&self.spec.scratch, "deletes").map_err(state_failed)?;
+        // What could not be copied may be the reason why something looked superfluous.
+        if self.spec.deletes.is_some() && self.totals.lock().failed == 0 {
+            self.check_deletes()?;
+            self.delete(&mut deleted, &mut touched)?;
+        }
+        self.complete_folders(&mut touched)?;
+        self.sync_folders(&touched.folders)?;
+        let (files_list, failed_list) = (
+            self.spec.scratch.join("files.jsonl"),
+            self.spec.scratch.join("failed.jsonl"),
+        );
+        let mut source = self.ledger.lock().read().map_err(state_failed)?;
+        let mut deletes = deleted.read().map_err(state_failed)?;
+        let digests =
+            super::lists::write(&mut source, &mut deletes, self, &files_list, &failed_list)
+                .map_err(state_failed)?;
+        let mut totals = *self.totals.lock();
+        totals.resent_bytes = read(&self.counters.resent_bytes);
+        (totals.list_digest, totals.list_root) = digests;
+        Ok(Finished {
+            totals,
+            drifted: self.drifted.lock().clone(),
+            files_list,
+            failed_list,
+        })
+    }
+
+    /// Temporaries of earlier sessions whose files the source does not have any more.
+    fn remove_rest(&self) {
+        for (number, part) in self.resume.lock().take_rest() {
+            let removed = self.full_path(&part.path).ok().and_then(|path| {
+                let (above, _) = self.folders.get(&path.parent()?).ok()?;
+                above.remove(&self.folders.temporary(number)).ok()
+            });
+            if removed.is_none() {
+                tracing::debug!(path = %part.path, "an old temporary is gone already");
+            }
+        }
+    }
+
+    /// Everything on the delete list must still be as it was confirmed, or gone, before anything on it is deleted.
+    pub(super) fn check_deletes(&self) -> Result<(), Failure> {
+        for line in self.open_delete_list()?.into_iter().flatten() {
+            let line = line.map_err(|error| list_altered(io::Error::other(error)))?;
+            // Folders change when what they hold is deleted; they are only removed when they are empty.
+            if line.kind != Kind::Dir
+                && let Some(found) = self
+                    .look(&line.path)
+                    .map_err(|error| self.cannot_delete(&line.path, &error))?
+                && !is_unchanged(&found, &line)
+            {
+                let message = format!(
+                    "{} is no longer as it was when deleting it was confirmed",
+                    self.place(&line.path)
+                );
+                return Err(Failure::new(Code::DestinationChanged, message));
+            }
+        }
+        Ok(())
+    }
+
+    fn open_delete_list(&self) -> Result<Option<ListReader<BufReader<File>>>, Failure> {
+        let open = |path| {
+            Ok(ListReader::new(
+                BufReader::new(File::open(path)?),
+                self.spec.execution.deletes,
+            ))
+        };
+        self.spec
+            .deletes
+            .as_deref()
+            .map(open)
+            .transpose()
+            .map_err(list_altered)
+    }
+
+    /// Delete what is on the list, folders after what they hold.
+    fn delete(&self, ledger: &mut Ledger, touched: &mut Touched) -> Result<(), Failure> {
+        let mut source = self.ledger.lock().read().map_err(state_failed)?;
+        let mut ahead = source.next().map_err(state_failed)?;
+        let mut open: Vec<(u64, RelPath)> = Vec::new();
+        for line in self.open_delete_list()?.into_iter().flatten() {
+            let line = line.map_err(|error| list_altered(io::Error::other(error)))?;
+            while let Some((id, folder)) = open.pop_if(|(_, folder)| !line.path.starts_with(folder))
+            {
+                self.delete_one(ledger, touched, id, &folder, Kind::Dir)?;
+            }
+            while ahead
+                .as_ref()
+                .is_some_and(|(_, item, _)| item.entry().path < line.path)
+            {
+                ahead = source.next().map_err(state_failed)?;
+            }
+            let id = ledger.count();
+            ledger
+                .push(&Item::Entry(listed_entry(&line)))
+                .map_err(state_failed)?;
+            if ahead
+                .as_ref()
+                .is_some_and(|(_, item, _)| item.entry().path.starts_with(&line.path))
+            {
+                let message = format!(
+                    "{} was to be deleted, but the source has it now",
+                    self.place(&line.path)
+                );
+                self.record_delete_failure(ledger, id, &Failure::new(Code::NotDeleted, message))?;
+            } else if line.kind == Kind::Dir {
+                open.push((id, line.path));
+            } else {
+                self.delete_one(ledger, touched, id, &line.path, line.kind)?;
+            }
+        }
+        while let Some((id, folder)) = open.pop() {
+            self.delete_one(ledger, touched, id, &folder, Kind::Dir)?;
+        }
+        Ok(())
+    }
+
+    fn delete_one(
+        &self,
+        ledger: &mut Ledger,
+        touched: &mut Touched,
+        id: u64,
+        path: &RelPath,
+        kind: Kind,
+    ) -> Result<(), Failure> {
+        let full = self.full_path(path)?;
+        let name = full.file_name().unwrap_or_default();
+        let deleted = self
+            .folders
+            .get(&full.parent().unwrap_or_default())
+            .and_then(|(above, _)| match kind {
+                Kind::Dir => above.remove_folder(name),
+                _ => above.remove(name),
+            });
+        match deleted {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                self.record_delete_failure(ledger, id, &self.cannot_delete(path, &error))
+            }
+            _ => {
+                touched.add(full.parent().unwrap_or_default());
+                self.totals.lock().deleted += 1;
+                ledger.record(id, Outcome::Deleted).map_err(state_failed)
+            }
+        }
+    }
+
+    fn record_delete_failure(
+        &self,
+        ledger: &mut Ledger,
+        id: u64,
+        failure: &Failure,
+    ) -> Result<(), Failure> {
+        self.totals.lock().failed += 1;
+        add(&self.counters.files_failed, 1);
+        ledger.record_failure(id, failure).map_err(state_failed)
+    }
+
+    fn cannot_delete(&self, path: &RelPath, error: &io::Error) -> Failure {
+        Failure::new(
+            Code::NotDeleted,
+            format!("deleting {}: {error}", self.place(path)),
+        )
+    }
+
+    /// What is at a path of the destination now.
+    fn look(&self, path: &RelPath) -> io::Result<Option<Entry>> {
+        let full = self.full_path(path).map_err(io::Error::other)?;
+        match self.folders.get(&full.parent().unwrap_or_default()) {
+            Ok((above, _)) => above.entry(full.file_name().unwrap_or_default(), path.clone()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Make the symlinks, and give each folder its metadata once everything in it is done.
+    fn complete_folders(&self, touched: &mut Touched) -> Result<(), Failure> {
+        let mut overwrites = ListCursor::open(
+            self.spec.overwrites.as_deref(),
+            self.spec.execution.overwrites,
+        )?;
+        let mut source: LedgerReader = self.ledger.lock().read().map_err(state_failed)?;
+        let mut open: Vec<(u64, Entry)> = Vec::new();
+        while let Some((id, item, outcome)) = source.next().map_err(state_failed)? {
+            let entry = item.entry();
+            while let Some((id, folder)) =
+                open.pop_if(|(_, folder)| !entry.path.starts_with(&folder.path))
+            {
+                self.complete_folder(touched, id, &folder)?;
+            }
+            match (entry.kind, outcome) {
+                (Kind::Dir, Outcome::Created | Outcome::Identical(_)) => {
+                    open.push((id, entry.clone()))
+                }
+                (Kind::Symlink, Outcome::Open) => {
+                    let listed = overwrites.find(&entry.path)?;
+                    match self.make_symlink(id, entry, listed.as_ref(), touched) {
+                        Ok(()) => {}
+                        Err(Stop::This(failure)) => self.record_failure(id, &failure)?,
+                        Err(Stop::All(failure)) => return Err(failure),
+                    }
+                }
+                _ => {}
+            }
+        }
+        while let Some((id, folder)) = open.pop() {
+            self.complete_folder(touched, id, &folder)?;
+        }
+        Ok(())
+    }
+
+    fn complete_folder(
+        &self,
+        touched: &mut Touched,
+        id: u64,
+        entry: &Entry,
+    ) -> Result<(), Failure> {
+        let execution = &self.spec.execution;
+        let metadata = Metadata {
+            mode: Some(if execution.preserves(Preserve::Mode) {
+                entry.mode & 0o777
+            } else {
+                FOLDER_MODE
+            }),
+            mtime_ns: execution
+                .preserves(Preserve::Mtime)
+                .then_some(entry.mtime_ns),
+        };
+        let path = self.full_path(&entry.path)?;
+        let set = self
+            .folders
+            .get(&path)
+            .and_then(|(folder, _)| folder.set_metadata(metadata));
+        touched.add(path);
+        match set {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                self.record_failure(id, &self.failed(&error, entry, "completing the folder"))
+            }
+        }
+    }
+
+    fn make_symlink(
+        &self,
+        id: u64,
+        entry: &Entry,
+        listed: Option<&ListEntry>,
+        touched: &mut Touched,
+    ) -> Result<(), Stop> {
+        let path = self.full_path(&entry.path)?;
+        let (above, _) = self.folder_above(&path)?;
+        let name = path.file_name().unwrap_or_default();
+        let failed =
+            |error: io::Error| Stop::This(self.failed(&error, entry, "making the symlink"));
+        let found = above.entry(name, RelPath::root()).map_err(failed)?;
+        let verdict = found.map_or(Verdict::Copy(Existing::Keep), |found| {
+            judge(&self.spec.execution, entry, &found, listed)
+        });
+        let temporary = self.folders.temporary(self.new_part_number());
+        let made = match verdict {
+            Verdict::Copy(Existing::Keep) => name,
+            Verdict::Copy(Existing::Replace) => &temporary,
+            // Made by an earlier session, or by somebody else since it was decided about.
+            Verdict::Identical | Verdict::Compare => {
+                self.count_copied(
+                    &Entry {
+                        size: 0,
+                        ..entry.clone()
+                    },
+                    0,
+                );
+                return Ok(self.record(id, Outcome::Copied(symlink_hash(entry)))?);
+            }
+            Verdict::Skip => return Ok(self.record(id, Outcome::Skipped)?),
+            Verdict::Fail(code) => {
+                return Err(Failure::new(
+                    code,
+                    format!("{}: something else is there now", self.place(&entry.path)),
+                )
+                .into());
+            }
+            Verdict::Stop => {
+                let message = format!(
+                    "{} is no longer as it was when replacing it was confirmed",
+                    self.place(&entry.path)
+                );
+                return Err(Stop::All(Failure::new(Code::DestinationChanged, message)));
+            }
+        };
+        above
+            .make_symlink(made, entry.target.as_deref().unwrap_or_default())
+            .map_err(failed)?;
+        if self.spec.execution.preserves(Preserve::Mtime) {
+            above
+                .set_symlink_mtime(made, entry.mtime_ns)
+                .map_err(failed)?;
+        }
+        if made != name {
+            above
+                .rename(made, name, Existing::Replace)
+                .map_err(failed)?;
+        }
+        touched.add(path.parent().unwrap_or_default());
+        self.count_copied(
+            &Entry {
+                size: 0,
+                ..entry.clone()
+            },
+            0,
+        );
+        Ok(self.record(id, Outcome::Copied(symlink_hash(entry)))?)
+    }
+}
+
+/// A symlink's content is its target.
+fn symlink_hash(entry: &Entry) -> [u8; 32] {
+    *blake3::hash(entry.target.as_deref().unwrap_or_default()).as_bytes()
+}
+
+fn listed_entry(line: &ListEntry) -> Entry {
+    let target = (line.kind == Kind::Symlink).then(|| Box::from(&b"-"[..]));
+    Entry {
+        path: line.path.clone(),
+        kind: line.kind,
+        size: line.size,
+        mtime_ns: line.mtime_ns,
+        ctime_ns: 0,
+        inode: 0,
+        mode: 0,
+        target,
+    }
+}

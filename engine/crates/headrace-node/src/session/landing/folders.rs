@@ -1,0 +1,112 @@
+//! Handles of destination folders, kept because thousands of files land in the same few.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use headrace_core::name::{PART_PREFIX, RelPath};
+use headrace_io::storage::{Folder, Store};
+use parking_lot::Mutex;
+
+/// Most handles kept.
+const MAX_HANDLES: usize = 256;
+
+/// Whether a folder can hold anything that this session did not put there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Freshness {
+    /// This session made it.
+    Fresh,
+    /// It was there, and was used before in this session.
+    Old,
+    /// It was there, and its handle is new.
+    JustOpened,
+}
+
+/// The folders that were used last, by path below the root.
+pub(super) struct Folders {
+    store: Arc<dyn Store>,
+    /// Start of the names of this transfer's temporaries.
+    prefix: Vec<u8>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    handles: HashMap<RelPath, Handle>,
+    clock: u64,
+}
+
+struct Handle {
+    folder: Arc<dyn Folder>,
+    freshness: Freshness,
+    used: u64,
+}
+
+impl Folders {
+    pub(super) fn new(store: Arc<dyn Store>, transfer: &str) -> Self {
+        let prefix = [PART_PREFIX, transfer.as_bytes(), b"-"].concat();
+        Self {
+            store,
+            prefix,
+            kept: Mutex::default(),
+        }
+    }
+
+    pub(super) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Name of the temporary with this number.
+    pub(super) fn temporary(&self, number: u64) -> Vec<u8> {
+        [&self.prefix, number.to_string().as_bytes()].concat()
+    }
+
+    /// The number of a temporary of this transfer; `None` for any other name.
+    pub(super) fn number(&self, name: &[u8]) -> Option<u64> {
+        std::str::from_utf8(name.strip_prefix(&*self.prefix)?)
+            .ok()?
+            .parse()
+            .ok()
+    }
+
+    /// Open a folder, or take the handle that is kept.
+    pub(super) fn get(&self, path: &RelPath) -> io::Result<(Arc<dyn Folder>, Freshness)> {
+        {
+            let mut kept = self.kept.lock();
+            kept.clock += 1;
+            let now = kept.clock;
+            if let Some(handle) = kept.handles.get_mut(path) {
+                handle.used = now;
+                return Ok((Arc::clone(&handle.folder), handle.freshness));
+            }
+        }
+        let folder = self.store.folder(path)?;
+        self.keep(path.clone(), Arc::clone(&folder), Freshness::Old);
+        Ok((folder, Freshness::JustOpened))
+    }
+
+    /// Keep the handle of a folder that was just made.
+    pub(super) fn keep_fresh(&self, path: RelPath, folder: Arc<dyn Folder>) {
+        self.keep(path, folder, Freshness::Fresh);
+    }
+
+    fn keep(&self, path: RelPath, folder: Arc<dyn Folder>, freshness: Freshness) {
+        let mut kept = self.kept.lock();
+        kept.clock += 1;
+        let used = kept.clock;
+        if kept.handles.len() >= MAX_HANDLES {
+            let mut ages: Vec<u64> = kept.handles.values().map(|handle| handle.used).collect();
+            let middle = ages.len() / 2;
+            let oldest_kept = *ages.select_nth_unstable(middle).1;
+            kept.handles.retain(|_, handle| handle.used >= oldest_kept);
+        }
+        kept.handles.insert(
+            path,
+            Handle {
+                folder,
+                freshness,
+                used,
+            },
+        );
+    }
+}

@@ -1,0 +1,392 @@
+//! The destination's side of a session: decides what is wanted, writes what arrives, makes it durable and gives it its name.
+//!
+//! It speaks [`Message`]s and knows neither sockets nor threads: whoever drives it hands in what the source says
+//! ([`Landing::handle`]), the content ([`Landing::open_unit`], [`Landing::batch`]), and runs an epoch when one is due
+//! ([`Landing::epoch`]). The same code runs over the simulated store in the power-loss test.
+//!
+//! Order of things, which is what makes a name mean a whole file: content durable -> journal says so -> name given -> folder
+//! durable -> journal says so -> the source is told.
+
+mod batch;
+mod conflict;
+mod decide;
+mod epoch;
+mod finish;
+mod folders;
+mod incoming;
+mod ledger;
+mod lists;
+mod resume;
+mod unit;
+
+#[cfg(test)]
+mod power_loss;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use headrace_core::code::{Code, Failure};
+use headrace_core::integrity::BLOCK_BYTES;
+use headrace_core::journal::{Record, Replay};
+use headrace_core::message::{FileResult, Message, Totals};
+use headrace_core::name::RelPath;
+use headrace_core::ticket::Execution;
+use headrace_core::value::{Digest, Id};
+use headrace_core::wire::WireError;
+use headrace_io::buffer::BufferPool;
+use headrace_io::disk::DiskPool;
+use headrace_io::journal::Journal;
+use headrace_io::storage::{Folder, Store};
+use parking_lot::{Condvar, Mutex};
+
+use self::conflict::{FailedCursor, ListCursor};
+use self::decide::Intake;
+use self::epoch::Pending;
+pub use self::finish::Finished;
+use self::folders::Folders;
+use self::incoming::{Incoming, Phase};
+use self::ledger::{Ledger, Outcome};
+use self::resume::{ReceivedCount, Resume};
+pub use self::unit::{Accepted, UnitSink};
+use super::counters::{Counters, add};
+
+/// Most entries that may be under way without a result; the source is told.
+pub const WINDOW: u32 = 32 * 1024;
+/// Most drifted names that a statement lists.
+const MAX_DRIFTED: usize = 100;
+/// How often a piece that does not verify is asked for again before its file fails.
+const MAX_RESENDS: u32 = 3;
+
+/// How files are cut. Both are powers of two, and a unit is at least a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Geometry {
+    /// Bytes of a verify block; files up to this size travel whole, in batches.
+    pub block_bytes: u64,
+    /// Bytes of a unit.
+    pub unit_bytes: u64,
+}
+
+impl Geometry {
+    /// Units of `unit_bytes` and blocks of the usual size.
+    #[must_use]
+    pub fn new(unit_bytes: u64) -> Self {
+        Self {
+            block_bytes: BLOCK_BYTES.min(unit_bytes),
+            unit_bytes,
+        }
+    }
+
+    /// Whether a file of this size travels in batches.
+    #[must_use]
+    pub fn is_small(self, size: u64) -> bool {
+        size <= self.block_bytes
+    }
+
+    /// How many units a file of this size has.
+    #[must_use]
+    pub fn units(self, size: u64) -> u64 {
+        size.div_ceil(self.unit_bytes)
+    }
+}
+
+/// When an epoch is due, and how it is made durable.
+#[derive(Debug, Clone, Copy)]
+pub struct EpochRules {
+    /// Whole files after which an epoch is due; bounds open descriptors and, on loss of a node, what small files are sent again.
+    pub max_files: usize,
+    /// Bytes after which an epoch is due; bounds what is sent again.
+    pub max_bytes: u64,
+    /// From so many files or folders on, one sync of the whole file system replaces one each.
+    pub sync_everything_from: usize,
+}
+
+impl Default for EpochRules {
+    fn default() -> Self {
+        Self {
+            max_files: 2048,
+            max_bytes: 256 << 20,
+            sync_everything_from: 16,
+        }
+    }
+}
+
+/// What a landing is for.
+pub struct LandingSpec {
+    /// The transfer.
+    pub transfer: Id,
+    /// The plan.
+    pub plan: Digest,
+    /// What the ticket says to do.
+    pub execution: Execution,
+    /// The list of what failed before, when only that is copied.
+    pub only_failed: Option<PathBuf>,
+    /// The overwrite list, already checked against the ticket; `None` when it is empty.
+    pub overwrites: Option<PathBuf>,
+    /// The delete list, already checked against the ticket; `None` when it is empty.
+    pub deletes: Option<PathBuf>,
+    /// Where files go.
+    pub store: Arc<dyn Store>,
+    /// Where the journal is.
+    pub state: Arc<dyn Folder>,
+    /// A folder of our own on this machine for what need not survive, and for the lists in the end.
+    pub scratch: PathBuf,
+    /// First number for temporaries of this session: higher than any of an earlier one.
+    pub first_part: u64,
+    /// How files are cut.
+    pub geometry: Geometry,
+    /// When epochs are due.
+    pub epochs: EpochRules,
+}
+
+/// Where answers to the source go.
+pub trait Answers: Send + Sync {
+    /// Send a message to the source.
+    ///
+    /// # Errors
+    /// [`Failure`] when the session is over.
+    fn answer(&self, message: Message) -> Result<(), Failure>;
+}
+
+/// The destination's side of one session; see the module.
+pub struct Landing {
+    spec: LandingSpec,
+    answers: Arc<dyn Answers>,
+    counters: Arc<Counters>,
+    buffers: Arc<BufferPool>,
+    disk: Arc<DiskPool>,
+    folders: Folders,
+    journal: Mutex<Journal>,
+    resume: Mutex<Resume>,
+    received: ReceivedCount,
+    intake: Mutex<Intake>,
+    ledger: Mutex<Ledger>,
+    totals: Mutex<Totals>,
+    drifted: Mutex<Vec<String>>,
+    active: Mutex<HashMap<u64, Arc<Incoming>>>,
+    pending: Mutex<Pending>,
+    pending_changed: Condvar,
+    next_part: AtomicU64,
+    /// Why the attempt cannot go on, found out on a thread that has nobody to tell.
+    failure: Mutex<Option<Failure>>,
+}
+
+impl Landing {
+    /// Read the journal and get ready to take entries.
+    ///
+    /// # Errors
+    /// [`Code::StateFailed`] when journal or scratch folder cannot be used.
+    pub fn open(
+        mut spec: LandingSpec,
+        answers: Arc<dyn Answers>,
+        counters: Arc<Counters>,
+        buffers: Arc<BufferPool>,
+        disk: Arc<DiskPool>,
+    ) -> Result<Arc<Self>, Failure> {
+        let (mut journal, replay) =
+            Journal::open(&*spec.state, b"journal").map_err(state_failed)?;
+        let resumed = replay.is_of(&spec.transfer, &spec.plan, spec.geometry.unit_bytes);
+        if !resumed {
+            let (transfer, plan) = (spec.transfer.clone(), spec.plan);
+            journal.push(&Record::Start {
+                transfer,
+                plan,
+                unit_bytes: spec.geometry.unit_bytes,
+            });
+            journal.commit().map_err(state_failed)?;
+        }
+        spec.first_part = spec.first_part.max(replay.next_part());
+        // The journal of something else says nothing about this transfer.
+        let resume = Resume::new(if resumed { replay } else { Replay::default() }, resumed);
+        let durable = resume.durable_bytes(spec.geometry);
+        let (received, lost) = ReceivedCount::open(&spec.scratch, durable).map_err(state_failed)?;
+        add(&counters.resent_bytes, lost);
+        Ok(Arc::new(Self {
+            folders: Folders::new(Arc::clone(&spec.store), spec.transfer.as_str()),
+            ledger: Mutex::new(Ledger::create(&spec.scratch, "source").map_err(state_failed)?),
+            intake: Mutex::new(Intake::new(
+                ListCursor::open(spec.overwrites.as_deref(), spec.execution.overwrites)?,
+                spec.only_failed
+                    .as_deref()
+                    .map(FailedCursor::open)
+                    .transpose()?,
+            )),
+            journal: Mutex::new(journal),
+            resume: Mutex::new(resume),
+            received,
+            totals: Mutex::default(),
+            drifted: Mutex::default(),
+            active: Mutex::default(),
+            pending: Mutex::default(),
+            pending_changed: Condvar::new(),
+            next_part: AtomicU64::new(spec.first_part),
+            failure: Mutex::default(),
+            answers,
+            counters,
+            buffers,
+            disk,
+            spec,
+        }))
+    }
+
+    /// Take what the source says about its entries.
+    ///
+    /// # Errors
+    /// [`Failure`] when the attempt cannot go on; a message that may not come here is a [`Code::ProtocolViolation`].
+    pub fn handle(self: &Arc<Self>, message: Message) -> Result<(), Failure> {
+        match message {
+            Message::Items { first, items } => self.items(first, &items),
+            Message::ItemsEnd { count } => self.items_end(count),
+            Message::FileEnd { file, generation } => self.file_end(file, generation),
+            Message::FileChanged {
+                file,
+                generation,
+                entry,
+            } => self.file_changed(file, generation, entry),
+            Message::FileFailed { file, failure } => self.file_failed(file, &failure),
+            Message::Compared { file, hash } => self.compared(file, hash),
+            Message::Alive => Ok(()),
+            other => Err(violation(&WireError::contradiction(format!(
+                "{other:?} is not for a destination"
+            )))),
+        }
+    }
+
+    /// Whether every entry has its result, so that [`Landing::finish`] may be called.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.intake.lock().is_over() && self.active.lock().is_empty()
+    }
+
+    /// How files are cut.
+    #[must_use]
+    pub fn geometry(&self) -> Geometry {
+        self.spec.geometry
+    }
+
+    /// The file with this number, if content for it is still wanted.
+    fn incoming(&self, id: u64) -> Option<Arc<Incoming>> {
+        self.active.lock().get(&id).cloned()
+    }
+
+    /// All units that were asked for were read.
+    fn file_end(self: &Arc<Self>, id: u64, generation: u16) -> Result<(), Failure> {
+        if let Some(incoming) = self.incoming(id) {
+            let mut state = incoming.state.lock();
+            if state.generation == generation {
+                state.ended = true;
+                self.check_whole(&incoming, &mut state);
+            }
+        }
+        Ok(())
+    }
+
+    /// The source cannot deliver a file.
+    fn file_failed(&self, id: u64, failure: &Failure) -> Result<(), Failure> {
+        match self.incoming(id) {
+            Some(incoming) => self.fail(&incoming, failure),
+            None => Ok(()),
+        }
+    }
+
+    /// A file is not going to arrive: forget its content and say so. Other files go on.
+    fn fail(&self, incoming: &Incoming, failure: &Failure) -> Result<(), Failure> {
+        let part = {
+            let mut state = incoming.state.lock();
+            if state.phase == Phase::Closed {
+                return Ok(());
+            }
+            state.phase = Phase::Closed;
+            state.part.take()
+        };
+        if let Some(open) = part {
+            self.journal
+                .lock()
+                .push(&Record::Dropped { part: open.number });
+            if let Err(error) = open.part.discard() {
+                tracing::warn!(%error, path = %incoming.path(), "a temporary file could not be removed");
+            }
+        }
+        self.record_failure(incoming.id, failure)?;
+        self.close(incoming.id);
+        self.answers.answer(Message::Results(vec![(
+            incoming.id,
+            FileResult::Failed(failure.code),
+        )]))
+    }
+
+    fn close(&self, id: u64) {
+        self.active.lock().remove(&id);
+        if self.is_settled() {
+            self.hurry();
+        }
+    }
+
+    fn record(&self, id: u64, outcome: Outcome) -> Result<(), Failure> {
+        self.ledger.lock().record(id, outcome).map_err(state_failed)
+    }
+
+    fn record_failure(&self, id: u64, failure: &Failure) -> Result<(), Failure> {
+        self.totals.lock().failed += 1;
+        add(&self.counters.files_failed, 1);
+        self.ledger
+            .lock()
+            .record_failure(id, failure)
+            .map_err(state_failed)
+    }
+
+    /// Remember that the source changed since it was surveyed or first read.
+    fn note_drift(&self, path: &RelPath) {
+        let mut drifted = self.drifted.lock();
+        let name = path.escaped();
+        if drifted.len() < MAX_DRIFTED && !drifted.contains(&name) {
+            drifted.push(name);
+        }
+    }
+
+    /// End the attempt from a thread that cannot return the failure; the first one counts.
+    fn give_up(&self, failure: Failure) {
+        self.failure.lock().get_or_insert(failure);
+        self.hurry();
+    }
+
+    /// Why the attempt cannot go on, if a thread found out.
+    ///
+    /// # Errors
+    /// That failure.
+    pub fn check(&self) -> Result<(), Failure> {
+        self.failure.lock().clone().map_or(Ok(()), Err)
+    }
+
+    fn new_part_number(&self) -> u64 {
+        self.next_part.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Where an entry goes, for messages.
+    fn place(&self, path: &RelPath) -> String {
+        let destination = &self.spec.execution.destination;
+        let full = destination
+            .path
+            .join_path(path)
+            .map_or_else(|_| path.escaped(), |path| path.escaped());
+        format!("`{}` in root `{}`", full, destination.root)
+    }
+}
+
+/// A peer broke the protocol.
+pub(crate) fn violation(error: &WireError) -> Failure {
+    Failure::new(
+        Code::ProtocolViolation,
+        format!("the other node broke the protocol: {error}"),
+    )
+}
+
+/// The node's own state folder does not work.
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+pub(crate) fn state_failed(error: std::io::Error) -> Failure {
+    Failure::new(
+        Code::StateFailed,
+        format!("the node's state folder cannot be used: {error}"),
+    )
+}

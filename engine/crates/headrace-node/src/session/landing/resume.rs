@@ -1,0 +1,121 @@
+//! What an earlier session of the same transfer left: files that landed, and temporaries with units in them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use headrace_core::journal::{Identity, LandedState, PartState, Replay};
+use headrace_core::name::RelPath;
+
+use super::Geometry;
+
+/// The past of this transfer on this node.
+pub(super) struct Resume {
+    /// Whether there is a past at all.
+    pub(super) is_resumed: bool,
+    replay: Replay,
+    parts: BTreeMap<u64, PartState>,
+    by_path: HashMap<RelPath, u64>,
+}
+
+impl Resume {
+    /// What the journal says, if it is the journal of this transfer.
+    pub(super) fn new(mut replay: Replay, is_resumed: bool) -> Self {
+        let parts = replay.take_parts();
+        let by_path = parts
+            .iter()
+            .map(|(number, part)| (part.path.clone(), *number))
+            .collect();
+        Self {
+            is_resumed,
+            replay,
+            parts,
+            by_path,
+        }
+    }
+
+    /// Bytes that the journal knows to be durable.
+    pub(super) fn durable_bytes(&self, geometry: Geometry) -> u64 {
+        let unit_bytes = geometry.unit_bytes;
+        let of_part = |part: &PartState| {
+            let size = |unit: &u64| {
+                part.identity
+                    .size
+                    .saturating_sub(unit * unit_bytes)
+                    .min(unit_bytes)
+            };
+            part.units.keys().map(size).sum::<u64>()
+        };
+        self.parts.values().map(of_part).sum::<u64>() + self.replay.landed_bytes()
+    }
+
+    /// The file, if this state of the source landed.
+    pub(super) fn landed(&self, path: &RelPath, identity: &Identity) -> Option<LandedState> {
+        self.replay.landed(path, identity)
+    }
+
+    /// Take the temporary that an earlier session began for this path, and its number.
+    pub(super) fn take_part(&mut self, path: &RelPath) -> Option<(u64, PartState)> {
+        let number = self.by_path.remove(path)?;
+        Some((number, self.parts.remove(&number)?))
+    }
+
+    /// Whether an earlier session began the temporary with this number and it may still be of use.
+    pub(super) fn knows(&self, number: u64) -> bool {
+        self.parts.contains_key(&number)
+    }
+
+    /// Take the temporaries that no entry of the source asked for.
+    pub(super) fn take_rest(&mut self) -> BTreeMap<u64, PartState> {
+        self.by_path.clear();
+        std::mem::take(&mut self.parts)
+    }
+}
+
+/// Eight bytes in the scratch folder that count received bytes; the page cache keeps them when the process is killed.
+pub(super) struct ReceivedCount {
+    file: File,
+    count: AtomicU64,
+}
+
+impl ReceivedCount {
+    /// Open the count, which starts from the `durable` bytes of the journal; also says how many bytes had arrived in the last session
+    /// and are not durable, so that they come again.
+    pub(super) fn open(folder: &Path, durable: u64) -> io::Result<(Self, u64)> {
+        let path = folder.join("received");
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        let mut bytes = [0; 8];
+        let length = headrace_io::storage::real::read_full(&file, &mut bytes, 0)?;
+        let received = if length == bytes.len() {
+            u64::from_le_bytes(bytes)
+        } else {
+            0
+        };
+        file.write_all_at(&durable.to_le_bytes(), 0)?;
+        let lost = received.saturating_sub(durable);
+        Ok((
+            Self {
+                file,
+                count: AtomicU64::new(durable),
+            },
+            lost,
+        ))
+    }
+
+    /// Count bytes that arrived.
+    pub(super) fn add(&self, bytes: u64) {
+        let count = self.count.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        // Only a statistic: losing it must not stop a transfer.
+        if let Err(error) = self.file.write_all_at(&count.to_le_bytes(), 0) {
+            tracing::debug!(%error, "the count of received bytes could not be written");
+        }
+    }
+}
