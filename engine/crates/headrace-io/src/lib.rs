@@ -3,6 +3,7 @@
 pub mod buffer;
 pub mod disk;
 pub mod journal;
+pub mod probe;
 pub mod root;
 pub mod sockopt;
 pub mod storage;

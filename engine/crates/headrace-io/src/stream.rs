@@ -35,6 +35,7 @@ pub struct TlsStream {
     socket: TcpStream,
     inbound: Inbound,
     peer: PublicKey,
+    round_trip: Duration,
 }
 
 /// Why there is no connection.
@@ -66,10 +67,15 @@ impl TlsStream {
         alpn: &[u8],
         patience: Patience,
     ) -> Result<Self, ConnectError> {
-        let deadline = Instant::now() + patience.connect;
+        let start = Instant::now();
         let socket = TcpStream::connect_timeout(&address, patience.connect)?;
+        let round_trip = start.elapsed();
         let tls = ClientConnection::new(config, tls::peer_name()).map_err(ConnectError::Tls)?;
-        Self::shake(tls.into(), socket, alpn, deadline, patience)
+        let stream = Self::shake(tls.into(), socket, alpn, start + patience.connect, patience)?;
+        Ok(Self {
+            round_trip,
+            ..stream
+        })
     }
 
     /// Shake hands with whoever connected.
@@ -130,6 +136,7 @@ impl TlsStream {
             socket,
             inbound: Inbound::new(),
             peer,
+            round_trip: Duration::ZERO,
         })
     }
 
@@ -162,6 +169,12 @@ impl TlsStream {
     #[must_use]
     pub fn socket(&self) -> &TcpStream {
         &self.socket
+    }
+
+    /// How long connecting took, which is one round trip; zero on the side that was dialled.
+    #[must_use]
+    pub fn round_trip(&self) -> Duration {
+        self.round_trip
     }
 
     /// Fill `out`. While nothing arrives, `idle` is asked about four times a second whether to go on waiting.
@@ -309,19 +322,6 @@ impl TlsWriter {
             socket.write_all(&sealed)?;
         }
         Ok(())
-    }
-
-    /// End the connection in both directions; whoever reads or writes on it gets an error at once.
-    pub fn abort(&self, socket: &TcpStream) {
-        drop(socket.shutdown(Shutdown::Both));
-    }
-
-    /// A duplicate of the socket, for [`TlsWriter::abort`].
-    ///
-    /// # Errors
-    /// When the socket cannot be duplicated.
-    pub fn socket(&self) -> io::Result<TcpStream> {
-        self.socket.lock().try_clone()
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Counters {
     pub bytes_total: AtomicU64,
     /// Bytes that arrived and were verified.
     pub bytes_received: AtomicU64,
+    /// Bytes that were sent.
+    pub bytes_sent: AtomicU64,
     /// Bytes that are durable at the destination.
     pub bytes_durable: AtomicU64,
     /// Bytes that arrived again because they were not durable yet when a session ended.
@@ -85,6 +87,7 @@ impl Counters {
             &self.files_failed,
             &self.bytes_total,
             &self.bytes_received,
+            &self.bytes_sent,
             &self.bytes_durable,
         ] {
             counter.store(0, Ordering::Relaxed);

@@ -1,6 +1,38 @@
 //! Sessions: one attempt of a transfer between two nodes, or between two roots of one.
 
+mod attempt;
+mod binding;
 pub mod counters;
+mod destination;
+mod diagnosis;
 pub mod landing;
+mod ledger;
+mod link;
+mod lists;
+mod local;
+pub mod pace;
+mod plane;
+mod run;
+mod source;
+mod streams;
+pub mod supply;
+
+pub use self::attempt::{
+    AttemptEnd, AttemptHandle, AttemptSpec, Outcome, Peer, Progress, Role, StatementFields,
+    StopReason, Tuning,
+};
+pub use self::plane::{DataPlane, Settings, forget, start};
+
 #[cfg(test)]
 pub(crate) mod tests_support;
+
+use headrace_core::code::{Code, Failure};
+
+/// The node's own state folder does not work.
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+pub(crate) fn state_failed(error: std::io::Error) -> Failure {
+    Failure::new(
+        Code::StateFailed,
+        format!("the node's state folder cannot be used: {error}"),
+    )
+}

@@ -13,7 +13,7 @@ use headrace_core::ticket::{Compare, Execution, OnConflict};
 use headrace_io::storage::Existing;
 use serde::Deserialize;
 
-use super::state_failed;
+use crate::session::state_failed;
 
 /// Reads a sealed list beside entries that come in the same order.
 pub(super) struct ListCursor {

@@ -17,9 +17,9 @@ use headrace_io::storage::{Existing, Folder};
 use super::conflict::{FailedCursor, ListCursor, Verdict, differs, judge};
 use super::folders::Freshness;
 use super::incoming::{Incoming, IncomingState, OpenPart, Phase};
-use super::ledger::Outcome;
 use super::{Landing, WINDOW, violation};
 use crate::session::counters::add;
+use crate::session::ledger::Outcome;
 
 /// Longest run of bytes that is compared at once.
 const COMPARE_BYTES: usize = 1 << 20;
@@ -83,7 +83,10 @@ impl Landing {
         intake.last = items.last().map(|item| item.entry().path.clone());
         let mut decisions = Vec::with_capacity(items.len());
         for (id, item) in (first..).zip(items) {
-            self.ledger.lock().push(item).map_err(super::state_failed)?;
+            self.ledger
+                .lock()
+                .push(item)
+                .map_err(crate::session::state_failed)?;
             decisions.push(self.decide(&mut intake, id, item)?);
         }
         drop(intake);

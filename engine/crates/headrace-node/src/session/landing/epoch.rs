@@ -14,10 +14,11 @@ use headrace_core::ticket::{Preserve, Verify};
 use headrace_io::storage::{Metadata, Part, Writing};
 use parking_lot::MutexGuard;
 
+use super::Landing;
 use super::incoming::{Incoming, IncomingState, Phase};
-use super::ledger::Outcome;
-use super::{Landing, state_failed};
 use crate::session::counters::{Stage, add};
+use crate::session::ledger::Outcome;
+use crate::session::state_failed;
 
 /// Age of the oldest arrival at which an epoch is due.
 const MAX_AGE: Duration = Duration::from_secs(1);

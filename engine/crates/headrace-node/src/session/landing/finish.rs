@@ -15,12 +15,13 @@ use headrace_core::name::RelPath;
 use headrace_core::ticket::Preserve;
 use headrace_io::storage::{Existing, Metadata};
 
+use super::Landing;
 use super::conflict::{ListCursor, Verdict, is_unchanged, judge, list_altered};
 use super::decide::Stop;
 use super::epoch::FOLDER_MODE;
-use super::ledger::{Ledger, LedgerReader, Outcome};
-use super::{Landing, state_failed};
 use crate::session::counters::{add, read};
+use crate::session::ledger::{Ledger, LedgerReader, Outcome};
+use crate::session::state_failed;
 
 /// What a session did, once all is durable.
 #[derive(Debug, Clone)]

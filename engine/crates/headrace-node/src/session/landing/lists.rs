@@ -15,7 +15,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::Landing;
-use super::ledger::{LedgerReader, Outcome};
+use crate::session::ledger::{LedgerReader, Outcome};
 
 // Fields in the order of canonical JSON, so that plain serialisation is canonical.
 #[derive(Serialize)]

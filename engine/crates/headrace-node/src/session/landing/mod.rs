@@ -14,7 +14,6 @@ mod epoch;
 mod finish;
 mod folders;
 mod incoming;
-mod ledger;
 mod lists;
 mod resume;
 mod unit;
@@ -47,10 +46,11 @@ use self::epoch::Pending;
 pub use self::finish::Finished;
 use self::folders::Folders;
 use self::incoming::{Incoming, Phase};
-use self::ledger::{Ledger, Outcome};
 use self::resume::{ReceivedCount, Resume};
 pub use self::unit::{Accepted, UnitSink};
 use super::counters::{Counters, add};
+use super::ledger::{Ledger, Outcome};
+use super::state_failed;
 
 /// Most entries that may be under way without a result; the source is told.
 pub const WINDOW: u32 = 32 * 1024;
@@ -379,14 +379,5 @@ pub(crate) fn violation(error: &WireError) -> Failure {
     Failure::new(
         Code::ProtocolViolation,
         format!("the other node broke the protocol: {error}"),
-    )
-}
-
-/// The node's own state folder does not work.
-#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-pub(crate) fn state_failed(error: std::io::Error) -> Failure {
-    Failure::new(
-        Code::StateFailed,
-        format!("the node's state folder cannot be used: {error}"),
     )
 }

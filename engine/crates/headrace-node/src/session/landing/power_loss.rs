@@ -180,7 +180,7 @@ impl Case {
             .disk
             .store("state")
             .folder(&RelPath::root())
-            .map_err(super::state_failed)?;
+            .map_err(crate::session::state_failed)?;
         let spec = LandingSpec {
             transfer: "tr_1".parse().expect("an id"),
             plan: Digest([1; 32]),

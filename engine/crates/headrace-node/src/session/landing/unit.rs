@@ -216,10 +216,11 @@ impl Landing {
 }
 
 impl UnitSink {
-    /// Offset of the next block.
+    /// Whether the next block is this one.
     #[must_use]
-    pub fn offset(&self) -> u64 {
-        self.offset
+    pub fn expects(&self, file: u64, generation: u16, offset: u64) -> bool {
+        let writes = &self.writes;
+        (writes.incoming.id, writes.generation, self.offset) == (file, generation, offset)
     }
 
     /// Whether all blocks came.

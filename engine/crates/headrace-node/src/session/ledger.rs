@@ -18,7 +18,7 @@ const RESULT_BYTES: usize = 48;
 
 /// What became of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// Nothing yet.
     Open,
     /// It was copied; hash of the content.
@@ -37,7 +37,7 @@ pub(super) enum Outcome {
 
 /// Spool and results of one session.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     spool: BufWriter<File>,
     results: File,
     failures: File,
@@ -47,7 +47,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// Start an empty ledger of this name in `folder`.
-    pub(super) fn create(folder: &Path, name: &str) -> io::Result<Self> {
+    pub(crate) fn create(folder: &Path, name: &str) -> io::Result<Self> {
         let open = |part: &str| {
             let path = folder.join(format!("{name}.{part}"));
             File::options()
@@ -67,12 +67,12 @@ impl Ledger {
     }
 
     /// How many entries were spooled.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
     /// Spool the next entry.
-    pub(super) fn push(&mut self, item: &Item) -> io::Result<()> {
+    pub(crate) fn push(&mut self, item: &Item) -> io::Result<()> {
         let mut record = vec![0; 4];
         item.put(&mut record);
         let length = u32::try_from(record.len() - 4).map_err(io::Error::other)?;
@@ -82,7 +82,7 @@ impl Ledger {
     }
 
     /// Write down what became of an entry.
-    pub(super) fn record(&self, id: u64, outcome: Outcome) -> io::Result<()> {
+    pub(crate) fn record(&self, id: u64, outcome: Outcome) -> io::Result<()> {
         let mut record = [0; RESULT_BYTES];
         let (kind, hash, reason) = match outcome {
             Outcome::Open => (0, None, 0),
@@ -100,7 +100,7 @@ impl Ledger {
     }
 
     /// Write down that an entry failed, and why.
-    pub(super) fn record_failure(&mut self, id: u64, failure: &Failure) -> io::Result<()> {
+    pub(crate) fn record_failure(&mut self, id: u64, failure: &Failure) -> io::Result<()> {
         let mut record = Vec::new();
         put_failure(failure, &mut record);
         let reason = self.failures_length;
@@ -110,7 +110,7 @@ impl Ledger {
     }
 
     /// Read back everything, in order.
-    pub(super) fn read(&mut self) -> io::Result<LedgerReader> {
+    pub(crate) fn read(&mut self) -> io::Result<LedgerReader> {
         self.spool.flush()?;
         let mut spool = self.spool.get_ref().try_clone()?;
         spool.rewind()?;
@@ -128,7 +128,7 @@ impl Ledger {
 
 /// Reads a ledger from its start.
 #[derive(Debug)]
-pub(super) struct LedgerReader {
+pub(crate) struct LedgerReader {
     spool: BufReader<File>,
     results: BufReader<File>,
     failures: File,
@@ -138,7 +138,7 @@ pub(super) struct LedgerReader {
 
 impl LedgerReader {
     /// The next entry: its number, itself, and what became of it.
-    pub(super) fn next(&mut self) -> io::Result<Option<(u64, Item, Outcome)>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, Item, Outcome)>> {
         if self.next == self.count {
             return Ok(None);
         }
@@ -154,7 +154,7 @@ impl LedgerReader {
     }
 
     /// Why an entry failed.
-    pub(super) fn failure(&self, reason: u64) -> io::Result<Failure> {
+    pub(crate) fn failure(&self, reason: u64) -> io::Result<Failure> {
         let mut record = vec![0; 3 + Failure::MAX_MESSAGE_BYTES];
         let count = headrace_io::storage::real::read_full(&self.failures, &mut record, reason)?;
         read_failure(&mut Reader::new(&record[..count])).map_err(io::Error::other)

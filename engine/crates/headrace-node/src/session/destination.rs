@@ -1,0 +1,130 @@
+//! A session as its destination.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use headrace_core::code::Failure;
+use headrace_core::message::Message;
+use headrace_io::root::Root;
+use parking_lot::Mutex;
+
+use super::counters::add;
+use super::landing::{Answers, Finished, Landing};
+use super::link::{Control, Guard, StreamInlet, broken, hear};
+use super::run::{Connected, Context, Done, unexpected};
+use super::streams::Streams;
+
+/// Run a session: decide, receive, commit. Once everything is done, `finished` says so, even if the connection breaks before the
+/// source has heard of it.
+pub(super) fn run(
+    context: Context<'_>,
+    root: &Arc<Root>,
+    connected: Connected,
+    finished: &mut Option<Done>,
+) -> Result<Done, Failure> {
+    let cipher = connected.stream.cipher().to_owned();
+    let guard = Guard::default();
+    guard.watch(connected.stream.socket());
+    let streams = Streams::new(context, &connected);
+    let spec = context.landing_spec(root, context.spec.tuning.unit_bytes)?;
+    let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;
+    let control = Control::new(writer);
+    let answers: Arc<dyn Answers> = Arc::clone(&control) as _;
+    let counters = Arc::clone(&context.shared.counters);
+    let (buffers, disk) = (
+        Arc::clone(&context.plane.buffers),
+        Arc::clone(&context.plane.disk),
+    );
+    let landing = Landing::open(spec, answers, counters, buffers, disk)?;
+    let end: Mutex<Option<Finished>> = Mutex::default();
+    let confirmed = AtomicBool::new(false);
+    let work = |stream| {
+        add(&context.shared.counters.streams, 1);
+        let received = StreamInlet::new(stream, &landing, &guard, &context.shared.counters).run();
+        // When everything is there, the source closes its streams.
+        if let Err(failure) = received
+            && !landing.is_settled()
+        {
+            guard.fail(failure);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            if let Err(failure) = commit(&landing, &control, &guard, &end) {
+                guard.fail(failure);
+            }
+        });
+        streams.run(scope, &guard, &work);
+        let tick = || context.shared.check().and_then(|()| guard.outcome());
+        let heard = hear(
+            &mut reader,
+            &control,
+            &guard,
+            context.heartbeat(),
+            &tick,
+            &mut |message| match message {
+                Message::EndConfirmed if end.lock().is_some() => {
+                    confirmed.store(true, Ordering::Release);
+                    guard.finish();
+                    Ok(())
+                }
+                message @ Message::EndConfirmed => Err(unexpected(&message)),
+                message => landing.handle(message),
+            },
+        );
+        if let Err(failure) = heard {
+            guard.fail(failure);
+        }
+        if let Err(failure) = guard.outcome() {
+            drop(control.send(&Message::Bye(failure)));
+        }
+        guard.finish();
+        guard.hang_up();
+    });
+    if let Some(end) = end.lock().take() {
+        let done = Done {
+            totals: end.totals,
+            cipher,
+            drifted: end.drifted,
+            files_list: Some(end.files_list),
+            failed_list: Some(end.failed_list),
+            sources_deleted: 0,
+            sources_kept: Vec::new(),
+        };
+        if confirmed.load(Ordering::Acquire) {
+            return Ok(done);
+        }
+        *finished = Some(done);
+    } else if let Err(failure) = landing.epoch() {
+        // What has arrived counts on resume, if it can be made durable.
+        tracing::warn!(
+            message = failure.message,
+            "the last epoch of a session was lost"
+        );
+    }
+    guard.outcome()?;
+    Err(Failure::new(
+        headrace_core::code::Code::PeerUnreachable,
+        "the source has not confirmed the end",
+    ))
+}
+
+/// Run epochs while they come due, and bring everything to its end.
+fn commit(
+    landing: &Arc<Landing>,
+    control: &Control,
+    guard: &Guard,
+    end: &Mutex<Option<Finished>>,
+) -> Result<(), Failure> {
+    while landing.wait_for_epoch(&|| guard.is_over()) {
+        landing.check()?;
+        landing.epoch()?;
+        if landing.is_settled() {
+            let finished = landing.finish()?;
+            let totals = finished.totals;
+            *end.lock() = Some(finished);
+            return control.send(&Message::End(totals));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! A copy between two roots of this node: source and destination talk to each other directly.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use headrace_core::code::{Code, Failure};
+use headrace_core::message::Message;
+use headrace_io::root::Root;
+use parking_lot::Mutex;
+
+use super::landing::{Accepted, Answers, Finished, Landing, UnitSink, WINDOW};
+use super::link::Guard;
+use super::run::{Context, Done, POLL};
+use super::supply::{Orders, Outlet, Piece, Supply};
+
+/// Threads that read, hash and write.
+const WORKERS: usize = 4;
+
+/// Messages to the landing.
+struct ToLanding(Arc<Landing>);
+
+impl Orders for ToLanding {
+    fn order(&self, message: Message) -> Result<(), Failure> {
+        self.0.handle(message)
+    }
+}
+
+/// Messages to the supply, which is made after the landing.
+#[derive(Default)]
+struct ToSupply(OnceLock<Weak<Supply>>);
+
+impl Answers for ToSupply {
+    fn answer(&self, message: Message) -> Result<(), Failure> {
+        match self.0.get().and_then(Weak::upgrade) {
+            Some(supply) => supply.handle(message),
+            None => Err(Failure::new(
+                Code::Internal,
+                "an answer before there was a question",
+            )),
+        }
+    }
+}
+
+/// Run a local copy.
+pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Result<Done, Failure> {
+    let unit_bytes = context.spec.tuning.unit_bytes;
+    let counters = &context.shared.counters;
+    let to_supply = Arc::new(ToSupply::default());
+    let answers: Arc<dyn Answers> = Arc::clone(&to_supply) as _;
+    let landing = Landing::open(
+        context.landing_spec(to, unit_bytes)?,
+        answers,
+        Arc::clone(counters),
+        Arc::clone(&context.plane.buffers),
+        Arc::clone(&context.plane.disk),
+    )?;
+    let orders: Arc<dyn Orders> = Arc::new(ToLanding(Arc::clone(&landing)));
+    let supply = Supply::open(
+        context.supply_spec(from, unit_bytes, WINDOW),
+        orders,
+        Arc::clone(counters),
+        Arc::clone(&context.plane.buffers),
+        Arc::clone(&context.shared.pace),
+    )?;
+    drop(to_supply.0.set(Arc::downgrade(&supply)));
+    let guard = Guard::default();
+    let end: Mutex<Option<Finished>> = Mutex::default();
+    let run = |result: Result<(), Failure>| {
+        if let Err(failure) = result {
+            guard.fail(failure);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| run(supply.list()));
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                run(supply.serve(&mut LandingOutlet {
+                    landing: &landing,
+                    unit: None,
+                    dropping: None,
+                }))
+            });
+        }
+        scope.spawn(|| run(commit(&landing, &guard, &end)));
+        while !guard.is_over() {
+            run(context.shared.check());
+            std::thread::park_timeout(POLL / 10);
+        }
+        supply.stop();
+    });
+    let Some(end) = end.lock().take() else {
+        if let Err(failure) = landing.epoch() {
+            tracing::warn!(
+                message = failure.message,
+                "the last epoch of a local copy was lost"
+            );
+        }
+        guard.outcome()?;
+        return Err(Failure::new(Code::Internal, "a local copy without an end"));
+    };
+    let removed = if context.shared.current().execution.delete_source {
+        supply.remove_sources()?
+    } else {
+        Default::default()
+    };
+    Ok(Done {
+        totals: end.totals,
+        cipher: String::new(),
+        drifted: end.drifted,
+        files_list: Some(end.files_list),
+        failed_list: Some(end.failed_list),
+        sources_deleted: removed.deleted,
+        sources_kept: removed
+            .kept
+            .into_iter()
+            .map(|failure| failure.message)
+            .collect(),
+    })
+}
+
+fn commit(
+    landing: &Arc<Landing>,
+    guard: &Guard,
+    end: &Mutex<Option<Finished>>,
+) -> Result<(), Failure> {
+    while landing.wait_for_epoch(&|| guard.is_over()) {
+        landing.check()?;
+        landing.epoch()?;
+        if landing.is_settled() {
+            *end.lock() = Some(landing.finish()?);
+            guard.finish();
+        }
+    }
+    Ok(())
+}
+
+/// Content that goes straight into the landing.
+struct LandingOutlet<'l> {
+    landing: &'l Arc<Landing>,
+    unit: Option<UnitSink>,
+    /// File, generation and number of a unit the rest of which is dropped.
+    dropping: Option<(u64, u16, u64)>,
+}
+
+impl LandingOutlet<'_> {
+    fn unit(&mut self, piece: &Piece) -> Result<Option<&mut UnitSink>, Failure> {
+        let place = (
+            piece.file,
+            piece.generation,
+            piece.offset / self.landing.geometry().unit_bytes,
+        );
+        if !self
+            .unit
+            .as_ref()
+            .is_some_and(|unit| unit.expects(piece.file, piece.generation, piece.offset))
+        {
+            self.unit = None;
+            if self.dropping != Some(place) {
+                self.unit = self.landing.open_unit(
+                    piece.file,
+                    piece.generation,
+                    piece.offset,
+                    piece.sparse,
+                )?;
+                self.dropping = if self.unit.is_none() {
+                    Some(place)
+                } else {
+                    None
+                };
+            }
+        }
+        Ok(self.unit.as_mut())
+    }
+
+    fn after(&mut self, accepted: Accepted, piece: &Piece) {
+        if accepted == Accepted::Bad {
+            self.dropping = Some((
+                piece.file,
+                piece.generation,
+                piece.offset / self.landing.geometry().unit_bytes,
+            ));
+        }
+        if accepted == Accepted::Bad || self.unit.as_ref().is_some_and(UnitSink::is_full) {
+            self.unit = None;
+        }
+    }
+}
+
+impl Outlet for LandingOutlet<'_> {
+    fn block(&mut self, piece: &Piece, bytes: &[u8]) -> Result<(), Failure> {
+        if let Some(unit) = self.unit(piece)? {
+            unit.room(bytes.len() as u64)?.copy_from_slice(bytes);
+            let accepted = unit.accept(piece.hash)?;
+            self.after(accepted, piece);
+        }
+        Ok(())
+    }
+
+    fn hole(&mut self, piece: &Piece, length: u64) -> Result<(), Failure> {
+        if let Some(unit) = self.unit(piece)? {
+            let accepted = unit.accept_hole(length, piece.hash)?;
+            self.after(accepted, piece);
+        }
+        Ok(())
+    }
+
+    fn batch(&mut self, payload: &[u8]) -> Result<(), Failure> {
+        self.landing.batch(payload)
+    }
+}

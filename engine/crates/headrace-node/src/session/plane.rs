@@ -1,0 +1,507 @@
+//! The data plane of a node: its data listener, its buffers and disk threads, and the attempts it runs.
+
+use std::collections::HashMap;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use headrace_core::code::{Code, Failure};
+use headrace_core::message::{Hello, Join, Message};
+use headrace_core::name::RelPath;
+use headrace_core::sealed::PublicKey;
+use headrace_core::value::Id;
+use headrace_io::buffer::BufferPool;
+use headrace_io::disk::DiskPool;
+use headrace_io::probe::Probes;
+use headrace_io::root::Root;
+use headrace_io::storage::Writing;
+use headrace_io::stream::{Patience, TlsStream};
+use headrace_io::tls::{ALPN_DATA, Identity, server_config};
+use parking_lot::{Condvar, Mutex};
+use rustls::ServerConfig;
+
+use super::attempt::{Arrival, AttemptHandle, AttemptSpec, Role, Shared};
+use super::link::{join_token, read_message};
+use super::{binding, lists, run, state_failed};
+
+/// Most connections that are shaking hands or saying hello at once.
+const MAX_GREETINGS: usize = 128;
+/// How long a connection may come before the attempt it belongs to.
+const EARLY: Duration = Duration::from_secs(8);
+/// Limits of a connection until it belongs to an attempt.
+const GREETING: Patience = Patience {
+    connect: Duration::from_secs(10),
+    dead_after: Duration::from_secs(30),
+};
+
+/// Settings of a data plane.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Bytes of file content held in memory at most, for all attempts together. More hides slower disks. Default 256 MiB.
+    pub max_buffer_bytes: usize,
+    /// Threads that write. More keep more disks busy. Default 4.
+    pub disk_threads: usize,
+    /// Attempts that run at once at most. Default 64.
+    pub max_attempts: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_buffer_bytes: 256 << 20,
+            disk_threads: 4,
+            max_attempts: 64,
+        }
+    }
+}
+
+/// A node's data plane. Dropping it closes the listener; running attempts go on to their end.
+#[derive(Debug)]
+pub struct DataPlane {
+    plane: Arc<Plane>,
+    address: Option<SocketAddr>,
+}
+
+/// What the attempts and connections of a node share.
+#[derive(Debug)]
+pub(super) struct Plane {
+    pub(super) identity: Identity,
+    pub(super) buffers: Arc<BufferPool>,
+    pub(super) disk: Arc<DiskPool>,
+    settings: Settings,
+    attempts: Mutex<HashMap<Id, Arc<Shared>>>,
+    attempts_changed: Condvar,
+    /// Destinations that are written to: folder of the root, path below it, and by which transfer.
+    destinations: Mutex<Vec<(PathBuf, RelPath, Id)>>,
+    probes: Probes,
+    greetings: AtomicUsize,
+    closing: AtomicBool,
+}
+
+impl DataPlane {
+    /// Start a data plane for the node with this identity; it listens on `listen`, or only dials.
+    ///
+    /// # Errors
+    /// [`Code::StateFailed`] when the address cannot be listened on or threads cannot be started.
+    pub fn start(
+        identity: Identity,
+        listen: Option<SocketAddr>,
+        settings: Settings,
+    ) -> Result<Self, Failure> {
+        raise_descriptor_limit();
+        let plane = Arc::new(Plane {
+            identity,
+            buffers: BufferPool::new(settings.max_buffer_bytes),
+            disk: Arc::new(DiskPool::new(settings.disk_threads).map_err(state_failed)?),
+            settings,
+            attempts: Mutex::default(),
+            attempts_changed: Condvar::new(),
+            destinations: Mutex::default(),
+            probes: Probes::default(),
+            greetings: AtomicUsize::new(0),
+            closing: AtomicBool::new(false),
+        });
+        let address = listen
+            .map(|address| listen_on(&plane, address))
+            .transpose()?;
+        Ok(Self { plane, address })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    /// This node's key.
+    #[must_use]
+    pub fn key(&self) -> PublicKey {
+        self.plane.identity.public_key()
+    }
+
+    fn begin(&self, spec: AttemptSpec) -> Result<AttemptHandle, Failure> {
+        let ticket = spec.ticket.ticket();
+        check_access(&spec)?;
+        if !matches!(spec.role, Role::Source(_)) {
+            lists::check(spec.overwrites.as_deref(), ticket.execution.overwrites)?;
+            lists::check(spec.deletes.as_deref(), ticket.execution.deletes)?;
+        }
+        let transfer = ticket.transfer.clone();
+        let folder = binding::folder(&spec.state_dir, &transfer);
+        let registration = Registration::new(&self.plane, &spec)?;
+        binding::bind(&folder, ticket)?;
+        let shared = Arc::clone(&registration.shared);
+        let handle = AttemptHandle { shared };
+        let plane = Arc::clone(&self.plane);
+        let attempt = move || {
+            let end = run::run(&plane, &registration.shared, &spec, &folder);
+            let shared = Arc::clone(&registration.shared);
+            // Whoever sees the end may start the next attempt at once.
+            drop(registration);
+            shared.end(end);
+        };
+        let name = format!("headrace-{transfer}").chars().take(15).collect();
+        std::thread::Builder::new()
+            .name(name)
+            .spawn(attempt)
+            .map_err(state_failed)?;
+        Ok(handle)
+    }
+}
+
+/// Start an attempt.
+///
+/// # Errors
+/// The [`Failure`] that keeps it from starting: a root that does not allow it, a list that is not the sealed one, an attempt that was
+/// superseded, a destination that is being written to, or too many attempts.
+pub fn start(node: &DataPlane, spec: AttemptSpec) -> Result<AttemptHandle, Failure> {
+    node.begin(spec)
+}
+
+/// Forget a transfer that will have no further attempt: its journal and its temporaries at the destination are removed. `root` finds
+/// the root by its name.
+///
+/// # Errors
+/// [`Code::DestinationBusy`] while an attempt runs, [`Code::StateFailed`] when the state folder cannot be changed.
+pub fn forget(
+    node: &DataPlane,
+    state_dir: &Path,
+    transfer: &Id,
+    root: &dyn Fn(&str) -> Option<Arc<Root>>,
+) -> Result<(), Failure> {
+    if node.plane.attempts.lock().contains_key(transfer) {
+        return Err(Failure::new(
+            Code::DestinationBusy,
+            format!("transfer `{transfer}` is running"),
+        ));
+    }
+    let folder = binding::folder(state_dir, transfer);
+    run::remove_temporaries(&folder, transfer, root)?;
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(state_failed(error)),
+        _ => Ok(()),
+    }
+}
+
+impl Drop for DataPlane {
+    fn drop(&mut self) {
+        self.plane.closing.store(true, Ordering::Release);
+        if let Some(address) = self.address {
+            // Wakes the listener, which then sees that it is to close.
+            drop(TcpStream::connect_timeout(&address, Duration::from_secs(1)));
+        }
+    }
+}
+
+/// An attempt's places in the books of its node; given back when it is dropped.
+struct Registration {
+    plane: Arc<Plane>,
+    transfer: Id,
+    shared: Arc<Shared>,
+}
+
+impl Registration {
+    fn new(plane: &Arc<Plane>, spec: &AttemptSpec) -> Result<Self, Failure> {
+        let ticket = spec.ticket.ticket();
+        let transfer = ticket.transfer.clone();
+        let mut attempts = plane.attempts.lock();
+        if attempts.contains_key(&transfer) {
+            let message = format!("an attempt of transfer `{transfer}` is running on this node");
+            return Err(Failure::new(Code::DestinationBusy, message));
+        }
+        if attempts.len() >= plane.settings.max_attempts {
+            let message = format!("this node runs {} attempts already", attempts.len());
+            return Err(Failure::new(Code::TooBusy, message));
+        }
+        if let Role::Destination(root) | Role::Local(_, root) = &spec.role {
+            plane.claim(root, &ticket.execution.destination.path, &transfer)?;
+        }
+        let shared = Shared::new(spec.ticket.clone());
+        attempts.insert(transfer.clone(), Arc::clone(&shared));
+        plane.attempts_changed.notify_all();
+        Ok(Self {
+            plane: Arc::clone(plane),
+            transfer,
+            shared,
+        })
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.plane.attempts.lock().remove(&self.transfer);
+        self.plane
+            .destinations
+            .lock()
+            .retain(|(_, _, transfer)| *transfer != self.transfer);
+    }
+}
+
+impl Plane {
+    /// Keep a destination for one transfer; neither it nor anything above or below may belong to another.
+    fn claim(&self, root: &Root, path: &RelPath, transfer: &Id) -> Result<(), Failure> {
+        let folder = std::fs::canonicalize(root.path()).unwrap_or_else(|_| root.path().to_owned());
+        let wanted = folder.join(path.as_path());
+        let mut destinations = self.destinations.lock();
+        for (folder, path, other) in &*destinations {
+            let taken = folder.join(path.as_path());
+            if taken.starts_with(&wanted) || wanted.starts_with(&taken) {
+                let message = format!("transfer `{other}` writes to `{path}`, which overlaps");
+                return Err(Failure::new(Code::DestinationBusy, message));
+            }
+        }
+        destinations.push((folder, path.clone(), transfer.clone()));
+        Ok(())
+    }
+
+    /// How large files are best written below this root.
+    pub(super) fn writing(&self, root: &Root) -> Writing {
+        self.probes.writing(root)
+    }
+
+    fn attempt(&self, transfer: &Id) -> Option<Arc<Shared>> {
+        self.attempts.lock().get(transfer).cloned()
+    }
+
+    /// Whether an attempt with this peer runs, or begins soon: the service tells both nodes at once, and the other may be quicker.
+    fn expects(&self, key: &PublicKey) -> bool {
+        let deadline = Instant::now() + EARLY;
+        let mut attempts = self.attempts.lock();
+        loop {
+            if attempts
+                .values()
+                .any(|shared| shared.ticket.lock().peer() == Some(*key))
+            {
+                return true;
+            }
+            if self
+                .attempts_changed
+                .wait_until(&mut attempts, deadline)
+                .timed_out()
+            {
+                return false;
+            }
+        }
+    }
+
+    /// Wait for an attempt that the other node began earlier than we.
+    fn wait_for(&self, transfer: &Id) -> Option<Arc<Shared>> {
+        let deadline = Instant::now() + EARLY;
+        let mut attempts = self.attempts.lock();
+        while !attempts.contains_key(transfer) {
+            if self
+                .attempts_changed
+                .wait_until(&mut attempts, deadline)
+                .timed_out()
+            {
+                break;
+            }
+        }
+        attempts.get(transfer).cloned()
+    }
+
+    /// Shake hands with whoever connected, and bring the connection to its attempt.
+    fn greet(&self, socket: TcpStream, config: Arc<ServerConfig>) {
+        let greeted = TlsStream::accept(socket, config, ALPN_DATA, GREETING)
+            .map_err(|error| Failure::new(Code::PeerUnreachable, error.to_string()))
+            .and_then(|mut stream| {
+                let deadline = Instant::now() + GREETING.connect;
+                let message = read_message(&mut |bytes| {
+                    stream.read_exact(bytes, &mut || {
+                        if Instant::now() < deadline {
+                            Ok(())
+                        } else {
+                            Err(std::io::ErrorKind::TimedOut.into())
+                        }
+                    })
+                })?;
+                match message {
+                    Some(Message::Hello(hello)) => self.hello(stream, hello),
+                    Some(Message::Join(join)) => self.join(stream, &join),
+                    _ => Err(Failure::new(
+                        Code::ProtocolViolation,
+                        "a connection began with neither hello nor join",
+                    )),
+                }
+            });
+        if let Err(failure) = greeted {
+            tracing::info!(code = %failure.code, message = failure.message, "a data connection was refused");
+        }
+    }
+
+    fn hello(&self, mut stream: TlsStream, hello: Hello) -> Result<(), Failure> {
+        let accepted = self.wait_for(&hello.transfer).ok_or_else(|| {
+            Failure::new(
+                Code::PeerUnreachable,
+                format!("no attempt of transfer `{}` runs here", hello.transfer),
+            )
+        });
+        let accepted = accepted.and_then(|shared| {
+            let ticket = shared.current();
+            if shared.ticket.lock().peer() != Some(stream.peer()) {
+                return Err(Failure::new(
+                    Code::WrongPeerKey,
+                    "the ticket names another node",
+                ));
+            }
+            if hello.plan != ticket.plan_digest {
+                return Err(Failure::new(
+                    Code::TicketForeign,
+                    "the nodes have tickets of different plans",
+                ));
+            }
+            if hello.attempt != ticket.attempt {
+                let message = format!(
+                    "attempt {} runs here, not {}",
+                    ticket.attempt, hello.attempt
+                );
+                let code = if hello.attempt < ticket.attempt {
+                    Code::AttemptSuperseded
+                } else {
+                    Code::PeerUnreachable
+                };
+                return Err(Failure::new(code, message));
+            }
+            Ok(shared)
+        });
+        match accepted {
+            Ok(shared) => {
+                shared.superseded.store(true, Ordering::Release);
+                let arrived = shared
+                    .arrivals
+                    .0
+                    .send_timeout(Arrival::Session(stream, hello), EARLY);
+                arrived.map_err(|_| {
+                    Failure::new(Code::TooBusy, "the attempt does not take connections")
+                })
+            }
+            Err(failure) => {
+                drop(stream.write_all(&Message::Bye(failure.clone()).encode(), &[]));
+                drop(stream.close());
+                Err(failure)
+            }
+        }
+    }
+
+    fn join(&self, stream: TlsStream, join: &Join) -> Result<(), Failure> {
+        let refused = || {
+            Failure::new(
+                Code::WrongPeerKey,
+                "a data connection belongs to no session",
+            )
+        };
+        let shared = self.attempt(&join.transfer).ok_or_else(refused)?;
+        let joinable = shared.joinable.lock().clone().ok_or_else(refused)?;
+        let token = join_token(&joinable.secret, &joinable.session, join.index, &stream)?;
+        // The comparison of BLAKE3 hashes takes the same time whether or not they are equal.
+        let proven = joinable.session == join.session && token == join.token;
+        if !proven || shared.ticket.lock().peer() != Some(stream.peer()) {
+            return Err(refused());
+        }
+        let arrived = shared
+            .arrivals
+            .0
+            .send_timeout(Arrival::Stream(stream), EARLY);
+        arrived.map_err(|_| Failure::new(Code::TooBusy, "the attempt does not take connections"))
+    }
+}
+
+/// What the root allows holds whatever the ticket says.
+fn check_access(spec: &AttemptSpec) -> Result<(), Failure> {
+    let execution = &spec.ticket.ticket().execution;
+    let (source, destination) = match &spec.role {
+        Role::Source(root) => (Some(root), None),
+        Role::Destination(root) => (None, Some(root)),
+        Role::Local(source, destination) => (Some(source), Some(destination)),
+    };
+    let needed = [
+        (source, execution.source_access()),
+        (destination, execution.destination_access()),
+    ];
+    for (root, needed) in needed {
+        if let Some(root) = root
+            && root.access() < needed
+        {
+            let message = format!(
+                "root `{}` allows to {}, the ticket needs to {needed}",
+                root.name(),
+                root.access()
+            );
+            return Err(Failure::new(Code::RootAccess, message));
+        }
+    }
+    Ok(())
+}
+
+fn listen_on(plane: &Arc<Plane>, address: SocketAddr) -> Result<SocketAddr, Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(
+            Code::StateFailed,
+            format!("the data address {address} cannot be listened on: {error}"),
+        )
+    };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    let expecting = Arc::downgrade(plane);
+    let allow = move |key: &PublicKey| expecting.upgrade().is_some_and(|plane| plane.expects(key));
+    let config = server_config(&plane.identity, Arc::new(allow), ALPN_DATA)
+        .map_err(|error| Failure::new(Code::Internal, error.to_string()))?;
+    let plane = Arc::clone(plane);
+    let accept = move || {
+        for socket in listener.incoming() {
+            if plane.closing.load(Ordering::Acquire) {
+                break;
+            }
+            match socket {
+                Ok(socket) => greet_on_thread(&plane, socket, Arc::clone(&config)),
+                Err(error) => {
+                    tracing::warn!(%error, "a data connection could not be accepted");
+                    // Out of descriptors, most likely: give others time to close theirs.
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("headrace-listen".to_owned())
+        .spawn(accept)
+        .map_err(failed)?;
+    Ok(bound)
+}
+
+fn greet_on_thread(plane: &Arc<Plane>, socket: TcpStream, config: Arc<ServerConfig>) {
+    if plane.greetings.fetch_add(1, Ordering::AcqRel) >= MAX_GREETINGS {
+        plane.greetings.fetch_sub(1, Ordering::AcqRel);
+        tracing::warn!("too many data connections at once, one was closed");
+        return;
+    }
+    let greeter = Arc::clone(plane);
+    let greet = move || {
+        greeter.greet(socket, config);
+        greeter.greetings.fetch_sub(1, Ordering::AcqRel);
+    };
+    if let Err(error) = std::thread::Builder::new()
+        .name("headrace-greet".to_owned())
+        .spawn(greet)
+    {
+        plane.greetings.fetch_sub(1, Ordering::AcqRel);
+        tracing::warn!(%error, "no thread for a data connection");
+    }
+}
+
+/// Small files are held open until their epoch is durable, so take all the descriptors the system grants.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    ) {
+        tracing::debug!(%error, "the descriptor limit stays");
+    }
+}

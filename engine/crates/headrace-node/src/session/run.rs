@@ -1,0 +1,539 @@
+//! Runs an attempt: sessions, one after the other, until one comes to its end or the attempt cannot go on.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use headrace_core::access::Access;
+use headrace_core::code::{Code, Failure};
+use headrace_core::journal::Replay;
+use headrace_core::message::{
+    Hello, Join, MAX_STREAMS, Message, Role as HelloRole, Totals, VERSIONS,
+};
+use headrace_core::name::{PART_PREFIX, RelPath};
+use headrace_core::ticket::{Ticket, Verify};
+use headrace_core::value::{Id, Timestamp};
+use headrace_io::journal::Journal;
+use headrace_io::root::Root;
+use headrace_io::storage::real::RealStore;
+use headrace_io::storage::{Folder, Store, Writing};
+use headrace_io::stream::{ConnectError, Patience, TlsStream};
+use headrace_io::tls::{ALPN_DATA, client_config};
+
+use super::attempt::{
+    Arrival, AttemptEnd, AttemptSpec, Joinable, Outcome, Peer, Role, Shared, StatementFields,
+    Tuning,
+};
+use super::counters::read;
+use super::landing::{LandingSpec, WINDOW, violation};
+use super::link::{Heartbeat, broken, join_token, read_message, session_secret};
+use super::plane::Plane;
+use super::supply::SupplySpec;
+use super::{binding, destination, local, source, state_failed};
+
+/// First and longest pause between attempts to connect.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// How often a waiting thread looks whether its attempt is over.
+pub(super) const POLL: Duration = Duration::from_millis(250);
+/// A path whose packets come back within this is near.
+const NEAR: Duration = Duration::from_millis(2);
+/// Streams to a near node, and to a far one.
+const STREAMS: (u16, u16) = (2, 8);
+
+/// What one session needs besides its connection.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) plane: &'a Arc<Plane>,
+    pub(super) shared: &'a Arc<Shared>,
+    pub(super) spec: &'a AttemptSpec,
+    pub(super) folder: &'a Path,
+}
+
+/// How a session ended well.
+pub(super) struct Done {
+    pub(super) totals: Totals,
+    pub(super) cipher: String,
+    pub(super) drifted: Vec<String>,
+    pub(super) files_list: Option<PathBuf>,
+    pub(super) failed_list: Option<PathBuf>,
+    pub(super) sources_deleted: u64,
+    pub(super) sources_kept: Vec<String>,
+}
+
+/// The first connection of a session, after the hellos.
+pub(super) struct Connected {
+    pub(super) stream: TlsStream,
+    pub(super) theirs: Hello,
+    pub(super) secret: [u8; 32],
+    pub(super) session: [u8; 16],
+    /// Where data connections are to be dialled; `None` when the other side dials.
+    pub(super) dialled: Option<std::net::SocketAddr>,
+    pub(super) streams: u16,
+}
+
+/// Run an attempt to its end.
+pub(super) fn run(
+    plane: &Arc<Plane>,
+    shared: &Arc<Shared>,
+    spec: &AttemptSpec,
+    folder: &Path,
+) -> AttemptEnd {
+    let context = Context {
+        plane,
+        shared,
+        spec,
+        folder,
+    };
+    let result = match &spec.role {
+        Role::Local(from, to) => local::run(context, from, to),
+        Role::Source(_) | Role::Destination(_) => sessions(context),
+    };
+    let statement = |done: &Done| StatementFields {
+        totals: done.totals,
+        verified_at_rest: verifies_at_rest(shared),
+        encrypted: !done.cipher.is_empty(),
+        cipher: done.cipher.clone(),
+        started: shared.started,
+        ended: Timestamp::from(SystemTime::now()),
+        changed: done.drifted.clone(),
+        sources_deleted: done.sources_deleted,
+        sources_kept: done.sources_kept.clone(),
+    };
+    match result {
+        Ok(done) => AttemptEnd {
+            outcome: if done.totals.failed == 0 {
+                Outcome::Complete
+            } else {
+                Outcome::Partial
+            },
+            failure: None,
+            statement: Some(statement(&done)),
+            files_list: done.files_list,
+            failed_list: done.failed_list,
+        },
+        Err(failure) => {
+            tracing::info!(code = %failure.code, message = failure.message, "an attempt ended early");
+            let outcome = if failure.code == Code::Stopped {
+                Outcome::Stopped
+            } else {
+                Outcome::Failed
+            };
+            AttemptEnd {
+                outcome,
+                failure: Some(failure),
+                statement: None,
+                files_list: None,
+                failed_list: None,
+            }
+        }
+    }
+}
+
+/// Whether the destination reads back what it wrote: on request, and always before a move deletes its source.
+pub(super) fn verifies_at_rest(shared: &Shared) -> bool {
+    let ticket = shared.ticket.lock();
+    let execution = &ticket.ticket().execution;
+    execution.verify == Verify::AtRest || execution.delete_source
+}
+
+fn sessions(context: Context<'_>) -> Result<Done, Failure> {
+    let Context { shared, spec, .. } = context;
+    let mut lost_since = Instant::now();
+    let mut finished: Option<Done> = None;
+    loop {
+        let before = moved(shared);
+        shared.counters.restart();
+        let result = connect(context).and_then(|connected| match &spec.role {
+            Role::Destination(root) => destination::run(context, root, connected, &mut finished),
+            Role::Source(root) | Role::Local(root, _) => source::run(context, root, connected),
+        });
+        *shared.joinable.lock() = None;
+        let failure = match result {
+            Ok(done) => return Ok(done),
+            Err(failure) => failure,
+        };
+        if moved(shared) > before {
+            lost_since = Instant::now();
+        }
+        let lost_for_long = lost_since.elapsed() >= spec.tuning.reconnect;
+        if failure.code != Code::PeerUnreachable || lost_for_long {
+            // Only the last word of the source was missing, so everything was done.
+            return finished.ok_or(failure);
+        }
+        tracing::info!(
+            message = failure.message,
+            "a session ended and is begun again"
+        );
+    }
+}
+
+fn moved(shared: &Shared) -> u64 {
+    read(&shared.counters.bytes_received)
+        + read(&shared.counters.bytes_sent)
+        + read(&shared.counters.files_done)
+}
+
+/// Get together with the other node and say hello.
+fn connect(context: Context<'_>) -> Result<Connected, Failure> {
+    let Context { shared, spec, .. } = context;
+    let deadline = Instant::now() + spec.tuning.reconnect;
+    match &spec.peer {
+        Peer::Await => loop {
+            match shared.arrivals.1.recv_timeout(POLL) {
+                Ok(Arrival::Session(stream, hello)) => {
+                    shared.superseded.store(false, Ordering::Release);
+                    return answer(context, stream, hello);
+                }
+                // Of a session that is over.
+                Ok(Arrival::Stream(_)) => {}
+                Err(_) => shared.check()?,
+            }
+            if Instant::now() >= deadline {
+                let seconds = spec.tuning.reconnect.as_secs();
+                return Err(Failure::new(
+                    Code::PeerUnreachable,
+                    format!("the other node has not dialled for {seconds} s"),
+                ));
+            }
+        },
+        Peer::Dial(addresses) => {
+            let mut pause = PAUSES.0;
+            loop {
+                shared.check()?;
+                match dial_any(context, addresses) {
+                    Ok(connected) => return Ok(connected),
+                    Err(failure)
+                        if failure.code != Code::PeerUnreachable || Instant::now() >= deadline =>
+                    {
+                        return Err(failure);
+                    }
+                    Err(failure) => tracing::debug!(message = failure.message, "dialling again"),
+                }
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(PAUSES.1);
+            }
+        }
+    }
+}
+
+fn dial_any(
+    context: Context<'_>,
+    addresses: &[std::net::SocketAddr],
+) -> Result<Connected, Failure> {
+    let mut last = Failure::new(Code::PeerUnreachable, "the other node has no address");
+    for address in addresses {
+        match dial(context, *address).and_then(|stream| ask(context, stream, *address)) {
+            Ok(connected) => return Ok(connected),
+            Err(failure) => last = failure,
+        }
+    }
+    Err(last)
+}
+
+/// Dial one data address of the other node.
+pub(super) fn dial(
+    context: Context<'_>,
+    address: std::net::SocketAddr,
+) -> Result<TlsStream, Failure> {
+    let Context {
+        plane,
+        shared,
+        spec,
+        ..
+    } = context;
+    let peer = shared
+        .ticket
+        .lock()
+        .peer()
+        .ok_or_else(|| Failure::new(Code::Internal, "a local copy dials nobody"))?;
+    let config = client_config(&plane.identity, peer, ALPN_DATA)
+        .map_err(|error| Failure::new(Code::Internal, error.to_string()))?;
+    let patience = Patience {
+        connect: spec.tuning.connect,
+        dead_after: spec.tuning.dead_after,
+    };
+    TlsStream::dial(address, config, ALPN_DATA, patience).map_err(|error| {
+        let code = if matches!(error, ConnectError::WrongKey) {
+            Code::WrongPeerKey
+        } else {
+            Code::PeerUnreachable
+        };
+        Failure::new(code, format!("dialling {address}: {error}"))
+    })
+}
+
+/// Say hello as the side that dialled, and hear the answer.
+fn ask(
+    context: Context<'_>,
+    mut stream: TlsStream,
+    address: std::net::SocketAddr,
+) -> Result<Connected, Failure> {
+    let ours = hello(context, [0; 16]);
+    let send = stream.write_all(&Message::Hello(ours.clone()).encode(), &[]);
+    send.map_err(|error| broken(&error))?;
+    let deadline = Instant::now() + context.spec.tuning.dead_after;
+    let answer = read_message(&mut |bytes| {
+        stream.read_exact(bytes, &mut || {
+            let expired = Instant::now() >= deadline || context.shared.check().is_err();
+            if expired {
+                Err(std::io::ErrorKind::TimedOut.into())
+            } else {
+                Ok(())
+            }
+        })
+    })?;
+    let theirs = match answer {
+        Some(Message::Hello(theirs)) => theirs,
+        Some(Message::Bye(failure)) => {
+            return Err(Failure::new(
+                failure.code,
+                format!("the other node refused: {}", failure.message),
+            ));
+        }
+        _ => {
+            return Err(Failure::new(
+                Code::ProtocolViolation,
+                "the other node did not answer with a hello",
+            ));
+        }
+    };
+    check_hello(context, &theirs)?;
+    let near = stream.round_trip() < NEAR;
+    let wished = [context.spec.tuning.streams.unwrap_or(0), theirs.streams]
+        .into_iter()
+        .max()
+        .filter(|count| *count > 0);
+    let streams = wished
+        .unwrap_or(if near { STREAMS.0 } else { STREAMS.1 })
+        .min(MAX_STREAMS);
+    Ok(Connected {
+        secret: session_secret(&stream)?,
+        session: theirs.session,
+        dialled: Some(address),
+        streams,
+        theirs,
+        stream,
+    })
+}
+
+/// Answer a hello as the side that was dialled.
+fn answer(
+    context: Context<'_>,
+    mut stream: TlsStream,
+    theirs: Hello,
+) -> Result<Connected, Failure> {
+    let mut session = [0; 16];
+    getrandom::fill(&mut session)
+        .map_err(|error| Failure::new(Code::Internal, error.to_string()))?;
+    if let Err(failure) = check_hello(context, &theirs) {
+        drop(stream.write_all(&Message::Bye(failure.clone()).encode(), &[]));
+        return Err(failure);
+    }
+    let secret = session_secret(&stream)?;
+    *context.shared.joinable.lock() = Some(Joinable { session, secret });
+    let answered = stream.write_all(&Message::Hello(hello(context, session)).encode(), &[]);
+    answered.map_err(|error| broken(&error))?;
+    Ok(Connected {
+        stream,
+        theirs,
+        secret,
+        session,
+        dialled: None,
+        streams: 0,
+    })
+}
+
+fn hello(context: Context<'_>, session: [u8; 16]) -> Hello {
+    let ticket = context.shared.current();
+    let source = matches!(context.spec.role, Role::Source(_));
+    Hello {
+        version_min: VERSIONS.0,
+        version_max: VERSIONS.1,
+        features: 0,
+        role: if source {
+            HelloRole::Source
+        } else {
+            HelloRole::Destination
+        },
+        transfer: ticket.transfer,
+        attempt: ticket.attempt,
+        plan: ticket.plan_digest,
+        session,
+        unit_bytes: context.spec.tuning.unit_bytes,
+        window: WINDOW,
+        streams: context.spec.tuning.streams.unwrap_or(0),
+    }
+}
+
+/// The other side must be of the same attempt, with the other role, and cut files sensibly.
+fn check_hello(context: Context<'_>, theirs: &Hello) -> Result<(), Failure> {
+    let ours = hello(context, [0; 16]);
+    let Some(_version) = theirs.common_version() else {
+        let message = format!(
+            "the other node speaks versions {} to {}",
+            theirs.version_min, theirs.version_max
+        );
+        return Err(Failure::new(Code::VersionUnsupported, message));
+    };
+    let same = (&theirs.transfer, theirs.attempt, theirs.plan)
+        == (&ours.transfer, ours.attempt, ours.plan);
+    let sensible = theirs.unit_bytes.is_power_of_two()
+        && (256 << 10..=1 << 30).contains(&theirs.unit_bytes)
+        && (1..=1 << 20).contains(&theirs.window)
+        && theirs.streams <= MAX_STREAMS;
+    if !same || theirs.role == ours.role || !sensible {
+        return Err(Failure::new(
+            Code::ProtocolViolation,
+            "the other node's hello does not fit this attempt",
+        ));
+    }
+    Ok(())
+}
+
+/// Dial one data connection and let it join the session.
+pub(super) fn join(
+    context: Context<'_>,
+    connected: &Joining,
+    index: u16,
+) -> Result<TlsStream, Failure> {
+    let mut stream = dial(context, connected.address)?;
+    let token = *join_token(&connected.secret, &connected.session, index, &stream)?.as_bytes();
+    let transfer = context.shared.current().transfer;
+    let join = Message::Join(Join {
+        transfer,
+        session: connected.session,
+        index,
+        token,
+    });
+    stream
+        .write_all(&join.encode(), &[])
+        .map_err(|error| broken(&error))?;
+    Ok(stream)
+}
+
+/// What it takes to join a session from another connection.
+pub(super) struct Joining {
+    pub(super) address: std::net::SocketAddr,
+    pub(super) secret: [u8; 32],
+    pub(super) session: [u8; 16],
+}
+
+impl Context<'_> {
+    pub(super) fn heartbeat(self) -> Heartbeat {
+        let Tuning {
+            keep_alive,
+            dead_after,
+            ..
+        } = self.spec.tuning;
+        Heartbeat {
+            keep_alive,
+            dead_after,
+        }
+    }
+
+    /// What a landing at this node is for.
+    pub(super) fn landing_spec(
+        self,
+        root: &Arc<Root>,
+        unit_bytes: u64,
+    ) -> Result<LandingSpec, Failure> {
+        let Ticket {
+            transfer,
+            plan_digest,
+            execution,
+            only_failed,
+            ..
+        } = self.shared.current();
+        let failed_list = self.folder.join("failed.jsonl");
+        let since_epoch = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Ok(LandingSpec {
+            transfer,
+            plan: plan_digest,
+            only_failed: (only_failed && failed_list.exists()).then_some(failed_list),
+            overwrites: self.spec.overwrites.clone(),
+            deletes: self.spec.deletes.clone(),
+            store: Arc::new(RealStore::new(Arc::clone(root), self.plane.writing(root))),
+            state: state_folder(self.folder)?,
+            scratch: self.folder.to_owned(),
+            // A million numbers for each millisecond: no session begins where another has been.
+            first_part: u64::try_from(since_epoch.as_millis()).unwrap_or(0) << 20,
+            geometry: super::landing::Geometry::new(unit_bytes),
+            epochs: self.spec.tuning.epochs,
+            execution,
+        })
+    }
+
+    /// What a supply at this node is for.
+    pub(super) fn supply_spec(self, root: &Arc<Root>, unit_bytes: u64, window: u32) -> SupplySpec {
+        let ticket = self.shared.ticket.lock();
+        let execution = &ticket.ticket().execution;
+        SupplySpec {
+            root: Arc::clone(root),
+            path: execution.source.path.clone(),
+            filter: ticket.filter().clone(),
+            geometry: super::landing::Geometry::new(unit_bytes),
+            window,
+            max_files: execution.max_files,
+            max_bytes: execution.max_bytes,
+            delete_source: execution.delete_source,
+            scratch: self.folder.to_owned(),
+        }
+    }
+}
+
+fn state_folder(folder: &Path) -> Result<Arc<dyn Folder>, Failure> {
+    let root = Root::open("state", folder, Access::Write)
+        .map_err(|error| state_failed(std::io::Error::other(error)))?;
+    RealStore::new(Arc::new(root), Writing::Buffered)
+        .folder(&RelPath::root())
+        .map_err(state_failed)
+}
+
+/// Remove the temporaries that a transfer's journal knows of.
+pub(super) fn remove_temporaries(
+    folder: &Path,
+    transfer: &Id,
+    root: &dyn Fn(&str) -> Option<Arc<Root>>,
+) -> Result<(), Failure> {
+    let Some(bound) = binding::read(folder).map_err(state_failed)? else {
+        return Ok(());
+    };
+    let Some(root) = root(bound.destination_root.as_str()) else {
+        return Ok(());
+    };
+    let (_, replay): (_, Replay) =
+        Journal::open(&*state_folder(folder)?, b"journal").map_err(state_failed)?;
+    let store = RealStore::new(root, Writing::Buffered);
+    for (number, part) in replay.parts() {
+        let name = [
+            PART_PREFIX,
+            transfer.as_str().as_bytes(),
+            b"-",
+            number.to_string().as_bytes(),
+        ]
+        .concat();
+        let removed = bound
+            .destination_path
+            .join_path(&part.path)
+            .map_err(std::io::Error::other)
+            .and_then(|path| {
+                store
+                    .folder(&path.parent().unwrap_or_default())?
+                    .remove(&name)
+            });
+        if let Err(error) = removed {
+            tracing::debug!(%error, path = %part.path, "a temporary is gone already");
+        }
+    }
+    Ok(())
+}
+
+/// What the peer may not do in this place of a session.
+pub(super) fn unexpected(message: &Message) -> Failure {
+    violation(&headrace_core::wire::WireError::contradiction(format!(
+        "{message:?} is not expected now"
+    )))
+}

@@ -1,0 +1,174 @@
+//! A session as its source.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use headrace_core::code::{Code, Failure};
+use headrace_core::message::{Message, Totals};
+use headrace_io::root::Root;
+use headrace_io::sockopt;
+use headrace_io::stream::TlsStream;
+use parking_lot::Mutex;
+
+use super::counters::add;
+use super::link::{Control, Guard, StreamOutlet, broken, hear};
+use super::run::{Connected, Context, Done};
+use super::streams::Streams;
+use super::supply::{Orders, Outlet, Piece, Supply};
+
+/// Run a session: list, send what is asked for, and hear what became of it.
+pub(super) fn run(
+    context: Context<'_>,
+    root: &Arc<Root>,
+    connected: Connected,
+) -> Result<Done, Failure> {
+    let cipher = connected.stream.cipher().to_owned();
+    let guard = Guard::default();
+    guard.watch(connected.stream.socket());
+    let streams = Streams::new(context, &connected);
+    let spec = context.supply_spec(root, connected.theirs.unit_bytes, connected.theirs.window);
+    let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;
+    let control = Control::new(writer);
+    let orders: Arc<dyn Orders> = Arc::clone(&control) as _;
+    let counters = Arc::clone(&context.shared.counters);
+    let supply = Supply::open(
+        spec,
+        orders,
+        counters,
+        Arc::clone(&context.plane.buffers),
+        Arc::clone(&context.shared.pace),
+    )?;
+    let ended: Mutex<Option<Totals>> = Mutex::default();
+    let work = |stream| {
+        add(&context.shared.counters.streams, 1);
+        if let Err(failure) = serve(context, &supply, stream, streams.count()) {
+            guard.fail(failure);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            if let Err(failure) = supply.list() {
+                guard.fail(failure);
+            }
+        });
+        streams.run(scope, &guard, &work);
+        let tick = || context.shared.check().and_then(|()| guard.outcome());
+        let heard = hear(
+            &mut reader,
+            &control,
+            &guard,
+            context.heartbeat(),
+            &tick,
+            &mut |message| match message {
+                Message::End(totals) => {
+                    *ended.lock() = Some(totals);
+                    guard.finish();
+                    Ok(())
+                }
+                message => supply.handle(message),
+            },
+        );
+        supply.stop();
+        if let Err(failure) = heard {
+            guard.fail(failure);
+        }
+        if let Err(failure) = guard.outcome() {
+            drop(control.send(&Message::Bye(failure)));
+        }
+        guard.finish();
+        if ended.lock().is_none() {
+            guard.hang_up();
+        }
+    });
+    guard.outcome()?;
+    let totals = ended
+        .lock()
+        .take()
+        .ok_or_else(|| Failure::new(Code::Internal, "a session without an end"))?;
+    let removed = if context.shared.current().execution.delete_source {
+        supply.remove_sources()?
+    } else {
+        Default::default()
+    };
+    // The destination waits for this word. Without it the work is done all the same.
+    if let Err(failure) = control.send(&Message::EndConfirmed) {
+        tracing::info!(message = failure.message, "the end could not be confirmed");
+    }
+    Ok(Done {
+        totals,
+        cipher,
+        drifted: Vec::new(),
+        files_list: None,
+        failed_list: None,
+        sources_deleted: removed.deleted,
+        sources_kept: removed
+            .kept
+            .into_iter()
+            .map(|failure| failure.message)
+            .collect(),
+    })
+}
+
+fn serve(
+    context: Context<'_>,
+    supply: &Supply,
+    stream: TlsStream,
+    streams: u64,
+) -> Result<(), Failure> {
+    let mut outlet = PacedOutlet {
+        inner: StreamOutlet { stream },
+        context,
+        streams,
+        applied: None,
+        looked: Instant::now(),
+    };
+    outlet.pace();
+    supply.serve(&mut outlet)?;
+    drop(outlet.inner.stream.close());
+    Ok(())
+}
+
+/// A data connection whose socket is paced to its share of the rate ceiling.
+struct PacedOutlet<'a> {
+    inner: StreamOutlet,
+    context: Context<'a>,
+    streams: u64,
+    /// The rate that was set last, by its version.
+    applied: Option<u64>,
+    looked: Instant,
+}
+
+impl PacedOutlet<'_> {
+    fn pace(&mut self) {
+        let (rate_bps, version) = self.context.shared.pace.rate();
+        if self.applied != Some(version) {
+            // A little above the share: the ceiling itself is held by the bucket that all streams share.
+            let share = rate_bps.map(|rate| (rate / 8 / self.streams.max(1)).saturating_mul(5) / 4);
+            sockopt::set_max_pacing(self.inner.stream.socket(), share);
+            self.applied = Some(version);
+        }
+        self.looked = Instant::now();
+    }
+
+    fn pace_now_and_then(&mut self) {
+        if self.looked.elapsed() >= super::run::POLL {
+            self.pace();
+        }
+    }
+}
+
+impl Outlet for PacedOutlet<'_> {
+    fn block(&mut self, piece: &Piece, bytes: &[u8]) -> Result<(), Failure> {
+        self.pace_now_and_then();
+        self.inner.block(piece, bytes)
+    }
+
+    fn hole(&mut self, piece: &Piece, length: u64) -> Result<(), Failure> {
+        self.inner.hole(piece, length)
+    }
+
+    fn batch(&mut self, payload: &[u8]) -> Result<(), Failure> {
+        self.pace_now_and_then();
+        self.inner.batch(payload)
+    }
+}

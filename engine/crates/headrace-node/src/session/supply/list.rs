@@ -1,0 +1,152 @@
+//! Walks the source and says what is there, never further ahead than the destination allows.
+
+use std::sync::Arc;
+
+use headrace_core::code::{Code, Failure};
+use headrace_core::entry::{Entry, Kind};
+use headrace_core::filter::{Picked, select};
+use headrace_core::manifest::Item;
+use headrace_core::message::Message;
+use headrace_core::name::RelPath;
+use headrace_io::walk::{WalkError, WalkLimits, WalkProblem, walk};
+
+use super::outgoing::Outgoing;
+use super::{POLL, Supply};
+use crate::session::counters::add;
+use crate::session::state_failed;
+
+/// Entries in one frame: enough to hide its cost, few enough that the first files are asked for soon.
+const ITEMS_PER_FRAME: usize = 512;
+
+impl Supply {
+    /// Walk the source to its end, or until the session is over.
+    ///
+    /// # Errors
+    /// [`Code::SourceMissing`] when there is nothing at the source path; [`Failure`] when the session cannot go on.
+    pub fn list(&self) -> Result<(), Failure> {
+        let filter = &self.spec.filter;
+        let mut walked = walk(&self.spec.root, &self.spec.path, WalkLimits::default());
+        let pruned = std::iter::from_fn(|| {
+            let item = walked.next()?;
+            if let Ok(entry) = &item
+                && entry.kind == Kind::Dir
+                && !filter.descends(&entry.path)
+            {
+                walked.prune();
+            }
+            Some(item)
+        });
+        let mut items = Vec::with_capacity(ITEMS_PER_FRAME);
+        let mut next = 0;
+        for picked in select(filter, pruned) {
+            if self.is_over() {
+                return Ok(());
+            }
+            match picked {
+                Ok(Picked::Selected(entry)) => items.push(Item::Entry(entry)),
+                Ok(Picked::Special(entry)) => items.push(self.special(entry)),
+                Ok(Picked::Excluded(_)) => {}
+                Err(error) => items.push(self.unlisted(error)?),
+            }
+            if items.len() == ITEMS_PER_FRAME {
+                next = self.announce(next, std::mem::take(&mut items))?;
+            }
+        }
+        if !items.is_empty() {
+            next = self.announce(next, items)?;
+        }
+        if self.is_over() {
+            Ok(())
+        } else {
+            self.orders.order(Message::ItemsEnd { count: next })
+        }
+    }
+
+    /// Tell the destination about entries, once it has room for them; the number of the next one.
+    fn announce(&self, first: u64, items: Vec<Item>) -> Result<u64, Failure> {
+        let count = items.len() as u64;
+        {
+            let mut active = self.active.lock();
+            while active.len() + items.len() > self.spec.window as usize {
+                if self.is_over() {
+                    return Ok(first);
+                }
+                self.settled.wait_for(&mut active, POLL);
+            }
+            for (id, item) in (first..).zip(&items) {
+                active.insert(id, Arc::new(Outgoing::new(id, item.entry().clone())));
+            }
+        }
+        let mut ledger = self.ledger.lock();
+        for item in &items {
+            if self.spec.delete_source {
+                ledger.push(item).map_err(state_failed)?;
+            }
+            self.count(item);
+        }
+        drop(ledger);
+        self.orders.order(Message::Items { first, items })?;
+        Ok(first + count)
+    }
+
+    fn count(&self, item: &Item) {
+        if let Item::Entry(entry) = item
+            && entry.kind != Kind::Dir
+        {
+            add(&self.counters.files_total, 1);
+            if entry.kind == Kind::File {
+                add(&self.counters.bytes_total, entry.size);
+            }
+        }
+    }
+
+    fn special(&self, entry: Entry) -> Item {
+        let message = format!("{} is a socket, fifo or device", self.place(&entry.path));
+        Item::Failed(entry, Failure::new(Code::SourceUnsupported, message))
+    }
+
+    /// What could not be listed.
+    fn unlisted(&self, error: WalkError) -> Result<Item, Failure> {
+        let missing = matches!(&error.problem, WalkProblem::Io(io) if io.kind() == std::io::ErrorKind::NotFound);
+        if missing && error.path.is_root() {
+            return Err(Failure::new(
+                Code::SourceMissing,
+                format!("nothing is at {}", self.place(&error.path)),
+            ));
+        }
+        let code = if matches!(error.problem, WalkProblem::Name(_)) {
+            Code::NameTooLong
+        } else {
+            Code::SourceUnreadable
+        };
+        let failure = Failure::new(
+            code,
+            format!(
+                "{} cannot be listed: {}",
+                self.place(&error.path),
+                error.problem
+            ),
+        );
+        let entry = Entry {
+            path: error.path,
+            kind: Kind::Other,
+            size: 0,
+            mtime_ns: 0,
+            ctime_ns: 0,
+            inode: 0,
+            mode: 0,
+            target: None,
+        };
+        Ok(Item::Failed(entry, failure))
+    }
+
+    /// Where an entry is, for messages.
+    pub(super) fn place(&self, path: &RelPath) -> String {
+        let full = self
+            .spec
+            .path
+            .join_path(path)
+            .unwrap_or_else(|_| path.clone());
+        format!("`{full}` in root `{}`", self.spec.root.name())
+    }
+}

@@ -1,0 +1,325 @@
+//! The source's side of a session: lists, reads and hashes what the destination asks for.
+//!
+//! Like the landing it speaks messages and knows no sockets. One thread walks the tree ([`Supply::list`]), any number of threads read
+//! and send content ([`Supply::serve`]), and whoever hears the destination hands in what it says ([`Supply::handle`]).
+
+mod list;
+mod outgoing;
+mod remove;
+mod send;
+mod work;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use headrace_core::batch::Sparse;
+use headrace_core::bitmap::check_ranges;
+use headrace_core::code::{Code, Failure};
+use headrace_core::entry::Kind;
+use headrace_core::filter::Filter;
+use headrace_core::integrity::PieceHash;
+use headrace_core::message::{Decision, FileResult, Message};
+use headrace_core::name::RelPath;
+use headrace_core::wire::WireError;
+use headrace_io::buffer::BufferPool;
+use headrace_io::root::Root;
+use parking_lot::{Condvar, Mutex};
+
+use self::outgoing::{Dirs, Outgoing};
+use self::work::Queue;
+use super::counters::Counters;
+use super::landing::{Geometry, violation};
+use super::ledger::{Ledger, Outcome};
+use super::pace::Pace;
+use super::state_failed;
+
+/// How often a waiting thread looks whether its session is over.
+const POLL: Duration = Duration::from_millis(250);
+
+/// What a supply is for.
+pub struct SupplySpec {
+    /// Where files are read.
+    pub root: Arc<Root>,
+    /// The file or folder below the root.
+    pub path: RelPath,
+    /// Which names.
+    pub filter: Filter,
+    /// How files are cut.
+    pub geometry: Geometry,
+    /// Entries that may be under way without a result.
+    pub window: u32,
+    /// Most files that may be sent.
+    pub max_files: u64,
+    /// Most bytes that may be sent.
+    pub max_bytes: u64,
+    /// Whether sources are deleted once they have arrived.
+    pub delete_source: bool,
+    /// A folder of our own on this machine for what need not survive.
+    pub scratch: PathBuf,
+}
+
+/// Where messages to the destination go.
+pub trait Orders: Send + Sync {
+    /// Send a message to the destination.
+    ///
+    /// # Errors
+    /// [`Failure`] when the session is over.
+    fn order(&self, message: Message) -> Result<(), Failure>;
+}
+
+/// A piece of a file, as it is announced.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece {
+    /// Number of the entry.
+    pub file: u64,
+    /// How often the file was restarted.
+    pub generation: u16,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Whether the file has holes.
+    pub sparse: Sparse,
+    /// Hash of the piece.
+    pub hash: PieceHash,
+}
+
+/// Where content goes: a data connection, or straight into a landing.
+pub trait Outlet {
+    /// Send a block; blocks of one unit come in order.
+    ///
+    /// # Errors
+    /// [`Failure`] when the session is over.
+    fn block(&mut self, piece: &Piece, bytes: &[u8]) -> Result<(), Failure>;
+
+    /// Send a block that is all hole.
+    ///
+    /// # Errors
+    /// [`Failure`] when the session is over.
+    fn hole(&mut self, piece: &Piece, length: u64) -> Result<(), Failure>;
+
+    /// Send a batch of small files.
+    ///
+    /// # Errors
+    /// [`Failure`] when the session is over.
+    fn batch(&mut self, payload: &[u8]) -> Result<(), Failure>;
+}
+
+/// The source's side of one session; see the module.
+pub struct Supply {
+    spec: SupplySpec,
+    orders: Arc<dyn Orders>,
+    counters: Arc<Counters>,
+    buffers: Arc<BufferPool>,
+    pace: Arc<Pace>,
+    dirs: Dirs,
+    /// Entries under way, by number.
+    active: Mutex<HashMap<u64, Arc<Outgoing>>>,
+    settled: Condvar,
+    queue: Mutex<Queue>,
+    queue_changed: Condvar,
+    ledger: Mutex<Ledger>,
+    over: AtomicBool,
+}
+
+impl Supply {
+    /// Get ready to list and send.
+    ///
+    /// # Errors
+    /// [`Code::StateFailed`] when the scratch folder cannot be used.
+    pub fn open(
+        spec: SupplySpec,
+        orders: Arc<dyn Orders>,
+        counters: Arc<Counters>,
+        buffers: Arc<BufferPool>,
+        pace: Arc<Pace>,
+    ) -> Result<Arc<Self>, Failure> {
+        let ledger = Ledger::create(&spec.scratch, "sent").map_err(state_failed)?;
+        Ok(Arc::new(Self {
+            dirs: Dirs::new(Arc::clone(&spec.root), spec.path.clone()),
+            active: Mutex::default(),
+            settled: Condvar::new(),
+            queue: Mutex::default(),
+            queue_changed: Condvar::new(),
+            ledger: Mutex::new(ledger),
+            over: AtomicBool::new(false),
+            spec,
+            orders,
+            counters,
+            buffers,
+            pace,
+        }))
+    }
+
+    /// Take what the destination says.
+    ///
+    /// # Errors
+    /// [`Failure`] when the attempt cannot go on; a message that may not come here is a [`Code::ProtocolViolation`].
+    pub fn handle(&self, message: Message) -> Result<(), Failure> {
+        match message {
+            Message::Decisions {
+                first,
+                generation,
+                decisions,
+            } => {
+                for (id, decision) in (first..).zip(decisions) {
+                    self.decided(id, generation, decision)?;
+                }
+                Ok(())
+            }
+            Message::Results(results) => results
+                .iter()
+                .try_for_each(|(id, result)| self.result(*id, *result)),
+            Message::Resend {
+                file,
+                generation,
+                unit,
+            } => self.resend(file, generation, unit),
+            Message::Alive => Ok(()),
+            other => Err(violation(&WireError::contradiction(format!(
+                "{other:?} is not for a source"
+            )))),
+        }
+    }
+
+    /// Let every thread of the session return.
+    pub fn stop(&self) {
+        self.over.store(true, Ordering::Release);
+        let _active = self.active.lock();
+        self.settled.notify_all();
+        let _queue = self.queue.lock();
+        self.queue_changed.notify_all();
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    fn decided(&self, id: u64, generation: u16, decision: Decision) -> Result<(), Failure> {
+        let Some(file) = self.active.lock().get(&id).cloned() else {
+            return Err(violation(&WireError::contradiction(
+                "a decision about nothing",
+            )));
+        };
+        if decision == Decision::Nothing {
+            self.settle(id);
+            return Ok(());
+        }
+        let (size, current) = {
+            let state = file.state.lock();
+            (state.entry.size, state.generation)
+        };
+        if file.kind != Kind::File || generation > current {
+            return Err(violation(&WireError::contradiction(
+                "content was asked for where there is none",
+            )));
+        }
+        if generation < current {
+            return Ok(());
+        }
+        let units = self.spec.geometry.units(size);
+        match decision {
+            Decision::Nothing => {}
+            Decision::Compare => self.enqueue(|queue| queue.push_compare(file)),
+            Decision::Send if self.spec.geometry.is_small(size) => {
+                self.enqueue(|queue| queue.push_small(file, size))
+            }
+            Decision::Send => {
+                file.state.lock().units_left = units;
+                self.enqueue(|queue| {
+                    queue.push_large(file, generation, size, std::iter::once(0..units).collect())
+                });
+            }
+            Decision::SendUnits(ranges) => {
+                let refused = |error| {
+                    violation(&WireError::contradiction(format!(
+                        "units were asked for wrongly: {error}"
+                    )))
+                };
+                check_ranges(&ranges, units).map_err(refused)?;
+                file.state.lock().units_left =
+                    ranges.iter().map(|range| range.end - range.start).sum();
+                self.enqueue(|queue| queue.push_large(file, generation, size, ranges.into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn result(&self, id: u64, result: FileResult) -> Result<(), Failure> {
+        if result == FileResult::Done && self.spec.delete_source {
+            let ledger = self.ledger.lock();
+            if id >= ledger.count() {
+                return Err(violation(&WireError::contradiction("a result of nothing")));
+            }
+            ledger
+                .record(id, Outcome::Identical(None))
+                .map_err(state_failed)?;
+        }
+        self.settle(id);
+        Ok(())
+    }
+
+    fn resend(&self, id: u64, generation: u16, unit: u64) -> Result<(), Failure> {
+        let Some(file) = self.active.lock().get(&id).cloned() else {
+            return Ok(());
+        };
+        let (size, current) = {
+            let state = file.state.lock();
+            (state.entry.size, state.generation)
+        };
+        if generation != current {
+            return Ok(());
+        }
+        if self.spec.geometry.is_small(size) {
+            self.enqueue(|queue| queue.push_small(file, size));
+        } else if unit < self.spec.geometry.units(size) {
+            file.state.lock().units_left += 1;
+            self.enqueue(|queue| {
+                queue.push_large(
+                    file,
+                    generation,
+                    size,
+                    std::iter::once(unit..unit + 1).collect(),
+                )
+            });
+        } else {
+            return Err(violation(&WireError::contradiction(
+                "a unit that does not exist was asked for",
+            )));
+        }
+        Ok(())
+    }
+
+    fn settle(&self, id: u64) {
+        let mut active = self.active.lock();
+        active.remove(&id);
+        if active.len() <= self.spec.window as usize / 2 {
+            self.settled.notify_all();
+        }
+    }
+
+    fn enqueue(&self, push: impl FnOnce(&mut Queue)) {
+        push(&mut self.queue.lock());
+        self.queue_changed.notify_all();
+    }
+
+    /// A file cannot be delivered: say so and forget it. Other files go on.
+    fn give_up(
+        &self,
+        file: &Outgoing,
+        code: Code,
+        detail: impl std::fmt::Display,
+    ) -> Result<(), Failure> {
+        let path = self
+            .spec
+            .path
+            .join_path(&file.state.lock().entry.path)
+            .unwrap_or_default();
+        let message = format!("`{path}` in root `{}`: {detail}", self.spec.root.name());
+        self.orders.order(Message::FileFailed {
+            file: file.id,
+            failure: Failure::new(code, message),
+        })
+    }
+}

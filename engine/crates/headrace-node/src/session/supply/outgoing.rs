@@ -1,0 +1,155 @@
+//! Files of the source under way, and the handles they are opened by.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use headrace_core::batch::Sparse;
+use headrace_core::code::Code;
+use headrace_core::entry::{Entry, Kind};
+use headrace_core::journal::Identity;
+use headrace_core::name::RelPath;
+use headrace_io::root::{Dir, Root, entry_of};
+use parking_lot::Mutex;
+
+/// Most folder handles kept.
+const MAX_DIRS: usize = 256;
+/// Bytes of a block as `stat` counts them.
+const STAT_BLOCK_BYTES: u64 = 512;
+
+/// An entry that the destination knows and has no result for yet.
+pub(super) struct Outgoing {
+    pub(super) id: u64,
+    pub(super) kind: Kind,
+    pub(super) state: Mutex<OutgoingState>,
+}
+
+pub(super) struct OutgoingState {
+    pub(super) entry: Entry,
+    pub(super) generation: u16,
+    /// Units that were asked for and are not sent yet.
+    pub(super) units_left: u64,
+    pub(super) open: Option<OpenFile>,
+}
+
+/// A large file while its units are read.
+#[derive(Clone)]
+pub(super) struct OpenFile {
+    pub(super) file: Arc<File>,
+    pub(super) sparse: Sparse,
+}
+
+impl Outgoing {
+    pub(super) fn new(id: u64, entry: Entry) -> Self {
+        let state = OutgoingState {
+            generation: 0,
+            units_left: 0,
+            open: None,
+            entry,
+        };
+        Self {
+            id,
+            kind: state.entry.kind,
+            state: Mutex::new(state),
+        }
+    }
+}
+
+/// How a file turned out when it was looked at.
+pub(super) enum Looked {
+    /// As it was listed.
+    Same(OpenFile),
+    /// Changed since.
+    Changed,
+    /// Not readable, and why.
+    Failed(Code, io::Error),
+}
+
+/// Folders of the source that were used last.
+pub(super) struct Dirs {
+    root: Arc<Root>,
+    start: RelPath,
+    kept: Mutex<HashMap<RelPath, Arc<Dir>>>,
+}
+
+impl Dirs {
+    pub(super) fn new(root: Arc<Root>, start: RelPath) -> Self {
+        Self {
+            root,
+            start,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// The folder that holds an entry, and the entry's name in it.
+    pub(super) fn above(&self, path: &RelPath) -> io::Result<(Arc<Dir>, Box<[u8]>)> {
+        let full = self.start.join_path(path).map_err(io::Error::other)?;
+        let (Some(parent), Some(name)) = (full.parent(), full.file_name()) else {
+            return Err(io::ErrorKind::IsADirectory.into());
+        };
+        if let Some(dir) = self.kept.lock().get(&parent) {
+            return Ok((Arc::clone(dir), name.into()));
+        }
+        let dir = Arc::new(self.root.dir(&parent)?);
+        let mut kept = self.kept.lock();
+        if kept.len() >= MAX_DIRS {
+            // The walk goes through folders one after the other, so what was kept is mostly done with.
+            kept.clear();
+        }
+        kept.insert(parent, Arc::clone(&dir));
+        Ok((dir, name.into()))
+    }
+
+    /// What is at an entry's path now.
+    pub(super) fn look(&self, path: &RelPath) -> io::Result<Option<Entry>> {
+        let (dir, name) = self.above(path)?;
+        dir.entry(&name, path.clone())
+    }
+
+    /// Open a file, if it is still the one that was listed.
+    pub(super) fn open(&self, entry: &Entry) -> Looked {
+        let opened = self
+            .above(&entry.path)
+            .and_then(|(dir, name)| dir.open_file(&name));
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) => return Self::cannot_open(error),
+        };
+        match is_same(&file, entry) {
+            Ok(Some(sparse)) => Looked::Same(OpenFile {
+                file: Arc::new(file),
+                sparse,
+            }),
+            Ok(None) => Looked::Changed,
+            Err(error) => Looked::Failed(Code::SourceUnreadable, error),
+        }
+    }
+
+    fn cannot_open(error: io::Error) -> Looked {
+        match error.kind() {
+            io::ErrorKind::NotFound => Looked::Failed(Code::SourceVanished, error),
+            // Something else stands there now.
+            io::ErrorKind::InvalidInput | io::ErrorKind::NotADirectory => Looked::Changed,
+            _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+                Looked::Changed
+            }
+            _ => Looked::Failed(Code::SourceUnreadable, error),
+        }
+    }
+}
+
+/// Whether an open file is the one that was listed, to be asked again after its last byte was read; and whether it has holes.
+pub(super) fn is_same(file: &File, entry: &Entry) -> io::Result<Option<Sparse>> {
+    let stat = rustix::fs::fstat(file)?;
+    let now = entry_of(&stat, RelPath::root(), None);
+    let allocated = u64::try_from(stat.st_blocks)
+        .unwrap_or(0)
+        .saturating_mul(STAT_BLOCK_BYTES);
+    let sparse = if allocated < now.size {
+        Sparse::Yes
+    } else {
+        Sparse::No
+    };
+    Ok((Identity::from(&now) == Identity::from(entry)).then_some(sparse))
+}

@@ -1,0 +1,319 @@
+//! Reads and hashes what was asked for, and hands it to an outlet; run by one thread per stream.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use headrace_core::batch::{BATCH_BYTES, BatchFile, Sparse};
+use headrace_core::code::{Code, Failure};
+use headrace_core::codec::to_usize;
+use headrace_core::entry::Kind;
+use headrace_core::integrity::piece_hash;
+use headrace_core::journal::Identity;
+use headrace_core::message::Message;
+use headrace_io::storage::real::read_full;
+use rustix::fs::{Advice, SeekFrom};
+
+use super::outgoing::{Looked, OpenFile, Outgoing, is_same};
+use super::work::Task;
+use super::{Outlet, POLL, Piece, Supply};
+use crate::session::counters::{Stage, add};
+
+/// How often a file that changes while it is read is started again.
+const MAX_RESTARTS: u16 = 3;
+/// Longest wait for a free buffer.
+const BUFFER_PATIENCE: std::time::Duration = std::time::Duration::from_mins(2);
+
+impl Supply {
+    /// Send what is asked for until the session is over.
+    ///
+    /// # Errors
+    /// [`Failure`] when the session cannot go on. A file that cannot be read fails alone.
+    pub fn serve(&self, outlet: &mut dyn Outlet) -> Result<(), Failure> {
+        let mut block = self
+            .buffers
+            .take(BUFFER_PATIENCE)
+            .ok_or_else(|| Failure::new(Code::TooBusy, "all buffers of the node are in use"))?;
+        while let Some(task) = self.next_task() {
+            match task {
+                Task::Unit(file, generation, unit) => {
+                    self.send_unit(outlet, &mut block, &file, generation, unit)?
+                }
+                Task::Batch(files) => self.send_batch(outlet, &files)?,
+                Task::Compare(file) => self.compare(&mut block, &file)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Wait for work; `None` when the session is over.
+    fn next_task(&self) -> Option<Task> {
+        let mut queue = self.queue.lock();
+        loop {
+            if self.is_over() {
+                return None;
+            }
+            if let Some(task) = queue.pop(self.spec.geometry.unit_bytes) {
+                return Some(task);
+            }
+            self.queue_changed.wait_for(&mut queue, POLL);
+        }
+    }
+
+    fn send_unit(
+        &self,
+        outlet: &mut dyn Outlet,
+        buffer: &mut [u8],
+        file: &Arc<Outgoing>,
+        generation: u16,
+        unit: u64,
+    ) -> Result<(), Failure> {
+        let (entry, open) = {
+            let mut state = file.state.lock();
+            if state.generation != generation {
+                return Ok(());
+            }
+            if state.open.is_none() {
+                match self.dirs.open(&state.entry) {
+                    Looked::Same(open) => state.open = Some(open),
+                    Looked::Changed => {
+                        drop(state);
+                        return self.restart(file, generation);
+                    }
+                    Looked::Failed(code, error) => {
+                        drop(state);
+                        return self.give_up(file, code, error);
+                    }
+                }
+            }
+            (state.entry.clone(), state.open.clone())
+        };
+        let Some(OpenFile {
+            file: handle,
+            sparse,
+        }) = open
+        else {
+            return Ok(());
+        };
+        let start = unit * self.spec.geometry.unit_bytes;
+        let end = entry.size.min(start + self.spec.geometry.unit_bytes);
+        // The kernel reads ahead while the first blocks are hashed and sent.
+        let length = std::num::NonZeroU64::new(end - start);
+        if let Err(error) = rustix::fs::fadvise(&*handle, start, length, Advice::WillNeed) {
+            tracing::trace!(%error, "no reading ahead here");
+        }
+        let mut offset = start;
+        while offset < end {
+            let length = self.spec.geometry.block_bytes.min(end - offset);
+            let piece = |hash| Piece {
+                file: file.id,
+                generation,
+                offset,
+                sparse,
+                hash,
+            };
+            let block = &mut buffer[..to_usize(length)];
+            let is_hole = sparse == Sparse::Yes && is_hole(&handle, offset, length);
+            if is_hole {
+                block.fill(0);
+            } else {
+                match self
+                    .counters
+                    .time(Stage::Read, || read_full(&handle, block, offset))
+                {
+                    Ok(count) if count == block.len() => {}
+                    Ok(_) => return self.restart(file, generation),
+                    Err(error) => return self.give_up(file, Code::SourceUnreadable, error),
+                }
+            }
+            let hash = self
+                .counters
+                .time(Stage::Hash, || piece_hash(entry.size, offset, block));
+            if is_hole {
+                outlet.hole(&piece(hash), length)?;
+            } else {
+                self.wait_for_ceiling(length);
+                self.counters
+                    .time(Stage::Send, || outlet.block(&piece(hash), block))?;
+            }
+            if self.is_over() {
+                return Ok(());
+            }
+            offset += length;
+        }
+        self.unit_sent(file, generation, &handle)
+    }
+
+    /// After the last unit the file is looked at once more: what was sent must be one state of it.
+    fn unit_sent(
+        &self,
+        file: &Arc<Outgoing>,
+        generation: u16,
+        handle: &File,
+    ) -> Result<(), Failure> {
+        let entry = {
+            let mut state = file.state.lock();
+            if state.generation != generation {
+                return Ok(());
+            }
+            state.units_left = state.units_left.saturating_sub(1);
+            if state.units_left > 0 {
+                return Ok(());
+            }
+            state.open = None;
+            state.entry.clone()
+        };
+        match is_same(handle, &entry) {
+            Ok(Some(_)) => self.orders.order(Message::FileEnd {
+                file: file.id,
+                generation,
+            }),
+            Ok(None) => self.restart(file, generation),
+            Err(error) => self.give_up(file, Code::SourceUnreadable, error),
+        }
+    }
+
+    fn send_batch(&self, outlet: &mut dyn Outlet, files: &[Arc<Outgoing>]) -> Result<(), Failure> {
+        let mut payload = Vec::with_capacity(BATCH_BYTES + BATCH_BYTES / 4);
+        for file in files {
+            self.put_small(file, &mut payload)?;
+        }
+        if payload.is_empty() {
+            return Ok(());
+        }
+        self.wait_for_ceiling(payload.len() as u64);
+        self.counters.time(Stage::Send, || outlet.batch(&payload))?;
+        add(&self.counters.bytes_sent, payload.len() as u64);
+        Ok(())
+    }
+
+    /// Append a small file to a batch, unless it changed or cannot be read.
+    fn put_small(&self, file: &Arc<Outgoing>, payload: &mut Vec<u8>) -> Result<(), Failure> {
+        let (entry, generation) = {
+            let state = file.state.lock();
+            (state.entry.clone(), state.generation)
+        };
+        let opened = self.counters.time(Stage::Read, || self.dirs.open(&entry));
+        let OpenFile {
+            file: handle,
+            sparse,
+        } = match opened {
+            Looked::Same(open) => open,
+            Looked::Changed => return self.restart(file, generation),
+            Looked::Failed(code, error) => return self.give_up(file, code, error),
+        };
+        let mut bytes = vec![0; to_usize(entry.size)];
+        let read = self.counters.time(Stage::Read, || {
+            let count = read_full(&handle, &mut bytes, 0)?;
+            Ok::<_, std::io::Error>(count == bytes.len() && is_same(&handle, &entry)?.is_some())
+        });
+        match read {
+            Ok(true) => {}
+            Ok(false) => return self.restart(file, generation),
+            Err(error) => return self.give_up(file, Code::SourceUnreadable, error),
+        }
+        let hash = self
+            .counters
+            .time(Stage::Hash, || piece_hash(entry.size, 0, &bytes));
+        BatchFile {
+            file: file.id,
+            generation,
+            sparse,
+            hash,
+            bytes: &bytes,
+        }
+        .put(payload);
+        Ok(())
+    }
+
+    /// A file is not what it was when it was listed: start it again as it is now, or give it up.
+    fn restart(&self, file: &Arc<Outgoing>, generation: u16) -> Result<(), Failure> {
+        let path = {
+            let state = file.state.lock();
+            if state.generation != generation {
+                // Another stream noticed it first.
+                return Ok(());
+            }
+            state.entry.path.clone()
+        };
+        let now = match self.dirs.look(&path) {
+            Ok(Some(now)) if now.kind == Kind::File && generation < MAX_RESTARTS => now,
+            Ok(Some(_)) => {
+                return self.give_up(file, Code::SourceChanged, "it changed while it was read");
+            }
+            Ok(None) => {
+                return self.give_up(file, Code::SourceVanished, "it vanished while it was read");
+            }
+            Err(error) => return self.give_up(file, Code::SourceUnreadable, error),
+        };
+        {
+            let mut state = file.state.lock();
+            if state.generation != generation {
+                return Ok(());
+            }
+            state.generation += 1;
+            state.units_left = 0;
+            state.open = None;
+            state.entry = now.clone();
+        }
+        self.orders.order(Message::FileChanged {
+            file: file.id,
+            generation: generation + 1,
+            entry: now,
+        })
+    }
+
+    /// Hash a whole file that the destination wants to compare.
+    fn compare(&self, buffer: &mut [u8], file: &Arc<Outgoing>) -> Result<(), Failure> {
+        let entry = file.state.lock().entry.clone();
+        let handle = match self.dirs.open(&entry) {
+            Looked::Same(OpenFile { file, .. }) => file,
+            Looked::Changed => {
+                return self.give_up(file, Code::SourceChanged, "it changed since it was listed");
+            }
+            Looked::Failed(code, error) => return self.give_up(file, code, error),
+        };
+        let (mut hasher, mut offset) = (blake3::Hasher::new(), 0);
+        while !self.is_over() {
+            let count = match self
+                .counters
+                .time(Stage::Read, || read_full(&handle, buffer, offset))
+            {
+                Ok(count) => count,
+                Err(error) => return self.give_up(file, Code::SourceUnreadable, error),
+            };
+            self.counters
+                .time(Stage::Hash, || hasher.update(&buffer[..count]));
+            offset += count as u64;
+            if count < buffer.len() {
+                break;
+            }
+        }
+        match rustix::fs::fstat(&*handle)
+            .map(|stat| headrace_io::root::entry_of(&stat, entry.path.clone(), None))
+        {
+            Ok(now) if Identity::from(&now) == Identity::from(&entry) => {
+                self.orders.order(Message::Compared {
+                    file: file.id,
+                    hash: *hasher.finalize().as_bytes(),
+                })
+            }
+            Ok(_) => self.give_up(file, Code::SourceChanged, "it changed while it was read"),
+            Err(error) => self.give_up(file, Code::SourceUnreadable, std::io::Error::from(error)),
+        }
+    }
+
+    fn wait_for_ceiling(&self, bytes: u64) {
+        self.counters
+            .time(Stage::Ceiling, || self.pace.wait(bytes, &|| self.is_over()));
+    }
+}
+
+/// Whether a block lies wholly in a hole. Where the file system cannot tell, it does not.
+fn is_hole(file: impl AsFd, offset: u64, length: u64) -> bool {
+    match rustix::fs::seek(file, SeekFrom::Data(offset)) {
+        Ok(data) => data >= offset + length,
+        // Nothing but a hole from here to the end.
+        Err(error) => error == rustix::io::Errno::NXIO,
+    }
+}

@@ -1,0 +1,93 @@
+//! Whole transfers between two data planes over loopback, with real TLS and real files.
+
+mod session_support;
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::{Duration, SystemTime};
+
+use headrace_node::session::Outcome;
+use session_support::{Dialler, Pair, content, lines, put, tree};
+
+/// A source with a bit of everything.
+fn fill(pair: &Pair) {
+    let from = pair.from();
+    put(&from, "empty", b"");
+    put(&from, "one", b"1");
+    put(&from, "block", &content(256 << 10, 1));
+    put(&from, "block+1", &content((256 << 10) + 1, 2));
+    put(&from, "units/exact", &content(4 << 20, 3));
+    put(&from, "units/more", &content((9 << 20) + 12345, 4));
+    put(&from, b"odd/\xff\xfe\n%41 \xc3\xa9", b"bytes");
+    put(&from, "deep/er/still/file", b"x");
+    std::fs::create_dir_all(from.join("empty folder/inner")).expect("folders");
+    symlink("../one", from.join("deep/link")).expect("a symlink");
+    symlink("/nowhere", from.join("dangling")).expect("a symlink");
+    for number in 0..500 {
+        put(
+            &from,
+            format!("many/{number:03}"),
+            &content(number, number as u64),
+        );
+    }
+    let script = put(&from, "script", b"#!/bin/sh\n");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o4755)).expect("a mode");
+    std::fs::set_permissions(from.join("deep/er"), std::fs::Permissions::from_mode(0o750))
+        .expect("a mode");
+    let old = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789);
+    std::fs::File::open(&script)
+        .expect("a file")
+        .set_modified(old)
+        .expect("a time");
+    std::fs::File::open(from.join("deep"))
+        .expect("a folder")
+        .set_modified(old)
+        .expect("a time");
+}
+
+#[test]
+fn everything_arrives_as_it_was_whoever_dials() {
+    for dialler in [Dialler::Source, Dialler::Destination] {
+        let mut pair = Pair::new();
+        pair.dialler = dialler;
+        pair.tuning.unit_bytes = 4 << 20;
+        fill(&pair);
+        let (source, destination) = pair.run();
+        assert_eq!(destination.outcome, Outcome::Complete, "{destination:?}");
+        assert_eq!(source.outcome, Outcome::Complete, "{source:?}");
+        let mut expected = tree(&pair.from());
+        // setuid does not travel.
+        expected.get_mut(&b"script"[..]).expect("there").0 &= !0o4000;
+        assert!(expected == tree(&pair.to()), "the trees differ");
+        let (files, failed) = (
+            lines(destination.files_list.as_ref()),
+            lines(destination.failed_list.as_ref()),
+        );
+        assert!(failed.is_empty(), "{failed:?}");
+        assert_eq!(files.len(), expected.len());
+        for line in files.iter().filter(|line| line["type"] == "file") {
+            let path = line["path"]
+                .as_array()
+                .expect("a path")
+                .iter()
+                .map(|name| name.as_str().expect("text"));
+            let path = headrace_core::name::RelPath::from_escaped(path).expect("a path");
+            let bytes = &expected[path.as_bytes()].2;
+            assert_eq!(
+                line["blake3"],
+                blake3::hash(bytes).to_hex().as_str(),
+                "{path}"
+            );
+        }
+        let totals = destination.statement.expect("a statement").totals;
+        assert_eq!(
+            (
+                totals.files,
+                totals.identical,
+                totals.failed,
+                totals.resent_bytes
+            ),
+            (511, 0, 0, 0)
+        );
+        assert_eq!(source.statement.expect("a statement").totals, totals);
+    }
+}
