@@ -359,7 +359,7 @@ impl Replay {
                     if let Some(state) = self.landed.get_mut(&key) {
                         state.published = true;
                     }
-                    self.landed_bytes += size;
+                    self.landed_bytes = self.landed_bytes.saturating_add(size);
                     part.and_then(|part| self.parts.remove(&part));
                 }
             }

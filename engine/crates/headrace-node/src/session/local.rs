@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::landing::{Accepted, Answers, Finished, Landing, UnitSink, WINDOW};
 use super::link::Guard;
 use super::run::{Context, Done, POLL};
-use super::supply::{Orders, Outlet, Piece, Supply};
+use super::supply::{Orders, Outlet, Piece, Removed, Supply};
 
 /// Threads that read, hash and write.
 const WORKERS: usize = 4;
@@ -77,7 +77,7 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
                     landing: &landing,
                     unit: None,
                     dropping: None,
-                }))
+                }));
             });
         }
         scope.spawn(|| run(commit(&landing, &guard, &end)));
@@ -100,7 +100,7 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
     let removed = if context.shared.current().execution.delete_source {
         supply.remove_sources()?
     } else {
-        Default::default()
+        Removed::default()
     };
     Ok(Done {
         totals: end.totals,

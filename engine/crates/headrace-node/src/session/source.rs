@@ -14,7 +14,7 @@ use super::counters::add;
 use super::link::{Control, Guard, StreamOutlet, broken, hear};
 use super::run::{Connected, Context, Done};
 use super::streams::Streams;
-use super::supply::{Orders, Outlet, Piece, Supply};
+use super::supply::{Orders, Outlet, Piece, Removed, Supply};
 
 /// Run a session: list, send what is asked for, and hear what became of it.
 pub(super) fn run(
@@ -88,7 +88,7 @@ pub(super) fn run(
     let removed = if context.shared.current().execution.delete_source {
         supply.remove_sources()?
     } else {
-        Default::default()
+        Removed::default()
     };
     // The destination waits for this word. Without it the work is done all the same.
     if let Err(failure) = control.send(&Message::EndConfirmed) {

@@ -45,9 +45,9 @@ impl<'a> Streams<'a> {
     }
 
     /// Give every connection that comes to `work`, on its own thread, until the session is over.
-    pub(super) fn run<'scope, 'env>(
+    pub(super) fn run<'scope>(
         &'scope self,
-        scope: &'scope Scope<'scope, 'env>,
+        scope: &'scope Scope<'scope, '_>,
         guard: &'scope Guard,
         work: &'scope (dyn Fn(TlsStream) + Sync),
     ) -> ScopedJoinHandle<'scope, ()> {

@@ -42,7 +42,7 @@ pub(crate) struct Node {
     pub(crate) data: PathBuf,
     pub(crate) state: PathBuf,
     seed: u8,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Node {
@@ -60,7 +60,7 @@ impl Node {
             data,
             state,
             seed,
-            _folder: folder,
+            folder,
         }
     }
 
@@ -78,7 +78,7 @@ impl Node {
             data,
             state,
             seed,
-            _folder,
+            folder,
         } = self;
         drop(plane);
         Self {
@@ -87,7 +87,7 @@ impl Node {
             data,
             state,
             seed,
-            _folder,
+            folder,
         }
     }
 }

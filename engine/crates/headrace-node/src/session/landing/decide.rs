@@ -292,7 +292,7 @@ impl Landing {
             self.active.lock().insert(id, Arc::new(incoming));
             return Ok(Decision::Compare);
         }
-        self.apply(intake, id, entry, verdict, None)
+        self.apply(intake, id, entry, &verdict, None)
     }
 
     /// Do what the rules say of a file or symlink. `hash` is that of the content at the destination, where it was read.
@@ -301,10 +301,10 @@ impl Landing {
         intake: &mut Intake,
         id: u64,
         entry: &Entry,
-        verdict: Verdict,
+        verdict: &Verdict,
         hash: Option<[u8; 32]>,
     ) -> Result<Decision, Stop> {
-        match verdict {
+        match *verdict {
             Verdict::Identical | Verdict::Compare => {
                 self.totals.lock().identical += 1;
                 add(&self.counters.files_done, 1);
@@ -336,13 +336,13 @@ impl Landing {
                     // Made at the end, so that none is ever in the way of a file. What to do is found out again then.
                     return Ok(Decision::Nothing);
                 }
-                self.want(id, entry, existing)
+                Ok(self.want(id, entry, existing))
             }
         }
     }
 
     /// Ask for a file, or for what an earlier session did not get of it.
-    fn want(&self, id: u64, entry: &Entry, existing: Existing) -> Result<Decision, Stop> {
+    fn want(&self, id: u64, entry: &Entry, existing: Existing) -> Decision {
         let incoming = Incoming::new(
             id,
             entry.clone(),
@@ -352,7 +352,7 @@ impl Landing {
         );
         let decision = self.take_up(entry, &mut incoming.state.lock());
         self.active.lock().insert(id, Arc::new(incoming));
-        Ok(decision)
+        decision
     }
 
     /// Use what an earlier session left of this file, if it is still the same file and the temporary is still there.
@@ -366,14 +366,14 @@ impl Landing {
                 .reopen(&self.folders.temporary(number), self.writing_of(entry))
                 .ok()
         });
-        let Some(part) = opened.filter(|part| part.inode() == past.inode) else {
+        let Some(temporary) = opened.filter(|temporary| temporary.inode() == past.inode) else {
             self.journal.lock().push(&Record::Dropped { part: number });
             return Decision::Send;
         };
         if past.identity != Identity::from(entry) {
             self.note_drift(&entry.path);
             self.journal.lock().push(&Record::Dropped { part: number });
-            drop(part.discard());
+            drop(temporary.discard());
             return Decision::Send;
         }
         for (unit, hash) in past.units {
@@ -386,7 +386,10 @@ impl Landing {
             .min(entry.size);
         add(&self.counters.bytes_received, arrived);
         add(&self.counters.bytes_durable, arrived);
-        state.part = Some(OpenPart { part, number });
+        state.part = Some(OpenPart {
+            part: temporary,
+            number,
+        });
         state.durable_bytes = arrived;
         match state.units.missing() {
             missing if missing.is_empty() => {
@@ -488,7 +491,7 @@ impl Landing {
                     &mut self.intake.lock(),
                     incoming.id,
                     &entry,
-                    verdict,
+                    &verdict,
                     same.then_some(theirs),
                 )
             });
@@ -503,16 +506,15 @@ impl Landing {
             decisions: vec![decision],
         })?;
         // When it is to be copied, another one has taken its place.
-        match self
+        if let Some(now) = self
             .incoming(incoming.id)
             .filter(|now| now.state.lock().phase == Phase::Arriving)
         {
-            Some(now) => self.check_whole(&now, &mut now.state.lock()),
-            None => {
-                self.answers
-                    .answer(Message::Results(vec![(incoming.id, FileResult::Done)]))?;
-                self.close(incoming.id);
-            }
+            self.check_whole(&now, &mut now.state.lock());
+        } else {
+            self.answers
+                .answer(Message::Results(vec![(incoming.id, FileResult::Done)]))?;
+            self.close(incoming.id);
         }
         Ok(())
     }

@@ -76,7 +76,7 @@ impl Landing {
             if due {
                 return true;
             }
-            let patience = age.map_or(POLL, |age| (MAX_AGE - age).min(POLL));
+            let patience = age.map_or(POLL, |age| MAX_AGE.saturating_sub(age).min(POLL));
             self.pending_changed.wait_for(&mut pending, patience);
         }
     }

@@ -76,10 +76,9 @@ impl Landing {
             self.spec.scratch.join("failed.jsonl"),
         );
         let mut source = self.ledger.lock().read().map_err(state_failed)?;
-        let mut deletes = deleted.read().map_err(state_failed)?;
-        let digests =
-            super::lists::write(&mut source, &mut deletes, self, &files_list, &failed_list)
-                .map_err(state_failed)?;
+        let mut gone = deleted.read().map_err(state_failed)?;
+        let digests = super::lists::write(&mut source, &mut gone, self, &files_list, &failed_list)
+            .map_err(state_failed)?;
         let mut totals = *self.totals.lock();
         totals.resent_bytes = read(&self.counters.resent_bytes);
         (totals.list_digest, totals.list_root) = digests;
@@ -256,7 +255,7 @@ impl Landing {
             }
             match (entry.kind, outcome) {
                 (Kind::Dir, Outcome::Created | Outcome::Identical(_)) => {
-                    open.push((id, entry.clone()))
+                    open.push((id, entry.clone()));
                 }
                 (Kind::Symlink, Outcome::Open) => {
                     let listed = overwrites.find(&entry.path)?;

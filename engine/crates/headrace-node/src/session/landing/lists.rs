@@ -89,9 +89,7 @@ pub(super) fn write(
     loop {
         let source_first = match (&from_source, &from_deletes) {
             (None, None) => break,
-            (Some((_, ours, _)), Some((_, deleted, _))) => {
-                ours.entry().path <= deleted.entry().path
-            }
+            (Some((_, ours, _)), Some((_, gone, _))) => ours.entry().path <= gone.entry().path,
             (ours, _) => ours.is_some(),
         };
         let (reader, next) = if source_first {
@@ -106,7 +104,7 @@ pub(super) fn write(
         let entry = item.entry();
         match outcome {
             Outcome::Failed(reason) => {
-                failed.push(&failed_line(entry, &reader.failure(reason)?))?
+                failed.push(&failed_line(entry, &reader.failure(reason)?))?;
             }
             outcome => {
                 if let Some(line) = file_line(landing, entry, outcome) {

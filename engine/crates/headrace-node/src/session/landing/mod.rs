@@ -238,7 +238,10 @@ impl Landing {
         match message {
             Message::Items { first, items } => self.items(first, &items),
             Message::ItemsEnd { count } => self.items_end(count),
-            Message::FileEnd { file, generation } => self.file_end(file, generation),
+            Message::FileEnd { file, generation } => {
+                self.file_end(file, generation);
+                Ok(())
+            }
             Message::FileChanged {
                 file,
                 generation,
@@ -271,7 +274,7 @@ impl Landing {
     }
 
     /// All units that were asked for were read.
-    fn file_end(self: &Arc<Self>, id: u64, generation: u16) -> Result<(), Failure> {
+    fn file_end(self: &Arc<Self>, id: u64, generation: u16) {
         if let Some(incoming) = self.incoming(id) {
             let mut state = incoming.state.lock();
             if state.generation == generation {
@@ -279,7 +282,6 @@ impl Landing {
                 self.check_whole(&incoming, &mut state);
             }
         }
-        Ok(())
     }
 
     /// The source cannot deliver a file.

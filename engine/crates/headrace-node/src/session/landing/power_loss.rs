@@ -287,9 +287,9 @@ impl Case {
                     !promises.done.contains(&file),
                     "file {file} was done and is asked for again"
                 );
-                let promised = unit.is_some_and(|unit| promises.units.contains(&(file, unit)));
+                let durable = unit.is_some_and(|unit| promises.units.contains(&(file, unit)));
                 assert!(
-                    !promised,
+                    !durable,
                     "unit {unit:?} of file {file} was durable and is asked for again"
                 );
                 work.push((file, unit));
@@ -472,9 +472,10 @@ fn invariant_5_no_name_is_half_there_after_the_power_was_cut_anywhere() {
         .and_then(|cuts| cuts.parse().ok())
         .unwrap_or(DEFAULT_CUTS);
     for seed in 0..cuts {
-        if std::panic::catch_unwind(|| torture(seed)).is_err() {
-            panic!("seed {seed}");
-        }
+        assert!(
+            std::panic::catch_unwind(|| torture(seed)).is_ok(),
+            "seed {seed}"
+        );
     }
 }
 

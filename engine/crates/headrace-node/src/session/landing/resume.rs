@@ -44,7 +44,7 @@ impl Resume {
             let size = |unit: &u64| {
                 part.identity
                     .size
-                    .saturating_sub(unit * unit_bytes)
+                    .saturating_sub(unit.saturating_mul(unit_bytes))
                     .min(unit_bytes)
             };
             part.units.keys().map(size).sum::<u64>()

@@ -29,6 +29,7 @@ use headrace_io::root::Root;
 use parking_lot::{Condvar, Mutex};
 
 use self::outgoing::{Dirs, Outgoing};
+pub use self::remove::Removed;
 use self::work::Queue;
 use super::counters::Counters;
 use super::landing::{Geometry, violation};
@@ -223,12 +224,12 @@ impl Supply {
             Decision::Nothing => {}
             Decision::Compare => self.enqueue(|queue| queue.push_compare(file)),
             Decision::Send if self.spec.geometry.is_small(size) => {
-                self.enqueue(|queue| queue.push_small(file, size))
+                self.enqueue(|queue| queue.push_small(file, size));
             }
             Decision::Send => {
                 file.state.lock().units_left = units;
                 self.enqueue(|queue| {
-                    queue.push_large(file, generation, size, std::iter::once(0..units).collect())
+                    queue.push_large(file, generation, size, std::iter::once(0..units).collect());
                 });
             }
             Decision::SendUnits(ranges) => {
@@ -281,7 +282,7 @@ impl Supply {
                     generation,
                     size,
                     std::iter::once(unit..unit + 1).collect(),
-                )
+                );
             });
         } else {
             return Err(violation(&WireError::contradiction(

@@ -37,7 +37,7 @@ impl Supply {
         while let Some(task) = self.next_task() {
             match task {
                 Task::Unit(file, generation, unit) => {
-                    self.send_unit(outlet, &mut block, &file, generation, unit)?
+                    self.send_unit(outlet, &mut block, &file, generation, unit)?;
                 }
                 Task::Batch(files) => self.send_batch(outlet, &files)?,
                 Task::Compare(file) => self.compare(&mut block, &file)?,
