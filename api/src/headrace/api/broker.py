@@ -25,6 +25,11 @@ class Broker:
         """Whether the service is shutting down, so that waits and watches should end."""
         return self._closing
 
+    def require_open(self) -> None:
+        """Refuse to begin something new while the service is shutting down."""
+        if self._closing:
+            raise ServiceError(Code.SHUTTING_DOWN, "the service is shutting down; try again when it is back")
+
     @contextmanager
     def subscribe(self, subject: str) -> Iterator[asyncio.Event]:
         """Give an event that is set whenever `subject` changes; clear it before reading the store.

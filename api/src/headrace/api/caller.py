@@ -28,6 +28,8 @@ class Caller:
 
     principal: Principal
     door: Door
+    on_host: bool = False
+    """Whether the call came from the host that the service runs on: only there does a bare path mean `local`."""
 
 
 _current: ContextVar[Caller | None] = ContextVar("current caller", default=None)

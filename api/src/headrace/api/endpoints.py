@@ -56,7 +56,7 @@ class Endpoints:
             .join(NodeRow, NodeRow.key == EndpointRow.node_key)
             .where(NodeRow.state != "revoked")
         )
-        rows = (await tx.execute(query)).tuples().all()
+        rows = (await tx.execute(query)).all()
         names: dict[str, list[str]] = {}
         for name in await tx.scalars(
             select(EndpointNameRow).order_by(EndpointNameRow.main.desc(), EndpointNameRow.name)
@@ -80,7 +80,7 @@ class Endpoints:
         """Make an endpoint for every root of an enrolled node that has none yet, and note changed access."""
         async with self._core.database.write() as tx:
             node = await tx.scalar(select(NodeRow).where(NodeRow.key == event.node))
-            if node is None:
+            if node is None or node.state == "revoked":
                 return
             existing = {
                 row.root: row for row in await tx.scalars(select(EndpointRow).where(EndpointRow.node_key == event.node))

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
 from headrace.api.budgets import day_of, reserve
 from headrace.api.caller import Caller
@@ -47,15 +47,12 @@ class Executor:
 
     # -- transfers come and go --
 
-    @property
-    def under_way(self) -> int:
-        """How many transfers have not ended."""
-        return len(self._runs)
-
-    def require_room(self) -> None:
+    async def require_room(self, tx: Tx) -> None:
         """Refuse another transfer when too many have not ended yet."""
+        self._parts.core.broker.require_open()
         limit = self._parts.core.settings.transfer_queue
-        if self.under_way >= limit:
+        query = select(func.count()).select_from(TransferRow).where(TransferRow.state.not_in(END_STATES))
+        if (await tx.scalar(query) or 0) >= limit:
             raise ServiceError(Code.BUSY, f"{limit} transfers are queued or running already; submit again later")
 
     def admit(self, row: TransferRow) -> None:
@@ -181,8 +178,8 @@ class Executor:
             raise ServiceError(
                 Code.TRANSFER_STATE, f"transfer `{row.id}` is {row.state}; only a partial or failed one is tried again"
             )
-        self.require_room()
         async with self._parts.ledger.change(row.id) as (tx, fresh):
+            await self.require_room(tx)
             if fresh.state != row.state:
                 raise ServiceError(Code.TRANSFER_STATE, f"transfer `{row.id}` is {fresh.state} by now")
             plan = await self._parts.signer.released(tx, fresh)

@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+import shlex
 from datetime import timedelta
 
 from sqlalchemy import func, or_, select, update
@@ -18,6 +19,9 @@ from headrace.guardrails import new_id
 
 MAX_CLOCK_SKEW_MS = 60_000
 """A node whose clock is further away is given no work: permits and tickets are about time."""
+
+NODES = "nodes"
+"""The broker's subject for nodes that come and go."""
 
 _SECRET_BYTES = 32
 
@@ -39,19 +43,20 @@ class Nodes:
             for key in await tx.scalars(select(NodeRow.key).where(NodeRow.state != "revoked")):
                 self._core.hub.enroll(key)
 
-    async def on_attached(self, event: NodeAttached) -> bool:
-        """Note that an enrolled node attached (or changed its roots); `False` when it is not one of ours."""
+    async def on_attached(self, event: NodeAttached) -> None:
+        """Note that an enrolled node attached, or changed its roots; one that is not ours is not noted."""
         async with self._core.database.write() as tx:
             row = await tx.scalar(select(NodeRow).where(NodeRow.key == event.node))
             if row is None or row.state == "revoked":
-                return False
+                return
             row.version, row.last_seen = event.version, self._core.clock()
         self._attached[event.node] = event
-        return True
+        self._core.broker.notify(NODES)
 
     async def on_detached(self, key: str) -> None:
         """Note that a node's control stream ended."""
         self._attached.pop(key, None)
+        self._core.broker.notify(NODES)
         async with self._core.database.write() as tx:
             await tx.execute(update(NodeRow).where(NodeRow.key == key).values(last_seen=self._core.clock()))
 
@@ -116,7 +121,10 @@ class Nodes:
                 tx, Kind.JOIN_TOKEN_MADE, caller=caller, subject=token_id, detail={"name": request.name}
             )
         token = self._core.hub.join_token(secret=secret, address=self._core.settings.hub_advertise or None)
-        commands = [f"headrace-node join {token} --root NAME=/path:write", "headrace-node run"]
+        commands = [
+            f"headrace-node join {token} --name {shlex.quote(request.name)} --root NAME=/path:write",
+            "headrace-node run",
+        ]
         return m.JoinToken(token=token, name=request.name, expires=expires, commands=commands)
 
     async def on_join(self, event: JoinRequested) -> None:

@@ -35,12 +35,31 @@ class Planner:
         self._words = words
         self._room = asyncio.Semaphore(core.settings.plan_concurrency)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._under_way = 0
 
     async def create(self, caller: Caller, request: m.PlanRequest) -> m.Plan:
         """Store a request and begin planning; answers at once."""
         _check_form(request)
-        if len(self._tasks) >= self._core.settings.plan_queue:
-            raise ServiceError(Code.BUSY, f"{len(self._tasks)} plans are being surveyed already; try again in a moment")
+        self._core.broker.require_open()
+        if self._under_way >= self._core.settings.plan_queue:
+            raise ServiceError(Code.BUSY, f"{self._under_way} plans are being made already; try again in a moment")
+        self._under_way += 1
+        try:
+            card, before = await self._keep(caller, request)
+        except BaseException:
+            self._under_way -= 1
+            raise
+        task = asyncio.create_task(self._plan(caller, request, card, before), name=f"plan {card.id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return card
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._under_way -= 1
+        self._tasks.discard(task)
+
+    async def _keep(self, caller: Caller, request: m.PlanRequest) -> tuple[m.Plan, m.Plan | None]:
+        """Store the request as a plan being surveyed; returns its card, and that of the plan it follows up."""
         now = self._core.clock()
         async with self._core.database.write() as tx:
             base = await self._base(tx, caller, request.plan)
@@ -71,17 +90,14 @@ class Planner:
             tx.add(row)
             await self._core.audit.append(tx, Kind.ASKED, caller=caller, subject=row.id, detail=_asked(request))
         before = m.Plan.model_validate_json(base.card) if base else None
-        task = asyncio.create_task(self._plan(caller, request, card, before), name=f"plan {row.id}")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return card
+        return card, before
 
     async def interpret(self, caller: Caller, request: m.InterpretRequest) -> m.Interpretation:
         """Read words without planning; nothing is listed or kept."""
         async with self._core.database.read() as tx:
             base = await self._base(tx, caller, request.plan)
         before = m.Plan.model_validate_json(base.card) if base else None
-        return await self._words.interpret(request, before)
+        return await self._words.interpret(caller, request, before)
 
     async def get(self, caller: Caller, plan: str, *, wait_s: float, document: bool) -> m.Plan:
         """Show a plan, at the latest after `wait_s` seconds, earlier when it has left `surveying`."""
@@ -139,7 +155,7 @@ class Planner:
 
     async def _outcome(self, caller: Caller, request: m.PlanRequest, card: m.Plan, before: m.Plan | None) -> Planned:
         try:
-            reading = await self._words.read(request, before)
+            reading = await self._words.read(caller, request, before)
             if reading.intent is None:
                 return Planned(_unread(card, reading))
             asked = Asked(card.id, caller, reading.intent, request.words, card.created)

@@ -14,11 +14,11 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.driver import lists_dir
 from headrace.api.errors import Code, ServiceError
+from headrace.api.intents import sentence_of
 from headrace.api.nodes import Nodes
 from headrace.api.places import Places, asker_of
 from headrace.api.policies import Policies
 from headrace.api.signer import Signer
-from headrace.api.words import sentence_of
 from headrace.client import models as m
 from headrace.engine import Survey
 from headrace.guardrails import (

@@ -86,7 +86,7 @@ class Plans:
                     m.ApprovalView(
                         person=name, verdict=said.verdict, reason=said.reason, at=said.at, expires=said.expires
                     )
-                    for said, name in approvals.tuples()
+                    for said, name in approvals
                 ],
                 "transfer": transfer,
                 "document": row.document if document else None,

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -51,17 +51,21 @@ class Service:
         _private_folder(settings.data)
         path = settings.data / "headrace.sqlite"
         await asyncio.to_thread(migrate, path)
-        database = Database(path)
-        hub = await Hub.start(
-            listen=settings.hub_listen, state_dir=str(settings.data / "hub"), max_nodes=settings.max_nodes
-        )
-        service = cls(settings, compose(settings, clock, database, hub, public_url), public_url)
-        await service._take_up()
+        async with AsyncExitStack() as opened:
+            database = Database(path)
+            opened.push_async_callback(database.close)
+            hub = await Hub.start(
+                listen=settings.hub_listen, state_dir=str(settings.data / "hub"), max_nodes=settings.max_nodes
+            )
+            opened.push_async_callback(hub.close)
+            service = cls(settings, compose(settings, clock, database, hub, public_url), public_url)
+            await service._take_up()
+            opened.pop_all()
         return service
 
-    def acting_for(self, principal: Principal, door: Door = Door.API) -> Acting:
-        """Return the port `Headrace`, bound to a verified principal at one door."""
-        return Acting(self._use_cases, Caller(principal, door))
+    def acting_for(self, principal: Principal, door: Door = Door.API, *, on_host: bool = False) -> Acting:
+        """Return the port `Headrace`, bound to a verified principal at one door (`on_host`: from this very host)."""
+        return Acting(self._use_cases, Caller(principal, door, on_host))
 
     @property
     def whole(self) -> Whole:
@@ -109,9 +113,10 @@ class Service:
             case JoinRequested():
                 await do.nodes.on_join(event)
             case NodeAttached():
-                if await do.nodes.on_attached(event):
-                    await do.endpoints.on_attached(event)
-                    do.executor.on_nodes_changed()
+                # Its endpoints first: whoever sees it attached finds them.
+                await do.endpoints.on_attached(event)
+                await do.nodes.on_attached(event)
+                do.executor.on_nodes_changed()
             case NodeDetached():
                 await do.nodes.on_detached(event.node)
                 do.executor.on_nodes_changed()

@@ -150,7 +150,7 @@ class Signer:
                 roles=frozenset(row.roles),
                 groups=frozenset(row.groups),
             )
-            for row, state in rows.tuples()
+            for row, state in rows
             # An approver who has left counts no more, except for what is running by then.
             if state == "active" or transfer.started is not None
         )

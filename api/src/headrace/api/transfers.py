@@ -43,7 +43,7 @@ class Transfers:
 
     def __init__(self, parts: Parts, executor: Executor, plans: Plans) -> None:
         """Work on what `executor` runs."""
-        self._parts = parts
+        self.parts = parts
         self._executor = executor
         self._plans = plans
 
@@ -51,28 +51,28 @@ class Transfers:
 
     async def submit(self, caller: Caller, digest: str) -> m.Transfer:
         """Start the caller's own plan with this digest; a plan that was submitted before answers with its transfer."""
-        self._executor.require_room()
-        async with self._parts.core.database.write() as tx:
+        async with self.parts.core.database.write() as tx:
             plan = await self._plans.row(tx, caller, digest)
             started = await tx.scalar(select(TransferRow).where(TransferRow.plan == plan.id))
             if started is not None:
                 return self._view(started)
+            await self._executor.require_room(tx)
             await self._check_submission(tx, caller, plan)
-            row = await self._insert(tx, plan)
+            row = await self.insert(tx, plan)
             try:
-                released = await self._parts.signer.released(tx, row)
+                released = await self.parts.signer.released(tx, row)
             except Refused as error:
                 raise _what_is_missing(error, plan) from error
             execution = released.execution
             row.rate_ceiling_bps = _number(execution["rate_ceiling_bps"])
-            day = day_of(self._parts.core.clock(), self._parts.core.settings.timezone)
+            day = day_of(self.parts.core.clock(), self.parts.core.settings.timezone)
             max_bytes = int(str(execution["max_bytes"]))
             await reserve(tx, row, day=day, max_bytes=max_bytes)
             detail = {"plan": plan.id, "digest": row.plan_digest}
-            await self._parts.core.audit.append(tx, Kind.SUBMITTED, caller=caller, subject=row.id, detail=detail)
-            await self._parts.ledger.record(tx, row, "queued", "the plan was submitted", caller=caller)
+            await self.parts.core.audit.append(tx, Kind.SUBMITTED, caller=caller, subject=row.id, detail=detail)
+            await self.parts.ledger.record(tx, row, "queued", "the plan was submitted", caller=caller)
         self._executor.admit(row)
-        self._parts.core.broker.notify(plan.id)
+        self.parts.core.broker.notify(plan.id)
         return self._view(row)
 
     async def _check_submission(self, tx: Tx, caller: Caller, plan: PlanRow) -> None:
@@ -101,8 +101,9 @@ class Transfers:
             why = f"refused by an approver ({refused.reason or 'no reason given'})" if refused else "declined"
             raise ServiceError(Code.PLAN_DECLINED, f"plan `{plan.id}` was {why}; plan again")
 
-    async def _insert(self, tx: Tx, plan: PlanRow) -> TransferRow:
-        card, now = m.Plan.model_validate_json(plan.card), self._parts.core.clock()
+    async def insert(self, tx: Tx, plan: PlanRow) -> TransferRow:
+        """Store a transfer of a plan, and use up the approvals for it; whether it may run is the signer's to say."""
+        card, now = m.Plan.model_validate_json(plan.card), self.parts.core.clock()
         if plan.digest is None or card.intent is None or card.survey is None:
             raise ServiceError(Code.PLAN_NOT_READY, f"plan `{plan.id}` was never sealed; plan again")
         survey = card.survey
@@ -152,9 +153,9 @@ class Transfers:
         if wait_s <= 0:
             return self._view(row)
         loop = asyncio.get_running_loop()
-        limit = loop.time() + min(wait_s, self._parts.core.settings.max_wait_s)
-        with self._parts.core.broker.subscribe(row.id) as woken:
-            while row.state not in END_STATES and not self._parts.core.broker.closing:
+        limit = loop.time() + min(wait_s, self.parts.core.settings.max_wait_s)
+        with self.parts.core.broker.subscribe(row.id) as woken:
+            while row.state not in END_STATES and not self.parts.core.broker.closing:
                 woken.clear()
                 row = await self._row(caller, row.id)
                 if row.state in END_STATES or loop.time() >= limit:
@@ -172,7 +173,7 @@ class Transfers:
             last = await self._row(caller, after)
             older = and_(TransferRow.created == last.created, TransferRow.id < last.id)
             query = query.where(or_(TransferRow.created < last.created, older))
-        async with self._parts.core.database.read() as tx:
+        async with self.parts.core.database.read() as tx:
             return [self._view(row) for row in await tx.scalars(query)]
 
     async def events(self, caller: Caller, transfer: str, *, after: int, limit: int) -> list[m.TransferEvent]:
@@ -187,8 +188,8 @@ class Transfers:
         """
         row = await self._row(caller, transfer)
         sent: m.Progress | None = None
-        with self._parts.core.broker.subscribe(row.id) as woken:
-            while not self._parts.core.broker.closing:
+        with self.parts.core.broker.subscribe(row.id) as woken:
+            while not self.parts.core.broker.closing:
                 woken.clear()
                 row = await self._row(caller, row.id)
                 view = self._view(row)
@@ -199,7 +200,7 @@ class Transfers:
                 if row.state in END_STATES and after >= row.events:
                     if not events:
                         yield m.TransferEvent(
-                            sequence=after, at=self._parts.core.clock(), kind="progress", message="", transfer=view
+                            sequence=after, at=self.parts.core.clock(), kind="progress", message="", transfer=view
                         )
                     return
                 if not events and view.progress != sent and view.progress.at is not None:
@@ -216,13 +217,13 @@ class Transfers:
         query = select(AttemptRow.failed_list).where(
             AttemptRow.transfer == row.id, AttemptRow.outcome.in_(("complete", "partial"))
         )
-        async with self._parts.core.database.read() as tx:
+        async with self.parts.core.database.read() as tx:
             listed = await tx.scalar(query.order_by(AttemptRow.number.desc()).limit(1))
-        return await asyncio.to_thread(_failed, self._parts.core.settings.data / listed, after, limit) if listed else []
+        return await asyncio.to_thread(_failed, self.parts.core.settings.data / listed, after, limit) if listed else []
 
     async def receipt(self, caller: Caller, receipt: str) -> ReceiptRow:
         """Return a receipt, by its id or its transfer's, of a transfer that the caller may see."""
-        row = await self._parts.receipts.find(receipt)
+        row = await self.parts.receipts.find(receipt)
         try:
             await self._row(caller, row.transfer)
         except ServiceError as error:
@@ -248,7 +249,7 @@ class Transfers:
         return self._view(await self._row(caller, row.id))
 
     async def _plan_ceiling(self, row: TransferRow) -> int | None:
-        async with self._parts.core.database.read() as tx:
+        async with self.parts.core.database.read() as tx:
             plan = await tx.get(PlanRow, row.plan)
         card = m.Plan.model_validate_json(plan.card) if plan else None
         return card.intent.rate_limit_bps if card and card.intent else None
@@ -260,7 +261,7 @@ class Transfers:
             if len(wanted) >= len("tr_") + _MIN_PREFIX
             else TransferRow.id == wanted
         )
-        async with self._parts.core.database.read() as tx:
+        async with self.parts.core.database.read() as tx:
             rows = list(await tx.scalars(select(TransferRow).where(exact_or_prefix, _visible(caller)).limit(2)))
         exact = [row for row in rows if row.id == wanted]
         if not rows:
@@ -275,7 +276,7 @@ class Transfers:
 
     async def _events(self, transfer: str, after: int, limit: int) -> list[TransferEventRow]:
         query = select(TransferEventRow).where(TransferEventRow.transfer == transfer, TransferEventRow.sequence > after)
-        async with self._parts.core.database.read() as tx:
+        async with self.parts.core.database.read() as tx:
             return list(await tx.scalars(query.order_by(TransferEventRow.sequence).limit(limit)))
 
     def _view(self, row: TransferRow) -> m.Transfer:

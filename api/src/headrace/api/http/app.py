@@ -6,11 +6,12 @@ from importlib.metadata import version
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
+from starlette.routing import Route
 
 from headrace.api.http import people_routes, plan_routes, site_routes, transfer_routes
 from headrace.api.http.answers import PROBLEM_TYPE, install
 from headrace.api.http.guard import Guard, Origins
-from headrace.api.http.mcp import McpDoor
+from headrace.api.http.mcp import MCP_PATHS, McpDoor
 from headrace.api.service import Service
 
 PREFIX = "/api/v1"
@@ -39,7 +40,6 @@ def create_app(service: Service, origins: Origins) -> FastAPI:
         redoc_url=None,
         generate_unique_id_function=_operation_id,
         lifespan=lifespan,
-        max_body_size=service.settings.max_body_bytes,
     )
     app.state.service = service
     app.state.origins = origins
@@ -48,8 +48,11 @@ def create_app(service: Service, origins: Origins) -> FastAPI:
         api.include_router(routes.router)
     app.include_router(api)
     install(app)
-    app.mount("/", door)
-    app.add_middleware(Guard, origins=origins, timeout_s=service.settings.request_timeout_s)
+    app.router.routes.extend(Route(path, door) for path in MCP_PATHS)
+    limits = service.settings
+    app.add_middleware(
+        Guard, origins=origins, max_body_bytes=limits.max_body_bytes, timeout_s=limits.request_timeout_s
+    )
     return app
 
 

@@ -1,10 +1,12 @@
-"""What stands before every HTTP request: host, origin, time limit, security headers. Plain ASGI."""
+"""What stands before every HTTP request: host, origin, limits of size and time, security headers. Plain ASGI."""
 
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.api.errors import Code
@@ -43,12 +45,13 @@ class Origins:
 
 
 class Guard:
-    """Refuses wrong hosts and origins, limits time until the answer begins, and adds security headers."""
+    """Refuses wrong hosts, origins and large bodies, limits time until the answer begins, adds security headers."""
 
-    def __init__(self, app: ASGIApp, *, origins: Origins, timeout_s: float) -> None:
+    def __init__(self, app: ASGIApp, *, origins: Origins, max_body_bytes: int, timeout_s: float) -> None:
         """Guard `app`."""
         self._app = app
         self._origins = origins
+        self._max_body_bytes = max_body_bytes
         self._timeout_s = timeout_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,12 +83,26 @@ class Guard:
 
         try:
             async with limit:
-                await self._app(scope, receive, once_begun)
+                await self._app(scope, self._counted(receive), once_begun)
         except TimeoutError:
             if begun:
                 raise
             detail = f"the service did not answer within {self._timeout_s:.0f} s; try again"
             await problem_response(make(Code.REQUEST_TIMEOUT, detail))(scope, receive, send)
+
+    def _counted(self, receive: Receive) -> Receive:
+        """Stop reading a body that grows too large, whatever its length was said to be."""
+        seen = 0
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._max_body_bytes:
+                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return message
+
+        return counted
 
     def _with_headers(self, send: Send) -> Send:
         async def with_headers(message: Message) -> None:

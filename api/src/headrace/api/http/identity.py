@@ -1,5 +1,6 @@
 """Who sent a request: a bearer secret, or the session cookie of a browser."""
 
+from ipaddress import ip_address
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -54,10 +55,17 @@ async def acting(request: Request, service: Annotated[Service, Depends(service_o
     secret, door = secret_of(request)
     people = service.whole.use_cases.people
     principal = await (people.of_token(secret) if door is Door.API else people.of_session(secret))
-    return service.acting_for(principal, door)
+    return service.acting_for(principal, door, on_host=_is_loopback(address_of(request)))
 
 
 Port = Annotated[Acting, Depends(acting)]
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def hand_out(request: Request, response: Response, session: m.Session) -> m.Session:

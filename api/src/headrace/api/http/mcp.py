@@ -4,7 +4,6 @@ from contextlib import AbstractAsyncContextManager
 
 from mcp.server.auth.provider import AccessToken
 from pydantic import ConfigDict
-from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from headrace.api.acting import Acting
@@ -15,8 +14,7 @@ from headrace.api.service import Service
 from headrace.auth import AuthCode, AuthError, Principal
 from headrace.mcp_server import HttpAuth, http_app, make_server, running
 
-_PATHS = ("/mcp", "/.well-known/oauth-protected-resource")
-_NOT_FOUND = 404
+MCP_PATHS = ("/mcp", "/.well-known/oauth-protected-resource/mcp")
 
 
 class VerifiedToken(AccessToken):
@@ -45,9 +43,7 @@ class McpDoor:
         return running(self._server)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer under /mcp; everything else is not here."""
-        if scope["type"] == "http" and not str(scope["path"]).startswith(_PATHS):
-            raise HTTPException(_NOT_FOUND)
+        """Answer a request to one of `MCP_PATHS`."""
         await self._app(scope, receive, send)
 
     async def verify_token(self, token: str) -> VerifiedToken | None:
