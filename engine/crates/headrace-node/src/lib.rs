@@ -5,6 +5,7 @@ pub mod convert;
 pub mod hub;
 pub mod node;
 pub mod problem;
+pub mod program;
 mod proto;
 pub mod session;
 pub mod state;

@@ -2,6 +2,8 @@
 
 mod attach;
 mod attempts;
+pub mod data_mover;
+pub mod embedded;
 mod lister;
 pub mod mover;
 mod results;

@@ -1,10 +1,30 @@
 //! The Python face of the engine: converts types and errors, decides nothing.
+
+mod error;
+mod events;
+mod hub;
+mod listing;
+mod node;
+
 use pyo3::prelude::*;
 
 /// `headrace.engine._native`.
 #[pymodule(gil_used = false)]
 mod _native {
     use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::error::EngineError;
+    #[pymodule_export]
+    use crate::events::{
+        AttemptEnded, AttemptProgress, JoinRequested, NodeAttached, NodeDetached, NodeRoot,
+    };
+    #[pymodule_export]
+    use crate::hub::Hub;
+    #[pymodule_export]
+    use crate::listing::{Listing, ListingEntry, Survey};
+    #[pymodule_export]
+    use crate::node::{Node, main};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

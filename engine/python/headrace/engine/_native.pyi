@@ -153,7 +153,7 @@ class Survey:
     deletes_sample: list[str]
     conflicts_sample: list[str]
 
-HubEvent = JoinRequested | NodeAttached | NodeDetached | AttemptProgress | AttemptEnded
+_HubEvent = JoinRequested | NodeAttached | NodeDetached | AttemptProgress | AttemptEnded
 
 @final
 class Hub:
@@ -176,7 +176,7 @@ class Hub:
     def revoke(self, node: str) -> None:
         """Detach the node and refuse it from now on; its attempts stop."""
 
-    async def next_event(self) -> HubEvent | None:
+    async def next_event(self) -> _HubEvent | None:
         """The next event in order; `None` once the hub is closed. The queue is bounded; progress is coalesced, nothing else is dropped."""
 
     async def answer_join(self, request: str, *, accepted: bool, reason: str = "", authority: str = "") -> None:

@@ -1,0 +1,269 @@
+//! The data plane as the control plane drives it.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use headrace_core::code::{Code, Failure, Retry};
+use headrace_core::sealed::SigningKey;
+use headrace_core::statement::{Achieved, MAX_CHANGED, Role, Statement};
+use headrace_core::ticket::{Ticket, VerifiedTicket, Verify};
+use headrace_core::value::{Digest, Id};
+use headrace_io::tls::Identity;
+
+use super::mover::{Meet, MoveEnd, Mover, Moving, Order, StopCause};
+use crate::config::{DataConfig, Roots};
+use crate::convert::{Outcome, ProgressCounts};
+use crate::problem::{ControlCode, Problem};
+use crate::session::{
+    self, AttemptHandle, AttemptSpec, DataPlane, Peer, StatementFields, StopReason, Tuning,
+};
+use crate::state::StateDir;
+
+/// Most addresses of a peer that are tried.
+const MAX_PEER_ADDRESSES: usize = 16;
+
+/// Runs attempts on this node's data plane; journals are kept in the folder `transfers` of the state folder.
+pub struct DataMover {
+    plane: DataPlane,
+    key: SigningKey,
+    state_dir: PathBuf,
+}
+
+impl DataMover {
+    /// Starts the data plane: listens for data connections where the settings say so.
+    ///
+    /// # Errors
+    /// `bad_argument` when the address can't be listened on, `state_failed`.
+    pub fn start(
+        state: &StateDir,
+        key: SigningKey,
+        data: &DataConfig,
+    ) -> Result<Arc<Self>, Problem> {
+        let listen = if data.listen.is_empty() {
+            None
+        } else {
+            Some(listen_address(&data.listen)?)
+        };
+        let identity = Identity::new(&key)
+            .map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))?;
+        let plane =
+            DataPlane::start(identity, listen, session::Settings::default()).map_err(problem)?;
+        Ok(Arc::new(Self {
+            plane,
+            key,
+            state_dir: state.dir("transfers")?,
+        }))
+    }
+}
+
+impl Mover for DataMover {
+    fn data_address(&self) -> Option<SocketAddr> {
+        self.plane.address()
+    }
+
+    fn start(&self, order: Order) -> Result<Arc<dyn Moving>, Problem> {
+        let Order {
+            ticket,
+            root,
+            second_root,
+            meet,
+            overwrites,
+            deletes,
+        } = order;
+        let local = second_root.is_some();
+        let role = match (second_root, ticket.part()) {
+            (Some(destination), _) => session::Role::Local(root, destination),
+            (None, headrace_core::ticket::Part::Source) => session::Role::Source(root),
+            (None, _) => session::Role::Destination(root),
+        };
+        let roles: &[Role] = match role {
+            session::Role::Local(..) => &[Role::Destination, Role::Source],
+            session::Role::Source(_) => &[Role::Source],
+            session::Role::Destination(_) => &[Role::Destination],
+        };
+        let peer = match meet {
+            Meet::Dial(addresses) => Peer::Dial(resolve(&addresses)?),
+            Meet::Await | Meet::Local => Peer::Await,
+        };
+        let spec = AttemptSpec {
+            ticket: ticket.clone(),
+            role,
+            peer,
+            overwrites: overwrites.path,
+            deletes: deletes.path,
+            state_dir: self.state_dir.clone(),
+            tuning: Tuning::default(),
+        };
+        let handle = session::start(&self.plane, spec).map_err(problem)?;
+        Ok(Arc::new(DataMoving {
+            handle,
+            ticket: ticket.ticket().clone(),
+            roles,
+            local,
+            key: self.key.clone(),
+        }))
+    }
+
+    fn forget(&self, transfer: &Id, roots: &Roots) -> Result<(), Problem> {
+        session::forget(&self.plane, &self.state_dir, transfer, &|name| roots.get(name)).map_err(problem)
+    }
+}
+
+struct DataMoving {
+    handle: AttemptHandle,
+    ticket: Ticket,
+    roles: &'static [Role],
+    local: bool,
+    key: SigningKey,
+}
+
+impl Moving for DataMoving {
+    fn progress(&self) -> ProgressCounts {
+        let session::Progress {
+            files_total,
+            files_done,
+            files_failed,
+            bytes_total,
+            bytes_received,
+            bytes_durable,
+            resent_bytes,
+            rate_bps,
+            streams,
+            limiter,
+        } = self.handle.progress();
+        ProgressCounts {
+            files_total,
+            files_done,
+            files_failed,
+            bytes_total,
+            bytes_received,
+            bytes_durable,
+            resent_bytes,
+            rate_bps,
+            streams: u32::try_from(streams).unwrap_or(u32::MAX),
+            limiter,
+        }
+    }
+
+    fn set_rate(&self, rate_bps: Option<u64>) {
+        self.handle.set_rate(rate_bps);
+    }
+
+    fn renew(&self, ticket: VerifiedTicket) {
+        if let Err(failure) = self.handle.renew(ticket) {
+            tracing::warn!("a renewed ticket is not taken: {failure}");
+        }
+    }
+
+    fn stop(&self, cause: StopCause) {
+        self.handle.stop(match cause {
+            StopCause::Requested(_) => StopReason::Requested,
+            StopCause::Revoked => StopReason::Revoked,
+            StopCause::Shutdown => StopReason::Shutdown,
+        });
+    }
+
+    fn wait(&self) -> MoveEnd {
+        let end = self.handle.wait();
+        let outcome = match end.outcome {
+            session::Outcome::Complete => Outcome::Complete,
+            session::Outcome::Partial => Outcome::Partial,
+            session::Outcome::Failed => Outcome::Failed,
+            session::Outcome::Stopped => Outcome::Stopped,
+        };
+        let statements = end.statement.map_or_else(Vec::new, |fields| {
+            self.roles
+                .iter()
+                .map(|role| self.statement(*role, outcome, &fields))
+                .collect()
+        });
+        MoveEnd {
+            outcome,
+            problem: end.failure.map(problem),
+            statements,
+            files_list: end.files_list,
+            failed_list: end.failed_list,
+        }
+    }
+}
+
+impl DataMoving {
+    fn statement(&self, role: Role, outcome: Outcome, fields: &StatementFields) -> Statement {
+        let totals = &fields.totals;
+        let mut changed = fields.changed.clone();
+        changed.truncate(MAX_CHANGED);
+        Statement {
+            role,
+            node: self.key.public(),
+            plan_digest: self.ticket.plan_digest,
+            transfer: self.ticket.transfer.clone(),
+            attempt: self.ticket.attempt,
+            outcome: if outcome == Outcome::Complete {
+                Achieved::Complete
+            } else {
+                Achieved::Partial
+            },
+            files: totals.files,
+            bytes: totals.bytes,
+            identical: totals.identical,
+            failed: totals.failed,
+            deleted: totals.deleted,
+            resent_bytes: totals.resent_bytes,
+            list_digest: Digest(totals.list_digest),
+            root: Digest(totals.list_root),
+            verified: if fields.verified_at_rest {
+                Verify::AtRest
+            } else {
+                Verify::InTransit
+            },
+            encrypted: fields.encrypted && !self.local,
+            cipher: fields.cipher.parse().unwrap_or_default(),
+            started: fields.started,
+            ended: fields.ended,
+            changed,
+        }
+    }
+}
+
+fn problem(failure: Failure) -> Problem {
+    let Failure { code, message } = failure;
+    let advice = code.advice();
+    Problem {
+        code: code.as_str().into(),
+        message: format!("{message}. {advice}"),
+        retryable: code.retry() == Retry::MayHelp,
+    }
+}
+
+fn listen_address(text: &str) -> Result<SocketAddr, Problem> {
+    let bad = |detail: String| {
+        Problem::new(
+            ControlCode::BadArgument,
+            format!("can't listen for data on `{text}`: {detail}"),
+        )
+    };
+    let mut addresses = text
+        .to_socket_addrs()
+        .map_err(|error| bad(error.to_string()))?;
+    addresses
+        .next()
+        .ok_or_else(|| bad("it names no address".to_owned()))
+}
+
+fn resolve(addresses: &[String]) -> Result<Vec<SocketAddr>, Problem> {
+    let mut resolved: Vec<SocketAddr> = addresses
+        .iter()
+        .filter_map(|address| address.to_socket_addrs().ok())
+        .flatten()
+        .collect();
+    resolved.truncate(MAX_PEER_ADDRESSES);
+    if resolved.is_empty() {
+        let message = format!(
+            "none of the other node's addresses can be resolved: {}",
+            addresses.join(", ")
+        );
+        return Err(problem(Failure::new(Code::PeerUnreachable, message)));
+    }
+    Ok(resolved)
+}

@@ -1,0 +1,179 @@
+//! What a hub tells its service.
+
+use headrace_node::convert::RootInfo;
+use headrace_node::hub::{AttemptEnded as Ended, HubEvent};
+use pyo3::IntoPyObjectExt as _;
+use pyo3::prelude::*;
+
+/// A root as its node declares it.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+#[derive(Clone)]
+pub(crate) struct NodeRoot {
+    name: String,
+    access: &'static str,
+    free_bytes: u64,
+    total_bytes: u64,
+}
+
+/// A node presented a join token.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+pub(crate) struct JoinRequested {
+    request: String,
+    secret: String,
+    node: String,
+    name: String,
+    version: String,
+    roots: Vec<NodeRoot>,
+}
+
+/// An enrolled node opened its control stream, or its roots or addresses changed.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+pub(crate) struct NodeAttached {
+    node: String,
+    version: String,
+    roots: Vec<NodeRoot>,
+    data_addresses: Vec<String>,
+    accepts_connections: bool,
+    clock_skew_ms: i64,
+}
+
+/// The control stream of a node ended.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+pub(crate) struct NodeDetached {
+    node: String,
+    reason: String,
+}
+
+/// How far an attempt has come.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+pub(crate) struct AttemptProgress {
+    transfer: String,
+    attempt: u64,
+    files_total: u64,
+    files_done: u64,
+    files_failed: u64,
+    bytes_total: u64,
+    bytes_received: u64,
+    bytes_durable: u64,
+    resent_bytes: u64,
+    rate_bps: u64,
+    streams: u32,
+    limiter: String,
+}
+
+/// An attempt is over on both nodes.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+pub(crate) struct AttemptEnded {
+    transfer: String,
+    attempt: u64,
+    outcome: &'static str,
+    code: String,
+    message: String,
+    retryable: bool,
+    statements: Vec<String>,
+    files_list: Option<String>,
+    failed_list: Option<String>,
+}
+
+impl From<RootInfo> for NodeRoot {
+    fn from(root: RootInfo) -> Self {
+        let RootInfo {
+            name,
+            access,
+            free_bytes,
+            total_bytes,
+        } = root;
+        Self {
+            name,
+            access: access.as_str(),
+            free_bytes,
+            total_bytes,
+        }
+    }
+}
+
+impl From<Ended> for AttemptEnded {
+    fn from(ended: Ended) -> Self {
+        let (code, message, retryable) = ended.problem.map_or_else(Default::default, |problem| {
+            (
+                problem.code.into_owned(),
+                problem.message,
+                problem.retryable,
+            )
+        });
+        let path = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
+        Self {
+            transfer: ended.id.transfer.to_string(),
+            attempt: ended.id.attempt,
+            outcome: ended.outcome.as_str(),
+            code,
+            message,
+            retryable,
+            statements: ended.statements,
+            files_list: ended.files_list.map(path),
+            failed_list: ended.failed_list.map(path),
+        }
+    }
+}
+
+/// The Python object of an event.
+pub(crate) fn to_python(py: Python<'_>, event: HubEvent) -> PyResult<Py<PyAny>> {
+    let roots = |roots: Vec<RootInfo>| roots.into_iter().map(NodeRoot::from).collect();
+    match event {
+        HubEvent::JoinRequested {
+            request,
+            secret,
+            node,
+            name,
+            version,
+            roots: declared,
+        } => {
+            let node = node.to_string();
+            JoinRequested {
+                request,
+                secret,
+                node,
+                name,
+                version,
+                roots: roots(declared),
+            }
+            .into_py_any(py)
+        }
+        HubEvent::NodeAttached {
+            node,
+            version,
+            roots: declared,
+            data_addresses,
+            clock_skew_ms,
+        } => NodeAttached {
+            node: node.to_string(),
+            version,
+            roots: roots(declared),
+            accepts_connections: !data_addresses.is_empty(),
+            data_addresses,
+            clock_skew_ms,
+        }
+        .into_py_any(py),
+        HubEvent::NodeDetached { node, reason } => NodeDetached {
+            node: node.to_string(),
+            reason,
+        }
+        .into_py_any(py),
+        HubEvent::Progress(id, counts) => AttemptProgress {
+            transfer: id.transfer.to_string(),
+            attempt: id.attempt,
+            files_total: counts.files_total,
+            files_done: counts.files_done,
+            files_failed: counts.files_failed,
+            bytes_total: counts.bytes_total,
+            bytes_received: counts.bytes_received,
+            bytes_durable: counts.bytes_durable,
+            resent_bytes: counts.resent_bytes,
+            rate_bps: counts.rate_bps,
+            streams: counts.streams,
+            limiter: counts.limiter,
+        }
+        .into_py_any(py),
+        HubEvent::Ended(ended) => AttemptEnded::from(ended).into_py_any(py),
+    }
+}

@@ -1,0 +1,253 @@
+//! The service's side of the control plane.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headrace_core::name::{Component, RelPath};
+use headrace_core::sealed::PublicKey;
+use headrace_core::ticket::Execution;
+use headrace_core::value::Id;
+use headrace_node::hub::{Hub as Inner, HubOptions, JoinAnswer};
+use headrace_node::transport::system_clock;
+use pyo3::prelude::*;
+use pyo3_async_runtimes::tokio::{future_into_py, get_runtime};
+
+use crate::error::{bad_argument, raised};
+use crate::events::to_python;
+use crate::listing::{Listing, Survey};
+
+type Awaitable<'py> = PyResult<Bound<'py, PyAny>>;
+
+/// The service's side of the control plane: nodes dial it and stay attached (gRPC over mutual TLS).
+#[pyclass(frozen, module = "headrace.engine._native")]
+pub(crate) struct Hub {
+    inner: Arc<Inner>,
+    #[pyo3(get)]
+    address: String,
+    #[pyo3(get)]
+    key: String,
+}
+
+#[pymethods]
+impl Hub {
+    /// Listen on `listen` with the key kept in `state_dir`.
+    #[staticmethod]
+    #[pyo3(signature = (*, listen, state_dir, max_nodes = 256))]
+    fn start(
+        py: Python<'_>,
+        listen: String,
+        state_dir: PathBuf,
+        max_nodes: usize,
+    ) -> Awaitable<'_> {
+        future_into_py(py, async move {
+            let options = HubOptions {
+                listen: Some(listen),
+                state_dir,
+                max_nodes,
+                clock: system_clock(),
+            };
+            let inner = Inner::start(options).await.map_err(raised)?;
+            Ok(Self {
+                address: inner.address().to_owned(),
+                key: inner.key().to_string(),
+                inner: Arc::new(inner),
+            })
+        })
+    }
+
+    /// Text of a join token.
+    #[pyo3(signature = (*, secret, address = None))]
+    fn join_token(&self, secret: &str, address: Option<&str>) -> String {
+        self.inner.join_token(secret, address).to_string()
+    }
+
+    /// Let the node with this key attach.
+    fn enroll(&self, node: &str) -> PyResult<()> {
+        self.inner.enroll(node_key(node)?);
+        Ok(())
+    }
+
+    /// Detach the node and refuse it from now on; its attempts stop.
+    fn revoke(&self, py: Python<'_>, node: &str) -> PyResult<()> {
+        let node = node_key(node)?;
+        // Detaching spawns tasks, so it needs the runtime around it.
+        py.detach(|| {
+            let _runtime = get_runtime().enter();
+            self.inner.revoke(node);
+        });
+        Ok(())
+    }
+
+    /// The next event in order; `None` once the hub is closed.
+    fn next_event<'py>(&self, py: Python<'py>) -> Awaitable<'py> {
+        let inner = Arc::clone(&self.inner);
+        future_into_py(py, async move {
+            match inner.next_event().await {
+                Some(event) => Python::attach(|py| to_python(py, event)).map(Some),
+                None => Ok(None),
+            }
+        })
+    }
+
+    /// Accept (pins the ticket `authority`'s public key on the node) or refuse a join.
+    #[pyo3(signature = (request, *, accepted, reason = "", authority = ""))]
+    fn answer_join<'py>(
+        &self,
+        py: Python<'py>,
+        request: String,
+        accepted: bool,
+        reason: &str,
+        authority: &str,
+    ) -> Awaitable<'py> {
+        let answer = if accepted {
+            let authority = authority
+                .parse()
+                .map_err(|error| bad_argument("authority", error))?;
+            JoinAnswer::Accept { authority }
+        } else {
+            JoinAnswer::Refuse {
+                reason: reason.to_owned(),
+            }
+        };
+        let inner = Arc::clone(&self.inner);
+        future_into_py(py, async move {
+            inner.answer_join(&request, answer).map_err(raised)
+        })
+    }
+
+    /// List one folder.
+    #[pyo3(signature = (*, permit, path, after, limit))]
+    fn browse<'py>(
+        &self,
+        py: Python<'py>,
+        permit: String,
+        path: Vec<String>,
+        after: Option<String>,
+        limit: usize,
+    ) -> Awaitable<'py> {
+        let path = folder(&path)?;
+        let after = after
+            .map(|name| Component::from_escaped(&name))
+            .transpose()
+            .map_err(|error| bad_argument("after", error))?;
+        let inner = Arc::clone(&self.inner);
+        future_into_py(py, async move {
+            let page = inner
+                .browse(&permit, &path, after.as_ref(), limit)
+                .await
+                .map_err(raised)?;
+            Ok(Listing::from(page))
+        })
+    }
+
+    /// Merge both listings under the draft `execution`.
+    #[pyo3(signature = (*, source_permit, destination_permit, execution, lists_dir))]
+    fn survey<'py>(
+        &self,
+        py: Python<'py>,
+        source_permit: String,
+        destination_permit: String,
+        execution: &str,
+        lists_dir: PathBuf,
+    ) -> Awaitable<'py> {
+        let execution: Execution =
+            serde_json::from_str(execution).map_err(|error| bad_argument("execution", error))?;
+        let inner = Arc::clone(&self.inner);
+        future_into_py(py, async move {
+            let surveyed = inner
+                .survey(&source_permit, &destination_permit, &execution, &lists_dir)
+                .await;
+            surveyed.map(Survey::from).map_err(raised)
+        })
+    }
+
+    /// Send the ticket and its lists to its nodes.
+    #[pyo3(signature = (*, ticket, lists_dir, result_dir))]
+    fn start_attempt<'py>(
+        &self,
+        py: Python<'py>,
+        ticket: String,
+        lists_dir: PathBuf,
+        result_dir: PathBuf,
+    ) -> Awaitable<'py> {
+        let inner = Arc::clone(&self.inner);
+        future_into_py(py, async move {
+            let (lists, results): (&Path, &Path) = (&lists_dir, &result_dir);
+            inner
+                .start_attempt(&ticket, lists, results)
+                .await
+                .map_err(raised)
+        })
+    }
+
+    /// Hand a renewed ticket of a running attempt to its nodes.
+    #[pyo3(signature = (*, ticket))]
+    fn renew<'py>(&self, py: Python<'py>, ticket: String) -> Awaitable<'py> {
+        let inner = Arc::clone(&self.inner);
+        future_into_py(
+            py,
+            async move { inner.renew(&ticket).await.map_err(raised) },
+        )
+    }
+
+    /// Change the rate ceiling of a running attempt.
+    #[pyo3(signature = (*, transfer, rate_bps))]
+    fn set_rate<'py>(
+        &self,
+        py: Python<'py>,
+        transfer: &str,
+        rate_bps: Option<u64>,
+    ) -> Awaitable<'py> {
+        let (inner, transfer) = (Arc::clone(&self.inner), id(transfer)?);
+        future_into_py(py, async move {
+            inner.set_rate(&transfer, rate_bps).await.map_err(raised)
+        })
+    }
+
+    /// Stop at the next unit or batch and keep the journal.
+    #[pyo3(signature = (*, transfer, reason))]
+    fn stop_attempt<'py>(&self, py: Python<'py>, transfer: &str, reason: String) -> Awaitable<'py> {
+        let (inner, transfer) = (Arc::clone(&self.inner), id(transfer)?);
+        future_into_py(py, async move {
+            inner.stop_attempt(&transfer, &reason).await.map_err(raised)
+        })
+    }
+
+    /// Tell the nodes that no attempt of this transfer will follow.
+    #[pyo3(signature = (*, transfer))]
+    fn forget<'py>(&self, py: Python<'py>, transfer: &str) -> Awaitable<'py> {
+        let (inner, transfer) = (Arc::clone(&self.inner), id(transfer)?);
+        future_into_py(
+            py,
+            async move { inner.forget(&transfer).await.map_err(raised) },
+        )
+    }
+
+    /// Close every connection and end the events.
+    fn close<'py>(&self, py: Python<'py>) -> Awaitable<'py> {
+        let inner = Arc::clone(&self.inner);
+        future_into_py(py, async move {
+            inner.close().await;
+            Ok(())
+        })
+    }
+}
+
+fn node_key(text: &str) -> PyResult<PublicKey> {
+    text.parse().map_err(|error| bad_argument("node", error))
+}
+
+fn id(text: &str) -> PyResult<Id> {
+    text.parse()
+        .map_err(|error| bad_argument("transfer", error))
+}
+
+fn folder(names: &[String]) -> PyResult<RelPath> {
+    let names: Result<Vec<Component>, _> = names
+        .iter()
+        .map(|name| Component::from_escaped(name))
+        .collect();
+    let names = names.map_err(|error| bad_argument("path", error))?;
+    RelPath::from_components(names.iter().map(Component::as_bytes))
+        .map_err(|error| bad_argument("path", error))
+}
