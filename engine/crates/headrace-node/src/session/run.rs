@@ -26,7 +26,7 @@ use super::attempt::{
     Tuning,
 };
 use super::counters::read;
-use super::landing::{LandingSpec, WINDOW, violation};
+use super::landing::{LAST_FAILED, LandingSpec, WINDOW, violation};
 use super::link::{Heartbeat, broken, join_token, read_message, session_secret};
 use super::plane::Plane;
 use super::supply::SupplySpec;
@@ -445,7 +445,7 @@ impl Context<'_> {
             only_failed,
             ..
         } = self.shared.current();
-        let failed_list = self.folder.join("failed.jsonl");
+        let failed_list = self.folder.join(LAST_FAILED);
         let since_epoch = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
@@ -476,8 +476,6 @@ impl Context<'_> {
             filter: ticket.filter().clone(),
             geometry: super::landing::Geometry::new(unit_bytes),
             window,
-            max_files: execution.max_files,
-            max_bytes: execution.max_bytes,
             delete_source: execution.delete_source,
             scratch: self.folder.to_owned(),
         }

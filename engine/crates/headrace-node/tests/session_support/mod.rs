@@ -115,7 +115,16 @@ pub(crate) enum Dialler {
 
 impl Pair {
     pub(crate) fn new() -> Self {
-        let (source, destination) = (Node::new(1), Node::new(2));
+        Self::of(Node::new(1), Node::new(2))
+    }
+
+    /// Both nodes with their files below `folder`.
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        let node = |seed| Node::in_folder(seed, tempfile::tempdir_in(folder).expect("a folder"));
+        Self::of(node(1), node(2))
+    }
+
+    fn of(source: Node, destination: Node) -> Self {
         Self {
             ticket: ticket(1, 2),
             source,

@@ -8,7 +8,7 @@ use headrace_core::entry::{Entry, Kind};
 use headrace_core::journal::{Identity, Record};
 use headrace_core::list::ListEntry;
 use headrace_core::manifest::Item;
-use headrace_core::message::{Decision, FileResult, Message};
+use headrace_core::message::{Decision, Message};
 use headrace_core::name::RelPath;
 use headrace_core::ticket::Preserve;
 use headrace_core::wire::WireError;
@@ -32,6 +32,8 @@ pub(super) struct Intake {
     /// Files and bytes to be copied so far, against the ceilings.
     wanted_files: u64,
     wanted_bytes: u64,
+    /// Files that needed nothing because they were at the destination.
+    there: u64,
     overwrites: ListCursor,
     /// What failed before, when only that is copied.
     only: Option<FailedCursor>,
@@ -45,6 +47,7 @@ impl Intake {
             prepared: false,
             wanted_files: 0,
             wanted_bytes: 0,
+            there: 0,
             overwrites,
             only,
         }
@@ -82,12 +85,17 @@ impl Landing {
         }
         intake.last = items.last().map(|item| item.entry().path.clone());
         let mut decisions = Vec::with_capacity(items.len());
+        let mut there = Vec::new();
         for (id, item) in (first..).zip(items) {
             self.ledger
                 .lock()
                 .push(item)
                 .map_err(crate::session::state_failed)?;
+            let before = intake.there;
             decisions.push(self.decide(&mut intake, id, item)?);
+            if intake.there > before {
+                there.push(id);
+            }
         }
         drop(intake);
         self.answers.answer(Message::Decisions {
@@ -95,6 +103,10 @@ impl Landing {
             generation: 0,
             decisions,
         })?;
+        // A move deletes only what it is told of.
+        if self.spec.execution.delete_source {
+            self.tell_done(&there)?;
+        }
         // Files of which everything had arrived before need no word from the source.
         self.check_resumed(first, items.len());
         Ok(())
@@ -272,6 +284,7 @@ impl Landing {
         {
             intake.want(self, entry)?;
             self.copied(id, entry, landed.hash)?;
+            intake.there += 1;
             add(&self.counters.bytes_received, entry.size);
             return Ok(Decision::Nothing);
         }
@@ -307,6 +320,7 @@ impl Landing {
         match *verdict {
             Verdict::Identical | Verdict::Compare => {
                 self.totals.lock().identical += 1;
+                intake.there += 1;
                 add(&self.counters.files_done, 1);
                 if entry.kind == Kind::File {
                     add(&self.counters.bytes_received, entry.size);
@@ -479,9 +493,11 @@ impl Landing {
             let state = incoming.state.lock();
             (state.entry.clone(), state.listed.clone())
         };
+        let mut is_same = false;
         let decided = self
             .compare_content(&entry, theirs)
             .and_then(|(found, same)| {
+                is_same = same;
                 let verdict = if same {
                     Verdict::Identical
                 } else {
@@ -512,8 +528,9 @@ impl Landing {
         {
             self.check_whole(&now, &mut now.state.lock());
         } else {
-            self.answers
-                .answer(Message::Results(vec![(incoming.id, FileResult::Done)]))?;
+            if is_same {
+                self.tell_done(&[incoming.id])?;
+            }
             self.close(incoming.id);
         }
         Ok(())
@@ -530,6 +547,9 @@ impl Landing {
             .ok_or(io::ErrorKind::NotFound.into())
             .map_err(reading)?;
         let file = above.open_file(name).map_err(reading)?;
+        if self.reads_back() {
+            file.sync().and_then(|()| file.evict()).map_err(reading)?;
+        }
         let mut hasher = blake3::Hasher::new();
         let (mut buffer, mut offset) = (vec![0; COMPARE_BYTES], 0);
         loop {

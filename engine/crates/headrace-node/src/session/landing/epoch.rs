@@ -100,7 +100,7 @@ impl Landing {
             .retain(|unit| unit.incoming.state.lock().generation == unit.generation);
         let mut whole = self.seal_all(pending.whole)?;
         self.sync_contents(&pending.units, &mut whole)?;
-        if self.spec.execution.verify == Verify::AtRest {
+        if self.reads_back() {
             whole = self.keep_good(whole, |file| self.verify_at_rest(file))?;
         }
         self.journal_arrivals(&pending.units, &whole)?;
@@ -364,6 +364,12 @@ impl Landing {
     pub(super) fn copied(&self, id: u64, entry: &Entry, hash: PieceHash) -> Result<(), Failure> {
         self.count_copied(entry, entry.size);
         self.record(id, Outcome::Copied(hash))
+    }
+
+    /// Whether files are read back from their storage: on request, and before a move deletes their source.
+    pub(super) fn reads_back(&self) -> bool {
+        let execution = &self.spec.execution;
+        execution.verify == Verify::AtRest || execution.delete_source
     }
 
     /// What a complete file gets.

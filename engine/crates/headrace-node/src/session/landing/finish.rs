@@ -23,6 +23,9 @@ use crate::session::counters::{add, read};
 use crate::session::ledger::{Ledger, LedgerReader, Outcome};
 use crate::session::state_failed;
 
+/// Name of the list of what failed in the last attempt, in the scratch folder.
+pub const LAST_FAILED: &str = "last-failed.jsonl";
+
 /// What a session did, once all is durable.
 #[derive(Debug, Clone)]
 pub struct Finished {
@@ -79,6 +82,8 @@ impl Landing {
         let mut gone = deleted.read().map_err(state_failed)?;
         let digests = super::lists::write(&mut source, &mut gone, self, &files_list, &failed_list)
             .map_err(state_failed)?;
+        // The lists are handed over and may be taken away; an attempt at only what failed needs its own.
+        std::fs::copy(&failed_list, self.spec.scratch.join(LAST_FAILED)).map_err(state_failed)?;
         let mut totals = *self.totals.lock();
         totals.resent_bytes = read(&self.counters.resent_bytes);
         (totals.list_digest, totals.list_root) = digests;
@@ -259,8 +264,13 @@ impl Landing {
                 }
                 (Kind::Symlink, Outcome::Open) => {
                     let listed = overwrites.find(&entry.path)?;
-                    match self.make_symlink(id, entry, listed.as_ref(), touched) {
-                        Ok(()) => {}
+                    match self.make_symlink(entry, listed.as_ref(), touched) {
+                        Ok(outcome) => {
+                            self.record(id, outcome)?;
+                            if self.spec.execution.delete_source && outcome != Outcome::Skipped {
+                                self.tell_done(&[id])?;
+                            }
+                        }
                         Err(Stop::This(failure)) => self.record_failure(id, &failure)?,
                         Err(Stop::All(failure)) => return Err(failure),
                     }
@@ -307,11 +317,10 @@ impl Landing {
 
     fn make_symlink(
         &self,
-        id: u64,
         entry: &Entry,
         listed: Option<&ListEntry>,
         touched: &mut Touched,
-    ) -> Result<(), Stop> {
+    ) -> Result<Outcome, Stop> {
         let path = self.full_path(&entry.path)?;
         let (above, _) = self.folder_above(&path)?;
         let name = path.file_name().unwrap_or_default();
@@ -334,9 +343,9 @@ impl Landing {
                     },
                     0,
                 );
-                return Ok(self.record(id, Outcome::Copied(symlink_hash(entry)))?);
+                return Ok(Outcome::Copied(symlink_hash(entry)));
             }
-            Verdict::Skip => return Ok(self.record(id, Outcome::Skipped)?),
+            Verdict::Skip => return Ok(Outcome::Skipped),
             Verdict::Fail(code) => {
                 return Err(Failure::new(
                     code,
@@ -373,7 +382,7 @@ impl Landing {
             },
             0,
         );
-        Ok(self.record(id, Outcome::Copied(symlink_hash(entry)))?)
+        Ok(Outcome::Copied(symlink_hash(entry)))
     }
 }
 

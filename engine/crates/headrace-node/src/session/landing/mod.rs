@@ -43,7 +43,7 @@ use parking_lot::{Condvar, Mutex};
 use self::conflict::{FailedCursor, ListCursor};
 use self::decide::Intake;
 use self::epoch::Pending;
-pub use self::finish::Finished;
+pub use self::finish::{Finished, LAST_FAILED};
 use self::folders::Folders;
 use self::incoming::{Incoming, Phase};
 use self::resume::{ReceivedCount, Resume};

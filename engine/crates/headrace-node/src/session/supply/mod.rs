@@ -52,10 +52,6 @@ pub struct SupplySpec {
     pub geometry: Geometry,
     /// Entries that may be under way without a result.
     pub window: u32,
-    /// Most files that may be sent.
-    pub max_files: u64,
-    /// Most bytes that may be sent.
-    pub max_bytes: u64,
     /// Whether sources are deleted once they have arrived.
     pub delete_source: bool,
     /// A folder of our own on this machine for what need not survive.
