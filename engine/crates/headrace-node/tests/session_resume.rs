@@ -1,0 +1,284 @@
+//! Invariant 5: a transfer can end anywhere at any time, and goes on from there with at most one epoch sent again.
+
+mod session_support;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use headrace_node::session::{Outcome, Peer, StopReason, start};
+use session_support::{Dialler, Pair, content, lines, put, tree};
+
+const MIB: u64 = 1 << 20;
+
+fn fill(pair: &Pair) -> u64 {
+    let mut bytes = 0;
+    for number in 0..6 {
+        let size = (2 * MIB + number * 700_001) as usize;
+        put(
+            &pair.from(),
+            format!("big/{number}"),
+            &content(size, number),
+        );
+        bytes += size as u64;
+    }
+    for number in 0..600_u64 {
+        put(
+            &pair.from(),
+            format!("small/{number:03}"),
+            &content(1000, number),
+        );
+        bytes += 1000;
+    }
+    bytes
+}
+
+fn pair() -> Pair {
+    let mut pair = Pair::new();
+    pair.tuning.unit_bytes = MIB;
+    pair.tuning.epochs.max_bytes = 2 * MIB;
+    pair.tuning.epochs.max_files = 64;
+    pair
+}
+
+/// What is lost at most with a session: what has arrived since the last epoch began, which may be most of two.
+fn one_epoch(pair: &Pair) -> u64 {
+    2 * pair.tuning.epochs.max_bytes + 8 * pair.tuning.unit_bytes
+}
+
+/// Stops an end when the destination has received so many bytes, and says what it had.
+fn wait_for_bytes(handle: &headrace_node::session::AttemptHandle, bytes: u64) {
+    while handle.progress().bytes_received < bytes && handle.end().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn invariant_5_a_stopped_transfer_goes_on_where_it_was() {
+    for (stop_source, after) in [
+        (true, MIB),
+        (false, 3 * MIB),
+        (true, 9 * MIB),
+        (false, 13 * MIB),
+    ] {
+        let mut pair = pair();
+        let bytes = fill(&pair);
+        pair.ticket.rate_ceiling_bps = Some(400_000_000);
+        let (source, destination) = pair.start();
+        wait_for_bytes(&destination, after);
+        if stop_source { &source } else { &destination }.stop(StopReason::Requested);
+        assert_ne!(destination.wait().outcome, Outcome::Complete);
+        assert_ne!(source.wait().outcome, Outcome::Complete);
+
+        pair.ticket.rate_ceiling_bps = None;
+        pair.ticket.attempt = 2;
+        let (source, destination) = pair.run();
+        assert_eq!(
+            (source.outcome, destination.outcome),
+            (Outcome::Complete, Outcome::Complete),
+            "{destination:?}"
+        );
+        assert!(tree(&pair.from()) == tree(&pair.to()), "the trees differ");
+        let totals = destination.statement.as_ref().expect("a statement").totals;
+        assert_eq!(
+            (totals.files, totals.bytes, totals.identical),
+            (606, bytes, 0)
+        );
+        assert!(
+            totals.resent_bytes <= one_epoch(&pair),
+            "{} bytes were sent again",
+            totals.resent_bytes
+        );
+        assert!(
+            lines(destination.files_list.as_ref())
+                .iter()
+                .all(|line| line["result"] != "identical" || line["type"] == "dir")
+        );
+    }
+}
+
+/// Forwards connections to an address, and cuts all of them when so many bytes have passed, as often as it is told.
+struct Cutter {
+    address: SocketAddr,
+    over: Arc<AtomicBool>,
+}
+
+impl Cutter {
+    fn new(to: SocketAddr, cuts: Vec<u64>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let over = Arc::new(AtomicBool::new(false));
+        let (cuts, passed) = (Arc::new(cuts), Arc::new(AtomicU64::new(0)));
+        let stopping = Arc::clone(&over);
+        std::thread::spawn(move || {
+            for inbound in listener.incoming() {
+                if stopping.load(Ordering::Acquire) {
+                    break;
+                }
+                let (Ok(inbound), Ok(outbound)) = (inbound, TcpStream::connect(to)) else {
+                    continue;
+                };
+                let born = cuts
+                    .iter()
+                    .filter(|cut| **cut <= passed.load(Ordering::Acquire))
+                    .count();
+                for (mut from, mut into) in [
+                    (
+                        inbound.try_clone().expect("a socket"),
+                        outbound.try_clone().expect("a socket"),
+                    ),
+                    (outbound, inbound),
+                ] {
+                    let (cuts, passed) = (Arc::clone(&cuts), Arc::clone(&passed));
+                    std::thread::spawn(move || {
+                        let mut buffer = vec![0; 16 * 1024];
+                        from.set_read_timeout(Some(Duration::from_millis(5)))
+                            .expect("a timeout");
+                        loop {
+                            // Every cut ends all connections that were made before it.
+                            let cut = cuts
+                                .iter()
+                                .filter(|cut| **cut <= passed.load(Ordering::Acquire))
+                                .count()
+                                > born;
+                            match from.read(&mut buffer) {
+                                _ if cut => break,
+                                Ok(0) => break,
+                                Ok(count) => {
+                                    passed.fetch_add(count as u64, Ordering::AcqRel);
+                                    if into.write_all(&buffer[..count]).is_err() {
+                                        break;
+                                    }
+                                }
+                                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                                Err(_) => break,
+                            }
+                        }
+                        let _ = from.shutdown(std::net::Shutdown::Both);
+                        let _ = into.shutdown(std::net::Shutdown::Both);
+                    });
+                }
+            }
+        });
+        Self { address, over }
+    }
+}
+
+impl Drop for Cutter {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        drop(TcpStream::connect(self.address));
+    }
+}
+
+#[test]
+fn invariant_5_a_cut_connection_is_sought_again_and_at_most_one_epoch_is_sent_again() {
+    for (dialler, seed) in [
+        (Dialler::Source, 1_u64),
+        (Dialler::Destination, 2),
+        (Dialler::Source, 3),
+    ] {
+        let mut pair = pair();
+        pair.dialler = dialler;
+        fill(&pair);
+        let cuts: Vec<u64> = (1..=3)
+            .map(|number| number * 4 * MIB + seed * 333_333)
+            .collect();
+        let listening = if dialler == Dialler::Source {
+            &pair.destination
+        } else {
+            &pair.source
+        };
+        let cutter = Cutter::new(listening.plane.address().expect("it listens"), cuts.clone());
+        let (mut from, mut to) = (pair.source_spec(), pair.destination_spec());
+        *(if dialler == Dialler::Source {
+            &mut from.peer
+        } else {
+            &mut to.peer
+        }) = Peer::Dial(vec![cutter.address]);
+        let source = start(&pair.source.plane, from).expect("it starts");
+        let destination = start(&pair.destination.plane, to)
+            .expect("it starts")
+            .wait();
+        assert_eq!(destination.outcome, Outcome::Complete, "{destination:?}");
+        assert_eq!(source.wait().outcome, Outcome::Complete);
+        assert!(tree(&pair.from()) == tree(&pair.to()), "the trees differ");
+        let resent = destination
+            .statement
+            .expect("a statement")
+            .totals
+            .resent_bytes;
+        assert!(
+            resent <= cuts.len() as u64 * one_epoch(&pair),
+            "{resent} bytes were sent again"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_read_starts_again_alone() {
+    let mut pair = pair();
+    put(&pair.from(), "other", &content(4 * MIB as usize, 1));
+    let changing = put(&pair.from(), "zchanging", &content(4 * MIB as usize, 2));
+    pair.ticket.rate_ceiling_bps = Some(100_000_000);
+    let (source, destination) = pair.start();
+    wait_for_bytes(&destination, 5 * MIB / 2);
+    std::fs::write(&changing, content(3 * MIB as usize, 3)).expect("written");
+    source.set_rate(None);
+    let end = destination.wait();
+    assert_eq!(end.outcome, Outcome::Complete, "{end:?}");
+    assert!(tree(&pair.from()) == tree(&pair.to()), "the trees differ");
+    assert_eq!(end.statement.expect("a statement").changed, ["zchanging"]);
+}
+
+#[test]
+fn forgetting_a_transfer_removes_its_temporaries_and_its_journal() {
+    let mut pair = pair();
+    fill(&pair);
+    pair.ticket.rate_ceiling_bps = Some(200_000_000);
+    let (_source, destination) = pair.start();
+    wait_for_bytes(&destination, 5 * MIB);
+    destination.stop(StopReason::Requested);
+    assert_eq!(destination.wait().outcome, Outcome::Stopped);
+    let temporaries = || {
+        tree(&pair.destination.data)
+            .into_keys()
+            .filter(|name| name.windows(14).any(|part| part == b".headrace-part"))
+            .count()
+    };
+    assert!(temporaries() > 0);
+    let root = Arc::clone(&pair.destination.root);
+    let transfer = pair.ticket.transfer.clone();
+    headrace_node::session::forget(
+        &pair.destination.plane,
+        &pair.destination.state,
+        &transfer,
+        &|_| Some(Arc::clone(&root)),
+    )
+    .expect("forgotten");
+    assert_eq!(temporaries(), 0);
+    assert!(!pair.destination.state.join("transfers/tr_1").exists());
+}
+
+#[test]
+fn the_rate_ceiling_holds_within_two_percent_and_changes_while_it_runs() {
+    let mut pair = Pair::new();
+    put(&pair.from(), "file", &content(40 * MIB as usize, 1));
+    pair.ticket.rate_ceiling_bps = Some(160_000_000);
+    let (_source, destination) = pair.start();
+    wait_for_bytes(&destination, MIB);
+    let (start, before) = (
+        std::time::Instant::now(),
+        destination.progress().bytes_received,
+    );
+    wait_for_bytes(&destination, 30 * MIB);
+    let (seconds, after) = (
+        start.elapsed().as_secs_f64(),
+        destination.progress().bytes_received,
+    );
+    let rate = (after - before) as f64 * 8.0 / seconds;
+    assert!((rate / 160e6 - 1.0).abs() < 0.02, "{rate} bits per second");
+    assert_eq!(destination.wait().outcome, Outcome::Complete);
+}
