@@ -92,9 +92,8 @@ def measure(storage: str, home: Path, runs: int) -> list[Result]:
             case.lay_out(source / str(index))
         with Stage(folder) as stage:
             site = open_site(stage, source, folder / "to")
-            secret = json.loads((site.ada.config / "session.json").read_text(encoding="utf-8"))["secret"]
             peers: list[Peer] = [
-                Headrace(stage, site, secret),
+                Headrace(stage, site, site.ada.session),
                 RsyncDaemon(site, folder, fsync=False),
                 RsyncDaemon(site, folder, fsync=True),
             ]

@@ -162,7 +162,7 @@ def ask_and_break(stage: Stage, site: Site) -> tuple[Mapping[str, object], bool]
     if code != 0:
         message = f"`headrace ask` ended with {code}"
         raise DemoError(message)
-    transfers = json.loads(site.ada.run("status", "--json"))["transfers"]
+    transfers = json.loads(site.ada.run("status", "--json"))
     newest = max(transfers, key=lambda transfer: str(transfer["created"]))
     transfer = site.ada.facts("status", str(newest["id"]))
     return transfer, int(str(transfer["attempt"])) > 1

@@ -1,7 +1,6 @@
 """The two programs of the demo that are not a person at a keyboard: an MCP client, and an observer of progress."""
 
 import asyncio
-import json
 import time
 
 from mcp import Client, StdioServerParameters, stdio_client
@@ -20,15 +19,21 @@ async def ask_over_mcp(person: Person, token: str, words: str) -> None:
     async with Client(stdio_client(server)) as client:
         plan = await _call(client, "plan_transfer", {"request": words})
         while plan["state"] == "surveying":
-            plan = await _call(client, "explain_plan", {"plan": plan["id"]})
+            plan = await _call(client, "explain_plan", {"plan_id": plan["plan_id"]})
         say(f"headrace:  {plan['summary']}")
-        transfer = await _call(client, "submit_plan", {"digest": plan["digest"]})
+        submitted = await _call(client, "submit_plan", {"digest": plan["digest"]})
+        started = submitted["transfer"]
+        if not isinstance(started, dict):
+            message = f"the plan did not start: {submitted['summary']}"
+            raise DemoError(message)
+        transfer: dict[str, object] = started
         limit = time.monotonic() + LIMIT_S
         while transfer["state"] not in {"complete", "partial", "failed", "canceled"}:
             if time.monotonic() > limit:
                 message = "the transfer asked for over MCP did not end in time"
                 raise DemoError(message)
-            transfer = await _call(client, "transfer_status", {"transfer": transfer["id"], "wait_s": 10})
+            await asyncio.sleep(0.5)
+            transfer = await _call(client, "transfer_status", {"transfer_id": transfer["transfer_id"]})
         say(f"headrace:  {transfer['summary']}")
         if transfer["state"] != "complete":
             message = f"the transfer asked for over MCP ended {transfer['state']}"
@@ -49,8 +54,7 @@ def follow(person: Person, share: float) -> float:
 
 
 async def _follow(person: Person, share: float) -> float:
-    secret = json.loads((person.config / "session.json").read_text(encoding="utf-8"))["secret"]
-    async with HttpHeadrace(person.service, secret) as headrace:
+    async with HttpHeadrace(person.service, person.session) as headrace:
         limit = time.monotonic() + LIMIT_S
         while time.monotonic() < limit:
             running = await headrace.transfers(state="running", limit=1)

@@ -50,7 +50,7 @@ def open_site(stage: Stage, source: Path, destination: Path) -> Site:
 def _wait_until_attached(person: Person, count: int) -> None:
     limit = time.monotonic() + ATTACH_LIMIT_S
     while time.monotonic() < limit:
-        nodes = json.loads(person.run("nodes", "--json"))["nodes"]
+        nodes = json.loads(person.run("nodes", "--json"))
         if sum(node["state"] == "attached" for node in nodes) >= count:
             return
     message = f"the nodes did not attach within {ATTACH_LIMIT_S} s"

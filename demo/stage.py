@@ -37,6 +37,12 @@ class Person:
         kept = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
         return kept | {"HEADRACE_CONFIG": str(self.config), "HEADRACE_SERVICE": self.service}
 
+    @property
+    def session(self) -> str:
+        """The secret of the person's session at the service."""
+        saved = json.loads((self.config / "session.json").read_text(encoding="utf-8"))
+        return str(saved[self.service]["secret"])
+
     def run(self, *words: str, typed: str | None = None, expect: Sequence[int] = (0,), show: bool = False) -> str:
         """Run `headrace WORDS` and return what it printed on standard output."""
         if show:
