@@ -1,6 +1,6 @@
 //! What an earlier session of the same transfer left: files that landed, and temporaries with units in them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -19,6 +19,8 @@ pub(super) struct Resume {
     replay: Replay,
     parts: BTreeMap<u64, PartState>,
     by_path: HashMap<RelPath, u64>,
+    /// Taken up in this session: their files are open, and must keep their names until they are published.
+    taken: HashSet<u64>,
 }
 
 impl Resume {
@@ -34,6 +36,7 @@ impl Resume {
             replay,
             parts,
             by_path,
+            taken: HashSet::new(),
         }
     }
 
@@ -60,12 +63,14 @@ impl Resume {
     /// Take the temporary that an earlier session began for this path, and its number.
     pub(super) fn take_part(&mut self, path: &RelPath) -> Option<(u64, PartState)> {
         let number = self.by_path.remove(path)?;
-        Some((number, self.parts.remove(&number)?))
+        let part = self.parts.remove(&number)?;
+        self.taken.insert(number);
+        Some((number, part))
     }
 
     /// Whether an earlier session began the temporary with this number and it may still be of use.
     pub(super) fn knows(&self, number: u64) -> bool {
-        self.parts.contains_key(&number)
+        self.parts.contains_key(&number) || self.taken.contains(&number)
     }
 
     /// Take the temporaries that no entry of the source asked for.
