@@ -161,4 +161,28 @@ mod tests {
         let (_, replay) = Journal::open(&*folder, b"journal").expect("there");
         assert!(known(&replay, 0) && known(&replay, 100_000));
     }
+
+    #[test]
+    fn records_behind_a_torn_one_do_not_come_back_when_it_is_written_over() {
+        let disk = Disk::default();
+        let folder = disk
+            .store("state")
+            .folder(&RelPath::root())
+            .expect("the root");
+        let mut bytes = Vec::new();
+        Record::Landed(landed(1)).put(&mut bytes);
+        let torn = bytes.len() - 1;
+        bytes[torn] ^= 1;
+        Record::Landed(landed(2)).put(&mut bytes);
+        let part = folder
+            .create(b"journal", Holding::Named, Writing::Buffered)
+            .expect("made");
+        part.write_at(&bytes, 0).expect("written");
+        let (mut journal, replay) = Journal::open(&*folder, b"journal").expect("there");
+        assert!(!known(&replay, 1) && !known(&replay, 2));
+        journal.push(&Record::Landed(landed(3)));
+        journal.commit().expect("committed");
+        let (_, replay) = Journal::open(&*folder, b"journal").expect("there");
+        assert!(known(&replay, 3) && !known(&replay, 2));
+    }
 }

@@ -62,9 +62,14 @@ fn main() {
 
 fn measure(folder: &Path, case: &Case, repeat: usize) {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut cpu, mut rsync_cpu) = (Vec::new(), Vec::new());
     for _ in 0..repeat {
-        ours.push(ours_once(folder, case));
-        theirs.push(rsync_once(folder, case));
+        let (seconds, cpu_seconds) = ours_once(folder, case);
+        ours.push(seconds);
+        cpu.push(cpu_seconds);
+        let (seconds, cpu_seconds) = rsync_once(folder, case);
+        theirs.push(seconds);
+        rsync_cpu.push(cpu_seconds);
     }
     let (best, best_rsync) = (lowest(&ours), lowest(&theirs));
     #[expect(clippy::cast_precision_loss, reason = "sizes far below 2^53")]
@@ -75,6 +80,7 @@ fn measure(folder: &Path, case: &Case, repeat: usize) {
     let line = serde_json::json!({
         "case": case.name, "folder": folder, "seconds": best, "all_seconds": ours,
         "gbit_per_s": bits / best / 1e9, "files_per_s": files / best,
+        "cpu_seconds": lowest(&cpu), "rsync_cpu_seconds": lowest(&rsync_cpu),
         "rsync_seconds": best_rsync, "rsync_all_seconds": theirs, "times_rsync": best_rsync / best,
     });
     writeln!(std::io::stdout(), "{line}").expect("a line");
@@ -94,7 +100,7 @@ fn fill(from: &Path, case: &Case) {
     }
 }
 
-fn ours_once(folder: &Path, case: &Case) -> f64 {
+fn ours_once(folder: &Path, case: &Case) -> (f64, f64) {
     let pair = Pair::in_folder(folder);
     fill(&pair.from(), case);
     let start = Instant::now();
@@ -107,13 +113,13 @@ fn ours_once(folder: &Path, case: &Case) -> f64 {
     seconds
 }
 
-fn rsync_once(folder: &Path, case: &Case) -> f64 {
+fn rsync_once(folder: &Path, case: &Case) -> (f64, f64) {
     let scratch = tempfile::tempdir_in(folder).expect("a folder");
     let (from, to) = (scratch.path().join("from"), scratch.path().join("to"));
     std::fs::create_dir_all(&to).expect("a folder");
     fill(&from, case);
     let mut daemon = Daemon::start(scratch.path(), &to);
-    let start = Instant::now();
+    let (start, before) = (Instant::now(), cpu_seconds());
     let url = format!("rsync://127.0.0.1:{}/to/", daemon.port);
     let status = Command::new("rsync")
         .args(["-a", "--whole-file"])
@@ -124,7 +130,22 @@ fn rsync_once(folder: &Path, case: &Case) -> f64 {
     daemon.child.kill().expect("it runs");
     daemon.child.wait().expect("it ends");
     assert!(status.expect("rsync is installed").success());
-    seconds
+    (seconds, cpu_seconds() - before)
+}
+
+/// Processor time of this process and of its children that have ended.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
+    let fields = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .skip(11)
+        .take(4);
+    let ticks: u32 = fields.map(|field| field.parse::<u32>().unwrap_or(0)).sum();
+    // The kernel counts in hundredths of a second on every machine we know.
+    f64::from(ticks) / 100.0
 }
 
 struct Daemon {

@@ -106,7 +106,10 @@ impl Mover for DataMover {
     }
 
     fn forget(&self, transfer: &Id, roots: &Roots) -> Result<(), Problem> {
-        session::forget(&self.plane, &self.state_dir, transfer, &|name| roots.get(name)).map_err(problem)
+        session::forget(&self.plane, &self.state_dir, transfer, &|name| {
+            roots.get(name)
+        })
+        .map_err(problem)
     }
 }
 
