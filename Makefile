@@ -79,7 +79,7 @@ browser: ## a browser for the console's tests
 
 .PHONY: screenshots
 screenshots: setup web browser ## every page of the console in both themes, into docs/console/
-	@$(BIN)/pytest --quiet --no-header tests/e2e/test_pictures.py --pictures docs/console
+	@$(BIN)/python -m tests.e2e.pictures docs/console
 
 .PHONY: demo
 demo: setup ## the main job on real data, from a sentence to verified bytes

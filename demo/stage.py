@@ -96,6 +96,8 @@ class Stage:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
 
     def service(self) -> Mapping[str, object]:
         """Start `headrace serve` and return its ready line."""
@@ -115,9 +117,9 @@ class Stage:
         process.wait()
 
     def _start(self, name: str, command: list[str]) -> Mapping[str, object]:
-        log = (self.folder / f"{name}.log").open("a")
         environment = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        with (self.folder / f"{name}.log").open("a") as log:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         self.processes[name] = process
         assert process.stdout is not None  # noqa: S101 (asked for above)
         limit = time.monotonic() + READY_LIMIT_S
@@ -130,7 +132,6 @@ class Stage:
                     ready = json.loads(line)
                     if isinstance(ready, dict):
                         return ready
-        log.close()
         message = f"{name} did not become ready:\n{(self.folder / f'{name}.log').read_text()[-2000:]}"
         raise DemoError(message)
 

@@ -11,7 +11,11 @@ import { adoptTheme, theme } from "./theme";
 import { Toasts } from "./ui/toasts";
 
 adoptTheme();
-onReturn(() => void queryClient.invalidateQueries());
+onReturn(() => {
+  void queryClient.invalidateQueries();
+  // A page that could not be loaded meanwhile is loaded again.
+  void router.invalidate();
+});
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no #root");
 createRoot(root).render(

@@ -70,6 +70,8 @@ export const transferQuery = (transfer: string) =>
   queryOptions({
     queryKey: ["transfer", transfer],
     queryFn: ({ signal }) => answer(api.GET("/api/v1/transfers/{transfer}", { params: { path: { transfer } }, signal })),
+    // The watch is faster; this mends what it shows when an event and an answer cross.
+    refetchInterval: ({ state }) => (state.data !== undefined && ENDED.has(state.data.state) ? false : 4000),
   });
 
 export const eventsQuery = (transfer: string) =>

@@ -8,7 +8,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Health
+         * @description Say whether the service can work; needs no sign-in.
+         */
         get: operations["health"];
         put?: never;
         post?: never;
@@ -25,7 +28,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Me
+         * @description Say who is calling, and what that caller may do.
+         */
         get: operations["me"];
         put?: never;
         post?: never;
@@ -44,7 +50,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Sign In
+         * @description Start an interactive session; a browser gets it as a cookie, and an empty `secret`.
+         */
         post: operations["sign_in"];
         delete?: never;
         options?: never;
@@ -62,7 +71,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** F */
+        /**
+         * Sign Out
+         * @description End the session that this request is made with.
+         */
         delete: operations["sign_out"];
         options?: never;
         head?: never;
@@ -78,7 +90,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Accept Invitation
+         * @description Choose a password with a one-time link's token, and start a session.
+         */
         post: operations["accept_invitation"];
         delete?: never;
         options?: never;
@@ -93,7 +108,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * People
+         * @description List local people.
+         */
         get: operations["people"];
         put?: never;
         post?: never;
@@ -112,7 +130,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Invite
+         * @description Invite a person by a one-time link, shown once.
+         */
         post: operations["invite"];
         delete?: never;
         options?: never;
@@ -129,7 +150,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Disable Person
+         * @description Disable a person; their sessions and tokens end.
+         */
         post: operations["disable_person"];
         delete?: never;
         options?: never;
@@ -144,10 +168,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Tokens
+         * @description List the caller's API tokens, without their secrets.
+         */
         get: operations["tokens"];
         put?: never;
-        /** F */
+        /**
+         * Create Token
+         * @description Make an API token; its secret is shown once.
+         */
         post: operations["create_token"];
         delete?: never;
         options?: never;
@@ -165,7 +195,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** F */
+        /**
+         * Revoke Token
+         * @description End an API token at once.
+         */
         delete: operations["revoke_token"];
         options?: never;
         head?: never;
@@ -181,7 +214,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Interpret
+         * @description Read words without planning; nothing is listed or moved.
+         */
         post: operations["interpret"];
         delete?: never;
         options?: never;
@@ -196,10 +232,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Plans
+         * @description List the caller's plans, newest first, or others' that wait for the caller's approval.
+         */
         get: operations["plans"];
         put?: never;
-        /** F */
+        /**
+         * Create Plan
+         * @description Start planning; answers at once, usually in state `surveying`.
+         */
         post: operations["create_plan"];
         delete?: never;
         options?: never;
@@ -214,7 +256,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Plan
+         * @description Return a plan by id or digest, with its sealed document when asked for.
+         */
         get: operations["plan"];
         put?: never;
         post?: never;
@@ -233,7 +278,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Confirm Plan
+         * @description Give or decline the requester's own yes; needs an interactive session.
+         */
         post: operations["confirm_plan"];
         delete?: never;
         options?: never;
@@ -250,7 +298,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Approve Plan
+         * @description Give or refuse another person's yes; needs an interactive session.
+         */
         post: operations["approve_plan"];
         delete?: never;
         options?: never;
@@ -265,7 +316,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Why
+         * @description Explain the decision on a plan, with its rules.
+         */
         get: operations["why"];
         put?: never;
         post?: never;
@@ -282,10 +336,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Transfers
+         * @description List the caller's transfers (all of them for operators and auditors), newest first.
+         */
         get: operations["transfers"];
         put?: never;
-        /** F */
+        /**
+         * Submit
+         * @description Run a ready plan named by its digest; again, it answers with the transfer there is.
+         */
         post: operations["submit"];
         delete?: never;
         options?: never;
@@ -300,7 +360,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Transfer
+         * @description Return a transfer by id or unique prefix of its id.
+         */
         get: operations["transfer"];
         put?: never;
         post?: never;
@@ -319,7 +382,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Control
+         * @description Pause, resume, cancel, retry the failed files of, or change the rate of a transfer.
+         */
         post: operations["control"];
         delete?: never;
         options?: never;
@@ -334,8 +400,31 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Transfer Events
+         * @description List kept events in order.
+         */
         get: operations["transfer_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transfers/{transfer}/watch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch
+         * @description Stream events and progress until the transfer ends: `event` is the kind, `data` a TransferEvent.
+         */
+        get: operations["watch"];
         put?: never;
         post?: never;
         delete?: never;
@@ -351,7 +440,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Failed Files
+         * @description List files that did not arrive.
+         */
         get: operations["failed_files"];
         put?: never;
         post?: never;
@@ -368,8 +460,31 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Receipt
+         * @description Return a receipt by its id or its transfer's id.
+         */
         get: operations["receipt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/receipts/{receipt}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Receipt Files
+         * @description Stream the per-file list whose digest the receipt's statements hold, one JSON object a line.
+         */
+        get: operations["receipt_files"];
         put?: never;
         post?: never;
         delete?: never;
@@ -385,7 +500,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Endpoints
+         * @description List the endpoints.
+         */
         get: operations["endpoints"];
         put?: never;
         post?: never;
@@ -408,7 +526,10 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** F */
+        /**
+         * Update Endpoint
+         * @description Change an endpoint's id, aliases or labels.
+         */
         patch: operations["update_endpoint"];
         trace?: never;
     };
@@ -419,7 +540,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Browse
+         * @description List one folder, ordered by name.
+         */
         get: operations["browse"];
         put?: never;
         post?: never;
@@ -436,7 +560,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Nodes
+         * @description List the nodes and whether they are attached.
+         */
         get: operations["nodes"];
         put?: never;
         post?: never;
@@ -455,7 +582,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Create Join Token
+         * @description Make a one-time token with which one node may join.
+         */
         post: operations["create_join_token"];
         delete?: never;
         options?: never;
@@ -472,7 +602,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Drain Node
+         * @description Give a node no new work; what runs there goes on.
+         */
         post: operations["drain_node"];
         delete?: never;
         options?: never;
@@ -489,7 +622,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Undrain Node
+         * @description Give a drained node work again.
+         */
         post: operations["undrain_node"];
         delete?: never;
         options?: never;
@@ -506,7 +642,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Revoke Node
+         * @description End a node's membership for good; what runs there stops.
+         */
         post: operations["revoke_node"];
         delete?: never;
         options?: never;
@@ -521,10 +660,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Policies
+         * @description List the policy's versions, newest first.
+         */
         get: operations["policies"];
         put?: never;
-        /** F */
+        /**
+         * Propose Policy
+         * @description Store a valid policy text as a proposed version.
+         */
         post: operations["propose_policy"];
         delete?: never;
         options?: never;
@@ -541,7 +686,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Check Policy
+         * @description Check a policy text and its examples; nothing is stored.
+         */
         post: operations["check_policy"];
         delete?: never;
         options?: never;
@@ -558,7 +706,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** F */
+        /**
+         * Publish Policy
+         * @description Make a version active (a retired one: roll back); never by its author.
+         */
         post: operations["publish_policy"];
         delete?: never;
         options?: never;
@@ -573,7 +724,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Audit
+         * @description List audit events in order.
+         */
         get: operations["audit"];
         put?: never;
         post?: never;
@@ -590,7 +744,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** F */
+        /**
+         * Verify Audit
+         * @description Check the audit chain from its first link to its head, and against the last exported head.
+         */
         get: operations["verify_audit"];
         put?: never;
         post?: never;
@@ -1943,14 +2100,13 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1973,14 +2129,13 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2007,14 +2162,13 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2035,14 +2189,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2061,7 +2214,7 @@ export interface operations {
         };
         responses: {
             /** @description Successful Response */
-            200: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2069,14 +2222,13 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2099,14 +2251,13 @@ export interface operations {
                     "application/json": components["schemas"]["Person"][];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2133,14 +2284,13 @@ export interface operations {
                     "application/json": components["schemas"]["Invitation"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2165,14 +2315,13 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2195,14 +2344,13 @@ export interface operations {
                     "application/json": components["schemas"]["Token"][];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2229,14 +2377,13 @@ export interface operations {
                     "application/json": components["schemas"]["Token"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2259,14 +2406,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2293,14 +2439,13 @@ export interface operations {
                     "application/json": components["schemas"]["Interpretation"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2308,7 +2453,7 @@ export interface operations {
     plans: {
         parameters: {
             query?: {
-                state?: string | null;
+                state?: components["schemas"]["PlanState"] | null;
                 awaiting_me?: boolean;
                 limit?: number;
                 after?: string | null;
@@ -2328,14 +2473,13 @@ export interface operations {
                     "application/json": components["schemas"]["Plan"][];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2362,14 +2506,13 @@ export interface operations {
                     "application/json": components["schemas"]["Plan"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2377,6 +2520,7 @@ export interface operations {
     plan: {
         parameters: {
             query?: {
+                /** @description wait at most so many seconds for it to settle */
                 wait_s?: number;
                 document?: boolean;
             };
@@ -2397,14 +2541,13 @@ export interface operations {
                     "application/json": components["schemas"]["Plan"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2433,14 +2576,13 @@ export interface operations {
                     "application/json": components["schemas"]["Plan"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2469,14 +2611,13 @@ export interface operations {
                     "application/json": components["schemas"]["Plan"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2501,14 +2642,13 @@ export interface operations {
                     "application/json": components["schemas"]["Decision"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2516,7 +2656,7 @@ export interface operations {
     transfers: {
         parameters: {
             query?: {
-                state?: string | null;
+                state?: components["schemas"]["TransferState"] | null;
                 limit?: number;
                 after?: string | null;
             };
@@ -2535,14 +2675,13 @@ export interface operations {
                     "application/json": components["schemas"]["Transfer"][];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2569,14 +2708,13 @@ export interface operations {
                     "application/json": components["schemas"]["Transfer"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2584,6 +2722,7 @@ export interface operations {
     transfer: {
         parameters: {
             query?: {
+                /** @description wait at most so many seconds for it to settle */
                 wait_s?: number;
             };
             header?: never;
@@ -2603,14 +2742,13 @@ export interface operations {
                     "application/json": components["schemas"]["Transfer"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2639,14 +2777,13 @@ export interface operations {
                     "application/json": components["schemas"]["Transfer"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2654,6 +2791,7 @@ export interface operations {
     transfer_events: {
         parameters: {
             query?: {
+                /** @description skip what is up to this number */
                 after?: number;
                 limit?: number;
             };
@@ -2674,14 +2812,46 @@ export interface operations {
                     "application/json": components["schemas"]["TransferEvent"][];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    watch: {
+        parameters: {
+            query?: never;
+            header?: {
+                "last-event-id"?: number;
+            };
+            path: {
+                transfer: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2689,6 +2859,7 @@ export interface operations {
     failed_files: {
         parameters: {
             query?: {
+                /** @description skip what is up to this number */
                 after?: number;
                 limit?: number;
             };
@@ -2709,14 +2880,13 @@ export interface operations {
                     "application/json": components["schemas"]["FailedFile"][];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2741,14 +2911,44 @@ export interface operations {
                     "application/json": components["schemas"]["Receipt"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    receipt_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                receipt: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2771,14 +2971,13 @@ export interface operations {
                     "application/json": components["schemas"]["Endpoint"][];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2807,14 +3006,13 @@ export interface operations {
                     "application/json": components["schemas"]["Endpoint"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2843,14 +3041,13 @@ export interface operations {
                     "application/json": components["schemas"]["EntryPage"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2873,14 +3070,13 @@ export interface operations {
                     "application/json": components["schemas"]["Node"][];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2907,14 +3103,13 @@ export interface operations {
                     "application/json": components["schemas"]["JoinToken"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2939,14 +3134,13 @@ export interface operations {
                     "application/json": components["schemas"]["Node"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2971,14 +3165,13 @@ export interface operations {
                     "application/json": components["schemas"]["Node"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3003,14 +3196,13 @@ export interface operations {
                     "application/json": components["schemas"]["Node"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3033,14 +3225,13 @@ export interface operations {
                     "application/json": components["schemas"]["PolicyVersion"][];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3067,14 +3258,13 @@ export interface operations {
                     "application/json": components["schemas"]["PolicyVersion"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3101,14 +3291,13 @@ export interface operations {
                     "application/json": components["schemas"]["PolicyCheck"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3133,14 +3322,13 @@ export interface operations {
                     "application/json": components["schemas"]["PolicyVersion"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3148,6 +3336,7 @@ export interface operations {
     audit: {
         parameters: {
             query?: {
+                /** @description skip what is up to this number */
                 after?: number;
                 limit?: number;
                 kind?: string | null;
@@ -3168,14 +3357,13 @@ export interface operations {
                     "application/json": components["schemas"]["AuditEvent"][];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3198,14 +3386,13 @@ export interface operations {
                     "application/json": components["schemas"]["AuditVerdict"];
                 };
             };
-            /** @description Client Error */
-            "4XX": {
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": unknown;
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };

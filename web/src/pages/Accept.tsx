@@ -49,6 +49,7 @@ export function Accept() {
             description={t("accept.password.detail")}
             autoComplete="new-password"
             required
+            withAsterisk={false}
             value={password}
             onChange={(event) => setPassword(event.currentTarget.value)}
             visibilityToggleButtonProps={{ "aria-label": t("person.password.show"), tabIndex: 0 }}

@@ -12,6 +12,7 @@ import { visible } from "../format/path";
 import { count } from "../format/units";
 import { t, tn } from "../i18n";
 import { Empty, Failure, Page, Time } from "../ui/basics";
+import { useWho } from "../ui/Who";
 import classes from "./Table.module.css";
 
 const route = getRouteApi("/app/audit");
@@ -73,6 +74,7 @@ export function Audit() {
 }
 
 function Chain({ events }: { events: readonly AuditEvent[] }) {
+  const who = useWho();
   return (
     <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("nav.audit")}>
       <Table className={classes.table}>
@@ -97,7 +99,7 @@ function Chain({ events }: { events: readonly AuditEvent[] }) {
                 <Badge color="gray">{kind}</Badge>
               </Table.Td>
               <Table.Td>
-                {person ?? t("value.none")}
+                {person == null ? t("value.none") : who(person)}
                 {agent != null && <div className={classes.second}>{t("transfers.through", { agent: visible(agent) })}</div>}
                 {door != null && <div className={classes.second}>{door}</div>}
               </Table.Td>

@@ -12,6 +12,7 @@ import { Propose } from "../policies/Propose";
 import { Publish } from "../policies/Publish";
 import { Act, Card, Empty, Loading, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
+import { useWho } from "../ui/Who";
 import { PolicyBadge } from "../ui/state";
 import classes from "./Table.module.css";
 
@@ -49,6 +50,7 @@ export function Policies() {
 }
 
 function History({ versions, shown }: { versions: readonly PolicyVersion[]; shown: PolicyVersion | undefined }) {
+  const who = useWho();
   return (
     <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("policies.history")}>
       <Table className={classes.table}>
@@ -74,8 +76,8 @@ function History({ versions, shown }: { versions: readonly PolicyVersion[]; show
                 <PolicyBadge state={state} />
               </Table.Td>
               <Table.Td className={classes.wide}>{visible(note) || t("value.none")}</Table.Td>
-              <Table.Td>{author}</Table.Td>
-              <Table.Td>{publisher ?? t("value.none")}</Table.Td>
+              <Table.Td>{who(author)}</Table.Td>
+              <Table.Td>{publisher == null ? t("value.none") : who(publisher)}</Table.Td>
               <Table.Td>
                 <Time value={created} />
               </Table.Td>

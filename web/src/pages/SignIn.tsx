@@ -30,11 +30,12 @@ export function SignIn() {
         signIn.mutate();
       }}
     >
-      <TextInput label={t("person.name")} autoComplete="username" required value={name} onChange={(event) => setName(event.currentTarget.value)} autoFocus />
+      <TextInput label={t("person.name")} autoComplete="username" required withAsterisk={false} value={name} onChange={(event) => setName(event.currentTarget.value)} autoFocus />
       <PasswordInput
         label={t("person.password")}
         autoComplete="current-password"
         required
+        withAsterisk={false}
         value={password}
         onChange={(event) => setPassword(event.currentTarget.value)}
         visibilityToggleButtonProps={{ "aria-label": t("person.password.show"), tabIndex: 0 }}

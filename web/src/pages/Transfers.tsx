@@ -14,6 +14,7 @@ import { TRANSFER_STATES } from "../router";
 import { Bulk } from "../transfers/Bulk";
 import { Act, Empty, Name, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
+import { useWho } from "../ui/Who";
 import { TransferBadge } from "../ui/state";
 import classes from "./Table.module.css";
 
@@ -104,6 +105,7 @@ export function Transfers() {
 }
 
 function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean; toggle: (id: string) => void }) {
+  const who = useWho();
   const { id, action, source, destination, state, progress, requester, agent, created } = transfer;
   return (
     <Table.Tr>
@@ -134,8 +136,7 @@ function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean
         </div>
       </Table.Td>
       <Table.Td>
-        {requester}
-        {agent != null && <div className={classes.second}>{t("transfers.through", { agent })}</div>}
+        {who(requester, agent)}
       </Table.Td>
       <Table.Td>
         <Time value={created} />

@@ -7,6 +7,7 @@ import { count } from "../format/units";
 import { visible } from "../format/path";
 import { t } from "../i18n";
 import { Card, Copyable, Facts, Loading, Name, Time } from "../ui/basics";
+import { useWho } from "../ui/Who";
 import { DecisionBadge, PlanBadge } from "../ui/state";
 import { Counts } from "./Counts";
 import { DecisionDetail } from "./DecisionDetail";
@@ -16,6 +17,7 @@ import { Refusals } from "./WordsBar";
 
 export function PlanCard({ plan }: { plan: Plan }) {
   const { survey, decision } = plan;
+  const who = useWho();
   return (
     <Card
       title={t("plan.title")}
@@ -55,7 +57,7 @@ export function PlanCard({ plan }: { plan: Plan }) {
       {decision != null && <DecisionDetail decision={decision} approvals={plan.approvals} />}
       <Facts
         rows={[
-          [t("plan.requester"), plan.agent == null ? plan.requester : t("plan.through", { person: plan.requester, agent: visible(plan.agent) })],
+          [t("plan.requester"), who(plan.requester, plan.agent)],
           [t("plan.created"), <Time key="created" value={plan.created} />],
           [t("plan.expires"), <Time key="expires" value={plan.expires} />],
         ]}

@@ -3,10 +3,11 @@
 import { Button, Code, Pill, Text, Textarea, TextInput } from "@mantine/core";
 import { IconBan, IconHelpCircle } from "@tabler/icons-react";
 import { useState, type ReactNode } from "react";
-import type { Interpretation, Question, Refusal } from "../api/schema";
+import type { Interpretation, Question, Refusal, Span } from "../api/schema";
 import { visible } from "../format/path";
+import { useZone } from "../format/time";
 import { t, tData } from "../i18n";
-import { answered, pieces } from "./reading";
+import { answered, meaning, pieces } from "./reading";
 import classes from "./WordsBar.module.css";
 
 interface Props {
@@ -58,22 +59,29 @@ function Reading({ text, reading, current }: { text: string; reading: Interpreta
   if (!current || reading.spans.length === 0) return null;
   return (
     <p className={classes.pieces} aria-label={t("words.reading")}>
-      {pieces(text, reading.spans).map(({ text: words, start, span }) =>
-        span === null ? (
+      {pieces(text, reading.spans).map(({ text: words, start, spans }) =>
+        spans.length === 0 ? (
           <span key={start} className={classes.plain}>
             {visible(words)}
           </span>
         ) : (
-          <span key={start} className={classes.piece} data-slot={span.slot}>
+          <span key={start} className={classes.piece}>
             <span className={classes.words}>{visible(words)}</span>
-            <span className={classes.means}>
-              {tData("slot", span.slot)}: {visible(span.reading)}
-            </span>
+            {spans.map((span) => (
+              <Meaning key={span.slot} span={span} />
+            ))}
           </span>
         ),
       )}
     </p>
   );
+}
+
+function Meaning({ span }: { span: Span }) {
+  const zone = useZone();
+  const means = meaning(span, zone);
+  const label = tData("slot", span.slot);
+  return <span className={classes.means}>{means === "" ? label : t("words.means", { slot: label, means })}</span>;
 }
 
 export function Ask({ question, use }: { question: Question; use: (value: string) => void }) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answered, pieces } from "./reading";
+import { answered, meaning, pieces } from "./reading";
 
 const span = (start: number, end: number, slot: string) => ({ start, end, text: "", slot, reading: slot });
 
@@ -8,7 +8,7 @@ describe("pieces of a reading", () => {
     const text = "copy 😀 krios1:/ü to archive:/x";
     const found = pieces(text, [span(0, 4, "action"), span(7, 16, "source")]);
     expect(found.map((piece) => piece.text).join("")).toBe(text);
-    expect(found.map((piece) => piece.span?.slot ?? null)).toEqual(["action", null, "source", null]);
+    expect(found.map((piece) => piece.spans.map(({ slot }) => slot).join())).toEqual(["action", "", "source", ""]);
     expect(found[2]?.text).toBe("krios1:/ü");
   });
   it("spans that overlap or lie outside are left out", () => {
@@ -16,10 +16,32 @@ describe("pieces of a reading", () => {
   });
 });
 
+it("one phrase may fill several slots, and little words none", () => {
+  const found = pieces("last night, please", [span(0, 10, "modified_after"), span(0, 10, "modified_before"), span(10, 11, "-")]);
+  expect(found.map(({ text, spans }) => [text, spans.length])).toEqual([
+    ["last night", 2],
+    [", please", 0],
+  ]);
+});
+
+it("numbers and times are shown with their units and zone", () => {
+  const read = (slot: string, reading: string) => meaning({ ...span(0, 1, slot), reading }, "utc");
+  expect(read("rate_limit_bps", "3000000000")).toBe("3.00 Gbit/s");
+  expect(read("deadline", "2026-11-26T06:00:00-06:00")).toBe("2026-11-26 12:00:00 UTC");
+  expect(read("source", "source")).toBe("");
+});
+
 describe("an answer", () => {
   const question = { slot: "destination", message: "which?", words: "archvie", choices: [] };
   it("takes the place of the words that were asked about", () => {
     expect(answered("copy a:/x to archvie:/y", question, "archive")).toBe("copy a:/x to archive:/y");
+  });
+  it("keeps the cue of the words that it replaces", () => {
+    const asked = { ...question, words: "to archvie:/x" };
+    expect(answered("copy a:/x to archvie:/x now", asked, "archive:/x")).toBe("copy a:/x to archive:/x now");
+    expect(answered("copy a:/x to archvie:/x now", asked, "into archive:/x")).toBe("copy a:/x into archive:/x now");
+    const rate = { slot: "rate_limit_bps", message: "", words: "no faster than 3 gigs", choices: [] };
+    expect(answered("copy a:/x to b:/y no faster than 3 gigs", rate, "3 Gb/s")).toBe("copy a:/x to b:/y no faster than 3 Gb/s");
   });
   it("goes to the end with its cue when nothing was there", () => {
     expect(answered("copy a:/x ", { ...question, words: null }, "b:/y")).toBe("copy a:/x to b:/y");

@@ -1,41 +1,72 @@
 /** How words were read: the text cut into pieces, each plain or owned by a slot; and how an answer changes the text. */
 
 import type { Question, Span } from "../api/schema";
+import { visible } from "../format/path";
+import { instant, type Zone } from "../format/time";
+import { bytes, rate } from "../format/units";
 
 export interface Piece {
   text: string;
   start: number;
-  span: Span | null;
+  /** What these words became; several when one phrase fills several slots ("last night"), none when they are plain. */
+  spans: readonly Span[];
 }
+
+/** Slots of words that carry no value: commas, "please", "and". */
+const PLAIN: ReadonlySet<string> = new Set(["-", "marker"]);
 
 /** Offsets of spans count code points; pieces come in order and together are the whole text. */
 export function pieces(text: string, spans: readonly Span[]): Piece[] {
   const points = Array.from(text);
   const found: Piece[] = [];
   let at = 0;
-  const push = (start: number, end: number, span: Span | null) => {
+  const push = (start: number, end: number, owners: readonly Span[]) => {
     const words = points.slice(start, end).join("");
-    if (words !== "") found.push({ text: words, start, span });
+    if (words !== "") found.push({ text: words, start, spans: owners });
   };
-  for (const span of [...spans].sort((one, other) => one.start - other.start)) {
+  const told = spans.filter(({ slot }) => !PLAIN.has(slot));
+  for (const span of [...told].sort((one, other) => one.start - other.start)) {
     if (span.start < at || span.end > points.length) continue;
-    push(at, span.start, null);
-    push(span.start, span.end, span);
+    push(at, span.start, []);
+    push(span.start, span.end, told.filter(({ start, end }) => start === span.start && end === span.end));
     at = span.end;
   }
-  push(at, points.length, null);
+  push(at, points.length, []);
   return found;
 }
 
-const CUES: Partial<Record<string, string>> = { source: "from", destination: "to", start: "at", deadline: "by" };
+/** The words before a value of a slot; the first is used when nothing else is known. */
+const CUES: Partial<Record<string, readonly string[]>> = {
+  source: ["from", "out of"],
+  destination: ["to", "into", "onto", "in"],
+  rate_limit_bps: ["no faster than", "at most", "up to", "limited to", "limit", "at"],
+  start: ["starting at", "start at", "start", "at", "after"],
+  deadline: ["finish before", "finish by", "done by", "before", "by"],
+  modified_after: ["newer than", "modified after", "changed after", "since", "after"],
+  modified_before: ["older than", "modified before", "changed before", "before"],
+};
 
-/** The text with an answer in it: in place of the words that were asked about, else at the end with its cue. */
+/**
+ * The text with an answer in it: in place of the words that were asked about, keeping their cue ("to"), else at the end with the
+ * slot's own cue.
+ */
 export function answered(text: string, question: Question, value: string): string {
   const words = question.words ?? "";
+  const cues = CUES[question.slot] ?? [];
+  const begins = (phrase: string) => cues.find((cue) => phrase.toLowerCase().startsWith(`${cue} `));
+  const spoken = (cue: string | undefined) => (cue === undefined || begins(value) !== undefined ? value : `${cue} ${value}`);
   const at = words === "" ? -1 : text.indexOf(words);
-  if (at >= 0) return text.slice(0, at) + value + text.slice(at + words.length);
+  if (at >= 0) return text.slice(0, at) + spoken(begins(words)) + text.slice(at + words.length);
   if (question.slot === "action") return `${value} ${text}`.trim();
-  const cue = CUES[question.slot];
-  const spoken = cue === undefined || value.startsWith(`${cue} `) ? value : `${cue} ${value}`;
-  return `${text.trimEnd()} ${spoken}`.trim();
+  return `${text.trimEnd()} ${spoken(cues[0])}`.trim();
+}
+
+const TIMES: ReadonlySet<string> = new Set(["start", "deadline", "modified_after", "modified_before"]);
+
+/** What words mean, for people: numbers with their units, times in the chosen zone. Empty when the slot's name says it all. */
+export function meaning({ slot, reading }: Span, zone: Zone): string {
+  if (slot === "rate_limit_bps" && /^\d+$/.test(reading)) return rate(Number(reading));
+  if ((slot === "min_size" || slot === "max_size") && /^\d+$/.test(reading)) return bytes(Number(reading));
+  if (TIMES.has(slot)) return instant(reading, zone);
+  return reading === slot || reading === "a place" ? "" : visible(reading);
 }

@@ -1,5 +1,8 @@
-//! The `headrace-node` program.
+//! The `headrace-node` binary.
 
-fn main() {
-    std::process::exit(headrace_node::program::main(std::env::args_os().skip(1)));
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let code = headrace_node::program::main(std::env::args().skip(1).collect());
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
 }

@@ -1,7 +1,7 @@
 """The engine's Python face. Documents (permits, tickets, statements) are passed as their exact text."""
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, final
+from typing import Literal, final
 
 __all__ = [
     "AttemptEnded",
@@ -153,7 +153,7 @@ class Survey:
     deletes_sample: list[str]
     conflicts_sample: list[str]
 
-_HubEvent: TypeAlias = JoinRequested | NodeAttached | NodeDetached | AttemptProgress | AttemptEnded
+_HubEvent = JoinRequested | NodeAttached | NodeDetached | AttemptProgress | AttemptEnded
 
 @final
 class Hub:
@@ -177,30 +177,19 @@ class Hub:
         """Detach the node and refuse it from now on; its attempts stop."""
 
     async def next_event(self) -> _HubEvent | None:
-        """Wait for the next event in order; `None` once the hub is closed.
-
-        The queue is bounded: progress is coalesced, nothing else is dropped. Keep one task that waits; an event may be
-        lost when that task is cancelled in the instant of its arrival.
-        """
+        """The next event in order; `None` once the hub is closed. The queue is bounded; progress is coalesced, nothing else is dropped."""
 
     async def answer_join(self, request: str, *, accepted: bool, reason: str = "", authority: str = "") -> None:
         """Accept (pins the ticket `authority`'s public key on the node) or refuse a join."""
 
     async def browse(self, *, permit: str, path: Sequence[str], after: str | None, limit: int) -> Listing:
-        """List one folder (escaped components below the root, inside the permit's prefix), 1,000 names at most."""
+        """List one folder (escaped components, inside the permit's prefix); at most 1,000 entries a page."""
 
     async def survey(self, *, source_permit: str, destination_permit: str, execution: str, lists_dir: str) -> Survey:
-        """Merge both listings under the draft `execution` (JSON; list digests and ceilings are ignored).
-
-        Writes overwrites.jsonl and deletes.jsonl into `lists_dir`.
-        """
+        """Merge both listings under the draft `execution` (JSON; list digests and ceilings are ignored); writes overwrites.jsonl and deletes.jsonl into `lists_dir`."""
 
     async def start_attempt(self, *, ticket: str, lists_dir: str, result_dir: str) -> None:
-        """Send the ticket and its lists to its nodes.
-
-        Progress and end arrive as events; result lists are written into `result_dir`. A later attempt of a transfer
-        takes the place of one that runs.
-        """
+        """Send the ticket and its lists to its nodes. Progress and end arrive as events; result lists are written into `result_dir`."""
 
     async def renew(self, *, ticket: str) -> None:
         """Hand a renewed ticket of a running attempt to its nodes."""
@@ -221,23 +210,12 @@ class Node:
     """A node inside this process (the embedded default). It attaches to a hub like any other."""
 
     @staticmethod
-    async def start(
-        *,
-        state_dir: str,
-        name: str,
-        roots: Sequence[tuple[str, str, str]],
-        data_listen: str = "127.0.0.1:0",
-        join_token: str | None = None,
-    ) -> Node:
-        """Join with the token when the state folder holds no enrolment yet, then stay attached.
-
-        `roots` are (name, path, access) and replace those of an earlier start; an empty `data_listen` accepts no
-        connections.
-        """
+    async def start(*, state_dir: str, name: str, roots: Sequence[tuple[str, str, str]], data_listen: str = "127.0.0.1:0", join_token: str | None = None) -> Node:
+        """`roots` are (name, path, access). Joins with the token when the state folder holds no enrolment yet, then stays attached."""
 
     key: str
 
     async def close(self) -> None: ...
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the `headrace-node` command line (`join`, `run`, `cp`, ...) in this process; return the exit code."""
+    """The `headrace-node` binary's command line (`join`, `run`, `cp`, `keygen`, ...) in this process; returns the exit code."""

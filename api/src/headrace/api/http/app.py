@@ -8,6 +8,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.routing import Route
 
+from headrace.api.console import mount_console
 from headrace.api.http import people_routes, plan_routes, site_routes, transfer_routes
 from headrace.api.http.answers import PROBLEM_TYPE, install
 from headrace.api.http.guard import Guard, Origins
@@ -49,6 +50,7 @@ def create_app(service: Service, origins: Origins) -> FastAPI:
     app.include_router(api)
     install(app)
     app.router.routes.extend(Route(path, door) for path in MCP_PATHS)
+    mount_console(app)
     limits = service.settings
     app.add_middleware(
         Guard, origins=origins, max_body_bytes=limits.max_body_bytes, timeout_s=limits.request_timeout_s
