@@ -1,0 +1,108 @@
+"""A real service in a process of its own, with an embedded node and two folders, and people who use it."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HEADRACE = Path(sys.executable).with_name("headrace")
+PASSWORD = "correct horse battery staple"  # noqa: S105 - of a service that lives for one test run
+READY_S = 60
+COMMAND_S = 120
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How one command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:  # noqa: ANN401 - a JSON document
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody with a login of their own."""
+
+    name: str
+    service: str
+    config: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"HEADRACE_SERVICE": self.service, "HEADRACE_CONFIG": str(self.config)}
+
+    def run(self, *arguments: str, typed: str | None = None, **environment: str) -> Ran:
+        """Run a command without a terminal."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+        done = subprocess.run(
+            [HEADRACE, *arguments],
+            check=False, capture_output=True, text=True, timeout=COMMAND_S, input=typed or "",
+            env={**kept, **self.environment, "NO_COLOR": "1", **environment},
+        )  # fmt: skip
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running service; `source` and `destination` are its endpoints' folders."""
+
+    url: str
+    folder: Path
+    source: Path
+    destination: Path
+    admin: Person
+
+    def person(self, name: str, *roles: str) -> Person:
+        """Invite somebody, who accepts."""
+        options = [option for role in roles for option in ("--role", role)]
+        invited = self.admin.run("invite", name, *options, "--json")
+        assert invited.code == 0, invited.err
+        return accepted(self, name, invited.document["link"])
+
+
+def accepted(service: Service, name: str, link: str) -> Person:
+    person = Person(name, service.url, service.folder / f"config-{name}")
+    signed_in = person.run("login", "--link", link, "--name", name, "--password-stdin", typed=f"{PASSWORD}\n")
+    assert signed_in.code == 0, signed_in.err
+    return person
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Service]:
+    """Start `headrace serve` on free ports with the endpoints `src` (read) and `dst` (delete)."""
+    source, destination = folder / "source", folder / "destination"
+    source.mkdir()
+    destination.mkdir()
+    options = [
+        "--data", str(folder / "data"), "--listen", "127.0.0.1:0", "--hub-listen", "127.0.0.1:0", "--allow-root",
+        "--root", f"src={source}:read", "--root", f"dst={destination}:delete", "--json",
+    ]  # fmt: skip
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+    log = (folder / "serve.log").open("wb")
+    with log, subprocess.Popen([HEADRACE, "serve", *options], stdout=subprocess.PIPE, stderr=log, env=kept) as process:
+        try:
+            assert process.stdout is not None
+            ready, _, _ = select.select([process.stdout], [], [], READY_S)
+            assert ready, f"not ready after {READY_S} s:\n{(folder / 'serve.log').read_text()}"
+            line = process.stdout.readline()
+            assert line, (folder / "serve.log").read_text()
+            facts = json.loads(line)
+            link = Path(facts["bootstrap_file"]).read_text(encoding="utf-8").strip()
+            admin = Person("admin", facts["url"], folder / "config-admin")
+            service = Service(facts["url"], folder, source, destination, admin)
+            accepted(service, "admin", link)
+            yield service
+        finally:
+            process.terminate()
+            process.wait(30)
