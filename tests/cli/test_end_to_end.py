@@ -200,7 +200,8 @@ def test_a_running_transfer_is_slowed_paused_resumed_and_canceled(service: Servi
     transfer = anna.run(*asked).document["id"]
     assert anna.run("rate", transfer, "400kB/s", "--json").document["rate_ceiling_bps"] == 3_200_000
     assert anna.run("pause", transfer, "--reason", "lunch").code == 0
-    assert anna.run("status", transfer, "--json").document["state"] == "paused"
+    states = (anna.run("status", transfer, "--json").document["state"] for _ in range(100))
+    assert any(state == "paused" for state in states)  # at the next unit, not in the middle of one
     assert anna.run("resume", transfer).code == 0
     assert anna.run("cancel", transfer).code == 0
     watched = anna.run("watch", transfer, "--json")

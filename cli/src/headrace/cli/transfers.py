@@ -190,7 +190,8 @@ def _control(transfer: str, request: m.ControlRequest, *, as_json: bool) -> None
     def work(door: Door) -> None:
         after = door.wait(door.headrace.control(transfer, request))
         ceiling = f" at most {bit_rate(after.rate_ceiling_bps)}" if after.rate_ceiling_bps else ""
-        door.out.say(f"Transfer {after.id}{ceiling}: {progress_line(after)}")
+        # What was asked for is done at the next unit or batch, so the state may still be the one before.
+        door.out.say(f"Transfer {after.id}, {request.action} asked for{ceiling}: {progress_line(after)}")
         if after.state not in END_STATES:
             door.out.say(_NEXT[request.action].format(after.id), "dim")
         door.out.document(after)
