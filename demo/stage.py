@@ -115,6 +115,8 @@ class Stage:
         process = self.processes[name]
         process.send_signal(signal.SIGKILL)
         process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
     def _start(self, name: str, command: list[str]) -> Mapping[str, object]:
         environment = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}

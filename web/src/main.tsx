@@ -5,6 +5,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { onReturn } from "./api/connection";
+import { ApiError, Unreachable } from "./api/problem";
 import { queryClient } from "./api/query-client";
 import { router } from "./router";
 import { adoptTheme, theme } from "./theme";
@@ -18,7 +19,12 @@ onReturn(() => {
 });
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no #root");
-createRoot(root).render(
+createRoot(root, {
+  // What the service refused, or that it is away, is told on the page; anything else is a fault of ours.
+  onCaughtError: (error) => {
+    if (!(error instanceof ApiError || error instanceof Unreachable)) console.error(error);
+  },
+}).render(
   <StrictMode>
     <MantineProvider
       theme={theme}

@@ -114,7 +114,7 @@ function Waiting() {
 
 function Looks() {
   const zone = useZone();
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   const dark = colorScheme === "dark" || (colorScheme === "auto" && window.matchMedia("(prefers-color-scheme: dark)").matches);
   return (
     <div className={classes.looks}>

@@ -1,0 +1,179 @@
+"""A running site for browsers: the real service, two real nodes, data, people, and Debian's Chromium."""
+
+import json
+import shutil
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from demo.stage import Stage
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+
+PASSWORD = "seven gates hold the water"  # noqa: S105 - of people who live as long as a test
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PEOPLE = {
+    "ada": ("requester",),
+    "bob": ("approver", "policy_admin"),
+    "cleo": ("policy_admin",),
+    "vera": ("viewer",),
+    "otto": ("operator", "auditor"),
+}
+ADMIN = "root-admin"
+NODES = ("dtn-a", "dtn-b")
+WIDE = (1280, 800)
+NARROW = (390, 844)
+ATTACH_LIMIT_S = 30
+STEP_LIMIT_MS = 10_000
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Somebody who calls the service without a browser."""
+
+    url: str
+    secret: str
+
+    def call(self, method: str, path: str, body: object = None) -> dict[str, object]:
+        """Call the API and return its object."""
+        request = urllib.request.Request(  # noqa: S310 - the service under test
+            f"{self.url}/api/v1{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"content-type": "application/json", "authorization": f"Bearer {self.secret}"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+            found: dict[str, object] = json.load(answer)
+        return found
+
+    def accept(self, link: object, name: str | None = None) -> "Caller":
+        """Take up an invitation and answer as that person."""
+        body = {"token": str(link).partition("#")[2], "password": PASSWORD, "name": name}
+        session = self.call("POST", "/invitations/accept", body)
+        return Caller(self.url, str(session["secret"]))
+
+
+@dataclass
+class House:
+    """The site under test. What browsers complain about is collected in `complaints`."""
+
+    stage: Stage
+    url: str
+    browser: Browser
+    admin: "Caller"
+    complaints: list[str] = field(default_factory=list)
+    _states: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def source(self) -> Path:
+        return self.stage.folder / "krios1"
+
+    @property
+    def archive(self) -> Path:
+        return self.stage.folder / "archive"
+
+    def start_nodes(self) -> None:
+        """Let both nodes join and wait until they are attached."""
+        for name, root in zip(NODES, (self.source, self.archive), strict=True):
+            root.mkdir(exist_ok=True)
+            token = self.admin.call("POST", "/nodes/join-tokens", {"name": name})["token"]
+            self.stage.node(name, "join", str(token), "--name", name, "--root", f"{root.name}={root}:delete")
+        limit = time.monotonic() + ATTACH_LIMIT_S
+        while self.admin.call("GET", "/health")["nodes_attached"] != len(NODES):
+            if time.monotonic() > limit:
+                message = "the nodes did not attach"
+                raise TimeoutError(message)
+
+    def page(self, name: str | None, path: str = "/", *, theme: str = "light", size: tuple[int, int] = WIDE) -> Page:
+        """Open `path` in a browser of its own, signed in as `name`; close its context when done."""
+        context = self._context(theme, size, self._states.get(name) if name else None)
+        context.set_default_timeout(STEP_LIMIT_MS)
+        page = context.new_page()
+        self._listen(page)
+        if name is not None and name not in self._states:
+            self._sign_in(page, name)
+        page.goto(self.url + path)
+        return page
+
+    def _context(self, theme: str, size: tuple[int, int], state: Path | None) -> BrowserContext:
+        return self.browser.new_context(
+            color_scheme="dark" if theme == "dark" else "light",
+            viewport={"width": size[0], "height": size[1]},
+            storage_state=state,
+        )
+
+    def _sign_in(self, page: Page, name: str) -> None:
+        page.goto(self.url + "/sign-in")
+        page.get_by_label("Name").fill(name)
+        page.get_by_label("Password", exact=True).fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("heading", name="Transfers").wait_for()
+        state = self.stage.folder / f"{name}.browser.json"
+        page.context.storage_state(path=state)
+        self._states[name] = state
+
+    def _listen(self, page: Page) -> None:
+        def console(message: ConsoleMessage) -> None:
+            # A status that a test provokes (a wrong password) is no fault of the page.
+            if message.type in {"error", "warning"} and not message.text.startswith("Failed to load resource"):
+                self.complaints.append(f"{page.url}: {message.text}")
+
+        def request(seen: Request) -> None:
+            if not seen.url.startswith((self.url, "data:", "blob:")):
+                self.complaints.append(f"{page.url} asks a third party: {seen.url}")
+
+        page.on("console", console)
+        page.on("pageerror", lambda error: self.complaints.append(f"{page.url}: {error}"))
+        page.on("request", request)
+
+
+@contextmanager
+def open_house(folder: Path, *, nodes: bool = True) -> Iterator[House]:
+    """Start everything; ends all of it by process id."""
+    executable = shutil.which("chromium") or "chromium"
+    with Stage(folder) as stage, sync_playwright() as playwright:
+        ready = stage.service()
+        url = str(ready["url"])
+        link = Path(str(ready["bootstrap_file"])).read_text(encoding="utf-8").strip()
+        nobody = Caller(url, "")
+        admin = nobody.accept(link, ADMIN)
+        for name, roles in PEOPLE.items():
+            nobody.accept(admin.call("POST", "/people/invitations", {"name": name, "roles": roles})["link"])
+        browser = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
+        house = House(stage, url, browser, admin)
+        lay_out(house.source)
+        if nodes:
+            house.start_nodes()
+        try:
+            yield house
+        finally:
+            browser.close()
+
+
+def lay_out(source: Path) -> None:
+    """A small run with names that are not easy, and one file that is worth watching."""
+    frames = source / "run42" / "frames"
+    frames.mkdir(parents=True)
+    for number in range(60):
+        (frames / f"frame-{number:03}.mrc").write_bytes(bytes([number]) * 10_000)
+    (frames / "turn\u202earound.mrc").write_bytes(b"name that turns around")
+    (frames / "<img src=x onerror=alert(1)>").write_bytes(b"name that looks like markup")
+    Path(str(frames).encode().decode() + "/not-utf8-\udcff.mrc").write_bytes(b"name that is not text")
+    (source / "run42" / "movie.tiff").write_bytes(bytes(range(256)) * 4096 * 24)
+
+
+def leave_old_copies(folder: Path, count: int) -> None:
+    """Put files into a destination that its source does not have."""
+    folder.mkdir(parents=True)
+    for number in range(count):
+        (folder / f"old-{number:02}.mrc").write_bytes(b"old")
