@@ -212,16 +212,25 @@ impl Dir {
     /// # Errors
     /// What the kernel answers; `ELOOP` for a symlink, `InvalidInput` for anything that is not a regular file.
     pub fn open_file(&self, name: &[u8]) -> io::Result<File> {
-        // Non-blocking, so that a fifo put there in the meantime cannot hold the thread.
-        let flags =
-            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let handle = openat(&self.handle, name, flags, Mode::empty())?;
-        if FileType::from_raw_mode(rustix::fs::fstat(&handle)?.st_mode) != FileType::RegularFile {
+        let file = self.open_unseen(name)?;
+        if FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) != FileType::RegularFile {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "not a regular file",
             ));
         }
+        Ok(file)
+    }
+
+    /// Open `name` for reading, whatever it is: the caller looks at what was opened before reading it.
+    ///
+    /// # Errors
+    /// What the kernel answers; `ELOOP` for a symlink.
+    pub fn open_unseen(&self, name: &[u8]) -> io::Result<File> {
+        // Non-blocking, so that a fifo put there in the meantime cannot hold the thread.
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let handle = openat(&self.handle, name, flags, Mode::empty())?;
         Ok(handle.into())
     }
 

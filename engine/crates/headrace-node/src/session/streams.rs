@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::message::MAX_STREAMS;
@@ -9,7 +10,10 @@ use headrace_io::stream::TlsStream;
 
 use super::attempt::Arrival;
 use super::link::Guard;
-use super::run::{Connected, Context, Joining, POLL, join};
+use super::run::{Connected, Context, Joining, join};
+
+/// How often it is looked whether the session is over: its end waits for that.
+const END_POLL: Duration = Duration::from_millis(10);
 
 /// Brings data connections to a session.
 pub(super) struct Streams<'a> {
@@ -60,7 +64,7 @@ impl<'a> Streams<'a> {
             }
             while !guard.is_over() {
                 if let Ok(Arrival::Stream(stream)) =
-                    self.context.shared.arrivals.1.recv_timeout(POLL)
+                    self.context.shared.arrivals.1.recv_timeout(END_POLL)
                 {
                     if self.count.fetch_add(1, Ordering::Relaxed) >= u64::from(MAX_STREAMS) {
                         guard.fail(Failure::new(

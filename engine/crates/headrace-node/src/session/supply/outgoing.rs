@@ -109,12 +109,9 @@ impl Dirs {
 
     /// Open a file, if it is still the one that was listed.
     pub(super) fn open(&self, entry: &Entry) -> Looked {
-        let opened = self
-            .above(&entry.path)
-            .and_then(|(dir, name)| dir.open_file(&name));
-        let file = match opened {
+        let file = match self.open_unseen(entry) {
             Ok(file) => file,
-            Err(error) => return Self::cannot_open(error),
+            Err(looked) => return looked,
         };
         match is_same(&file, entry) {
             Ok(Some(sparse)) => Looked::Same(OpenFile {
@@ -126,11 +123,19 @@ impl Dirs {
         }
     }
 
+    /// Open what is at an entry's path now; whether it still is the file that was listed has to be asked of [`is_same`].
+    pub(super) fn open_unseen(&self, entry: &Entry) -> Result<File, Looked> {
+        let opened = self
+            .above(&entry.path)
+            .and_then(|(dir, name)| dir.open_unseen(&name));
+        opened.map_err(Self::cannot_open)
+    }
+
     fn cannot_open(error: io::Error) -> Looked {
         match error.kind() {
             io::ErrorKind::NotFound => Looked::Failed(Code::SourceVanished, error),
             // Something else stands there now.
-            io::ErrorKind::InvalidInput | io::ErrorKind::NotADirectory => Looked::Changed,
+            io::ErrorKind::NotADirectory => Looked::Changed,
             _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
                 Looked::Changed
             }
@@ -151,5 +156,6 @@ pub(super) fn is_same(file: &File, entry: &Entry) -> io::Result<Option<Sparse>> 
     } else {
         Sparse::No
     };
-    Ok((Identity::from(&now) == Identity::from(entry)).then_some(sparse))
+    let same = now.kind == entry.kind && Identity::from(&now) == Identity::from(entry);
+    Ok(same.then_some(sparse))
 }

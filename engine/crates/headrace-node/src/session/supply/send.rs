@@ -193,25 +193,25 @@ impl Supply {
             let state = file.state.lock();
             (state.entry.clone(), state.generation)
         };
-        let opened = self.counters.time(Stage::Read, || self.dirs.open(&entry));
-        let OpenFile {
-            file: handle,
-            sparse,
-        } = match opened {
-            Looked::Same(open) => open,
-            Looked::Changed => return self.restart(file, generation),
-            Looked::Failed(code, error) => return self.give_up(file, code, error),
+        let opened = self
+            .counters
+            .time(Stage::Read, || self.dirs.open_unseen(&entry));
+        let handle = match opened {
+            Ok(handle) => handle,
+            Err(Looked::Failed(code, error)) => return self.give_up(file, code, error),
+            Err(_) => return self.restart(file, generation),
         };
         let mut bytes = vec![0; to_usize(entry.size)];
+        // Looked at only after it was read: what was read then is one state of the file that was listed.
         let read = self.counters.time(Stage::Read, || {
-            let count = read_full(&handle, &mut bytes, 0)?;
-            Ok::<_, std::io::Error>(count == bytes.len() && is_same(&handle, &entry)?.is_some())
+            let whole = read_full(&handle, &mut bytes, 0)? == bytes.len();
+            Ok::<_, std::io::Error>(is_same(&handle, &entry)?.filter(|_| whole))
         });
-        match read {
-            Ok(true) => {}
-            Ok(false) => return self.restart(file, generation),
+        let sparse = match read {
+            Ok(Some(sparse)) => sparse,
+            Ok(None) => return self.restart(file, generation),
             Err(error) => return self.give_up(file, Code::SourceUnreadable, error),
-        }
+        };
         let hash = self
             .counters
             .time(Stage::Hash, || piece_hash(entry.size, 0, &bytes));
