@@ -1,7 +1,10 @@
-"""The engine's Python face. Documents (permits, tickets, statements) are passed as their exact text."""
+"""The engine's Python face. Documents (permits, tickets, statements) are passed as their exact text.
 
-from collections.abc import Sequence
-from typing import Literal, final
+What is awaited runs in Rust from the moment of the call; `asyncio.ensure_future` makes a task of it.
+"""
+
+from collections.abc import Awaitable, Sequence
+from typing import Literal, TypeAlias, final
 
 __all__ = [
     "AttemptEnded",
@@ -153,14 +156,14 @@ class Survey:
     deletes_sample: list[str]
     conflicts_sample: list[str]
 
-_HubEvent = JoinRequested | NodeAttached | NodeDetached | AttemptProgress | AttemptEnded
+_HubEvent: TypeAlias = JoinRequested | NodeAttached | NodeDetached | AttemptProgress | AttemptEnded
 
 @final
 class Hub:
     """The service's side of the control plane: nodes dial it and stay attached (gRPC over mutual TLS)."""
 
     @staticmethod
-    async def start(*, listen: str, state_dir: str, max_nodes: int = 256) -> Hub:
+    def start(*, listen: str, state_dir: str, max_nodes: int = 256) -> Awaitable[Hub]:
         """Listen on `listen` (host:port, port 0 picks one) with the key kept in `state_dir` (made on first start)."""
 
     address: str
@@ -176,46 +179,70 @@ class Hub:
     def revoke(self, node: str) -> None:
         """Detach the node and refuse it from now on; its attempts stop."""
 
-    async def next_event(self) -> _HubEvent | None:
-        """The next event in order; `None` once the hub is closed. The queue is bounded; progress is coalesced, nothing else is dropped."""
+    def next_event(self) -> Awaitable[_HubEvent | None]:
+        """Wait for the next event in order; `None` once the hub is closed.
 
-    async def answer_join(self, request: str, *, accepted: bool, reason: str = "", authority: str = "") -> None:
+        The queue is bounded: progress is coalesced, nothing else is dropped. Keep one task that waits; an event may be
+        lost when that task is cancelled in the instant of its arrival.
+        """
+
+    def answer_join(self, request: str, *, accepted: bool, reason: str = "", authority: str = "") -> Awaitable[None]:
         """Accept (pins the ticket `authority`'s public key on the node) or refuse a join."""
 
-    async def browse(self, *, permit: str, path: Sequence[str], after: str | None, limit: int) -> Listing:
-        """List one folder (escaped components, inside the permit's prefix); at most 1,000 entries a page."""
+    def browse(self, *, permit: str, path: Sequence[str], after: str | None, limit: int) -> Awaitable[Listing]:
+        """List one folder (escaped components below the root, inside the permit's prefix), 1,000 names at most."""
 
-    async def survey(self, *, source_permit: str, destination_permit: str, execution: str, lists_dir: str) -> Survey:
-        """Merge both listings under the draft `execution` (JSON; list digests and ceilings are ignored); writes overwrites.jsonl and deletes.jsonl into `lists_dir`."""
+    def survey(
+        self, *, source_permit: str, destination_permit: str, execution: str, lists_dir: str
+    ) -> Awaitable[Survey]:
+        """Merge both listings under the draft `execution` (JSON; list digests and ceilings are ignored).
 
-    async def start_attempt(self, *, ticket: str, lists_dir: str, result_dir: str) -> None:
-        """Send the ticket and its lists to its nodes. Progress and end arrive as events; result lists are written into `result_dir`."""
+        Writes overwrites.jsonl and deletes.jsonl into `lists_dir`.
+        """
 
-    async def renew(self, *, ticket: str) -> None:
+    def start_attempt(self, *, ticket: str, lists_dir: str, result_dir: str) -> Awaitable[None]:
+        """Send the ticket and its lists to its nodes.
+
+        Progress and end arrive as events; result lists are written into `result_dir`. A later attempt of a transfer
+        takes the place of one that runs.
+        """
+
+    def renew(self, *, ticket: str) -> Awaitable[None]:
         """Hand a renewed ticket of a running attempt to its nodes."""
 
-    async def set_rate(self, *, transfer: str, rate_bps: int | None) -> None:
+    def set_rate(self, *, transfer: str, rate_bps: int | None) -> Awaitable[None]:
         """Change the rate ceiling of a running attempt; never above the ticket's own."""
 
-    async def stop_attempt(self, *, transfer: str, reason: str) -> None:
+    def stop_attempt(self, *, transfer: str, reason: str) -> Awaitable[None]:
         """Stop at the next unit or batch and keep the journal."""
 
-    async def forget(self, *, transfer: str) -> None:
+    def forget(self, *, transfer: str) -> Awaitable[None]:
         """Tell the nodes that no attempt of this transfer will follow: temporaries and journal are removed."""
 
-    async def close(self) -> None: ...
+    def close(self) -> Awaitable[None]: ...
 
 @final
 class Node:
     """A node inside this process (the embedded default). It attaches to a hub like any other."""
 
     @staticmethod
-    async def start(*, state_dir: str, name: str, roots: Sequence[tuple[str, str, str]], data_listen: str = "127.0.0.1:0", join_token: str | None = None) -> Node:
-        """`roots` are (name, path, access). Joins with the token when the state folder holds no enrolment yet, then stays attached."""
+    def start(
+        *,
+        state_dir: str,
+        name: str,
+        roots: Sequence[tuple[str, str, str]],
+        data_listen: str = "127.0.0.1:0",
+        join_token: str | None = None,
+    ) -> Awaitable[Node]:
+        """Join with the token when the state folder holds no enrolment yet, then stay attached.
+
+        `roots` are (name, path, access) and replace those of an earlier start; an empty `data_listen` accepts no
+        connections.
+        """
 
     key: str
 
-    async def close(self) -> None: ...
+    def close(self) -> Awaitable[None]: ...
 
 def main(arguments: Sequence[str]) -> int:
-    """The `headrace-node` binary's command line (`join`, `run`, `cp`, `keygen`, ...) in this process; returns the exit code."""
+    """Run the `headrace-node` command line (`join`, `run`, `cp`, ...) in this process; return the exit code."""
