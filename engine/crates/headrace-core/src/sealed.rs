@@ -425,6 +425,19 @@ impl Document {
         serde_json::from_value(value).map_err(|error| self.malformed(error.to_string()))
     }
 
+    /// The keys that claim to have signed, each once.
+    #[must_use]
+    pub fn keys(&self) -> Vec<PublicKey> {
+        let mut keys: Vec<PublicKey> = self
+            .signatures
+            .iter()
+            .map(|signature| signature.key)
+            .collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
     /// Those of the accepted keys that signed these bytes; at least one.
     ///
     /// # Errors

@@ -1,8 +1,5 @@
-//! The `headrace-node` binary.
+//! The `headrace-node` program.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    let code = headrace_node::program::main(std::env::args().skip(1).collect());
-    ExitCode::from(u8::try_from(code).unwrap_or(1))
+fn main() {
+    std::process::exit(headrace_node::program::main(std::env::args_os().skip(1)));
 }

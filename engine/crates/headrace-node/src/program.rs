@@ -1,32 +1,33 @@
-//! The command line of the `headrace-node` program; `headrace node` passes its words here, too.
+//! The command line: `headrace-node`, and `headrace node|cp|keygen|receipt` through the Python binding.
 
+mod keys;
+mod receipt;
+mod roots;
+mod serve;
+
+use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
+use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
-use crate::config::{Config, DataConfig, RootConfig};
-use crate::node::data_mover::DataMover;
-use crate::node::{Node, join, node_key};
 use crate::problem::{ControlCode, Problem};
-use crate::state::{StateDir, write_new_key};
-use crate::token::JoinToken;
-use crate::transport::system_clock;
 
-/// Exit codes, as of every Headrace command.
-const FAILED: i32 = 1;
-const USAGE: i32 = 2;
-const UNREACHABLE: i32 = 7;
-
-/// Moves data for a Headrace service: exports folders, and obeys signed permits and tickets only.
-#[derive(Debug, Parser)]
+/// Moves data between machines: exports folders to a Headrace service, or copies between your own machines.
+#[derive(Parser)]
 #[command(name = "headrace-node", version, max_term_width = 100)]
-struct Program {
+struct Cli {
+    #[command(flatten)]
+    common: Common,
     #[command(subcommand)]
     command: Command,
-    /// What is logged to standard error, for example `info` or `headrace_node=debug`.
+}
+
+#[derive(Args)]
+struct Common {
+    /// What to log to standard error: `info`, `debug`, or a filter such as `headrace_node=debug,warn`.
     #[arg(
         long,
         global = true,
@@ -35,247 +36,195 @@ struct Program {
         value_name = "FILTER"
     )]
     log: String,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Join a service with a one-time token, then run.
-    Join(Join),
-    /// Run a node that has joined.
-    Run(Run),
-    /// Show what this node exports; edit `node.toml` in its state folder to change it, a running node takes it up.
-    Root(Common),
-    /// Make a key file (mode 0600) and print its public half.
-    Keygen(Keygen),
-}
-
-#[derive(Debug, Args)]
-struct Common {
-    /// Folder for the node's key, settings and journals.
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "HEADRACE_NODE_STATE",
-        default_value = "/var/lib/headrace-node"
-    )]
-    state: PathBuf,
-    /// Print one JSON document on standard output.
-    #[arg(long)]
+    /// Write JSON documents to standard output, and nothing for people.
+    #[arg(long, global = true)]
     json: bool,
-}
-
-#[derive(Debug, Args)]
-struct Run {
-    #[command(flatten)]
-    common: Common,
-    /// Run as the superuser: every file is in reach, whatever its mode says.
-    #[arg(long)]
+    /// Run as the superuser all the same. Files that are written then belong to root, and no permission protects any.
+    #[arg(long, global = true)]
     allow_root: bool,
 }
 
-#[derive(Debug, Args)]
-struct Join {
-    /// From `headrace node-token` on the service; good for one node and a limited time.
-    token: String,
-    /// What the node calls itself; default: the host's name.
-    #[arg(long)]
-    name: Option<String>,
-    /// A folder to export: `name=path[:read|write|delete]`, `read` unless said otherwise. May be given several times.
-    #[arg(long = "root", value_name = "ROOT", required = true)]
-    roots: Vec<String>,
-    /// host:port to accept data connections on; port 0 picks one, an empty text accepts none.
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:0")]
-    data_listen: String,
-    /// host:port that other nodes shall dial, when it is not where the service sees this node. May be given several times.
-    #[arg(long, value_name = "ADDRESS")]
-    data_advertise: Vec<String>,
-    #[command(flatten)]
-    run: Run,
+#[derive(Subcommand)]
+enum Command {
+    /// Join a service with a one-time token, then run.
+    Join(serve::Join),
+    /// Run a node that has joined.
+    Run(serve::Run),
+    /// Show and change what a node exports. A running node takes changes up by itself.
+    #[command(subcommand)]
+    Root(roots::Root),
+    /// Make the personal key that `cp` signs with.
+    Keygen(keys::Keygen),
+    /// Check what a transfer's receipt says.
+    #[command(subcommand)]
+    Receipt(receipt::Receipt),
 }
 
-#[derive(Debug, Args)]
-struct Keygen {
-    /// The file to make; it must not exist.
-    file: PathBuf,
-    /// Print one JSON document on standard output.
-    #[arg(long)]
+/// How a command ends; docs/cli.md lists the numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    Done = 0,
+    Failed = 1,
+    Usage = 2,
+    Refused = 4,
+    Unreachable = 7,
+}
+
+/// Where state is kept when nobody says otherwise.
+#[derive(Args)]
+struct StateArgs {
+    /// Folder for the node's key, settings and journals (mode 0700).
+    #[arg(long = "state", env = "HEADRACE_NODE_STATE", default_value_os_t = default_state(), value_name = "DIR")]
+    dir: PathBuf,
+}
+
+/// Runs the command line in this process and gives its exit code. `arguments` are without the program's name.
+pub fn main<I: IntoIterator<Item = T>, T: Into<OsString>>(arguments: I) -> i32 {
+    let arguments = std::iter::once(OsString::from("headrace-node"))
+        .chain(arguments.into_iter().map(Into::into));
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nobody to tell when standard output is closed.
+            let _ = error.print();
+            return error.exit_code();
+        }
+    };
+    let out = Out {
+        json: cli.common.json,
+    };
+    let exit = log_to_stderr(&cli.common.log)
+        .and_then(|()| run(cli, &out))
+        .unwrap_or_else(|problem| {
+            out.problem(&problem);
+            exit_of(&problem)
+        });
+    exit as i32
+}
+
+fn run(cli: Cli, out: &Out) -> Result<Exit, Problem> {
+    match cli.command {
+        Command::Join(join) => {
+            refuse_root(&cli.common)?;
+            runtime()?.block_on(join.run(out))
+        }
+        Command::Run(run) => {
+            refuse_root(&cli.common)?;
+            runtime()?.block_on(run.run(out))
+        }
+        Command::Root(root) => root.run(out),
+        Command::Keygen(keygen) => keygen.run(out),
+        Command::Receipt(receipt) => receipt.run(out),
+    }
+}
+
+/// What a command says.
+struct Out {
     json: bool,
 }
 
-/// Runs the program with its arguments (without its name); returns the exit code.
-#[must_use]
-pub fn main(arguments: Vec<String>) -> i32 {
-    let words = std::iter::once("headrace-node".to_owned()).chain(arguments);
-    let program = match Program::try_parse_from(words) {
-        Ok(program) => program,
-        Err(error) => {
-            // Standard output or error may be closed; the exit code says it all the same.
-            let _ = error.print();
-            return if error.use_stderr() { USAGE } else { 0 };
+impl Out {
+    /// A document for programs, or a sentence for people.
+    fn say(&self, document: &Value, sentence: &str) {
+        let mut stdout = std::io::stdout().lock();
+        // Who closed our output does not want to know.
+        let _ = if self.json {
+            writeln!(stdout, "{document}")
+        } else {
+            writeln!(stdout, "{sentence}")
+        };
+        let _ = stdout.flush();
+    }
+
+    fn problem(&self, problem: &Problem) {
+        let _ = writeln!(std::io::stderr(), "headrace-node: {problem}");
+        if self.json {
+            let Problem {
+                code,
+                message,
+                retryable,
+            } = problem;
+            let document = json!({"code": code, "message": message, "retryable": retryable});
+            let _ = writeln!(std::io::stdout(), "{document}");
         }
-    };
-    let filter = match EnvFilter::try_new(&program.log) {
-        Ok(filter) => filter,
-        Err(error) => return usage(&format!("`--log {}`: {error}", program.log)),
-    };
-    // Another part of this process may have set up logging first: then that is used.
+    }
+}
+
+fn exit_of(problem: &Problem) -> Exit {
+    match &*problem.code {
+        "bad_argument" | "token_malformed" => Exit::Usage,
+        "join_refused" | "root_is_superuser" => Exit::Refused,
+        "hub_unreachable" | "join_timeout" | "peer_unreachable" | "ssh_failed" => Exit::Unreachable,
+        _ => Exit::Failed,
+    }
+}
+
+fn log_to_stderr(filter: &str) -> Result<(), Problem> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| {
+        Problem::new(
+            ControlCode::BadArgument,
+            format!("`{filter}` is not a log filter: {error}"),
+        )
+    })?;
+    // In a process that has a subscriber already (tests, a service), that one stays.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .try_init();
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    Ok(())
+}
+
+fn refuse_root(common: &Common) -> Result<(), Problem> {
+    if common.allow_root || !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let message =
+        "this runs as root: use an account of its own, or say `--allow-root` if you mean it";
+    Err(Problem::new(ControlCode::RootIsSuperuser, message))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Problem> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .build()
-    {
-        Ok(runtime) => runtime,
-        Err(error) => return usage(&format!("can't start threads: {error}")),
-    };
-    match runtime.block_on(run(program.command)) {
-        Ok(()) => 0,
-        Err(problem) => {
-            eprintln!("headrace-node: {problem} ({})", problem.code);
-            if problem.is(ControlCode::HubUnreachable) {
-                UNREACHABLE
-            } else {
-                FAILED
-            }
-        }
+        .build();
+    runtime.map_err(|error| Problem::new(ControlCode::Internal, format!("no threads: {error}")))
+}
+
+fn default_state() -> PathBuf {
+    if rustix::process::geteuid().is_root() {
+        return PathBuf::from("/var/lib/headrace-node");
     }
+    user_folder("XDG_STATE_HOME", ".local/state").join("headrace-node")
 }
 
-async fn run(command: Command) -> Result<(), Problem> {
-    match command {
-        Command::Join(options) => {
-            check_account(options.run.allow_root)?;
-            let state = StateDir::open(&options.run.common.state)?;
-            let token: JoinToken = options.token.parse()?;
-            let roots = options
-                .roots
-                .iter()
-                .map(|root| RootConfig::parse(root))
-                .collect::<Result<Vec<_>, _>>()?;
-            for root in &roots {
-                root.open()?;
-            }
-            let data = DataConfig {
-                listen: options.data_listen,
-                advertise: options.data_advertise,
-            };
-            let name = options.name.unwrap_or_else(host_name);
-            join(&state, &token, &name, roots, data).await?;
-            serve(&state, options.run.common.json).await
-        }
-        Command::Run(options) => {
-            check_account(options.allow_root)?;
-            serve(&StateDir::open(&options.common.state)?, options.common.json).await
-        }
-        Command::Root(options) => show_roots(&StateDir::open(&options.state)?, options.json),
-        Command::Keygen(options) => {
-            let public = write_new_key(&options.file)?.public().to_string();
-            let file = options.file.display().to_string();
-            answer(
-                options.json,
-                &json!({"file": file, "key": public}),
-                &format!("{public}\nThe key is in {file}; whoever has the file can sign with it."),
-            );
-            Ok(())
-        }
+/// A folder of this person, as the XDG base directories have it.
+fn user_folder(variable: &str, below_home: &str) -> PathBuf {
+    let set = std::env::var_os(variable)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    set.unwrap_or_else(|| {
+        std::env::home_dir()
+            .unwrap_or_else(|| PathBuf::from("/"))
+            .join(below_home)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
     }
-}
 
-/// Stays attached until it is asked to end.
-async fn serve(state: &StateDir, json: bool) -> Result<(), Problem> {
-    let config = Config::load(state)?.unwrap_or_default();
-    let mover = DataMover::start(state, node_key(state)?, &config.data)?;
-    let node = Node::start(state, system_clock(), mover)?;
-    let failed = |error: std::io::Error| {
-        Problem::new(
-            ControlCode::Internal,
-            format!("can't wait for signals: {error}"),
-        )
-    };
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    let mut attachment = node.attachment();
-    let attached = async {
-        // The sender lives as long as the node.
-        let _ = attachment.wait_for(Result::is_ok).await;
-        let key = node.key().to_string();
-        let roots: Vec<&str> = config.roots.iter().map(|root| root.name.as_str()).collect();
-        let ready = json!({"node": key, "name": config.name, "roots": roots, "attached": true});
-        answer(
-            json,
-            &ready,
-            &format!(
-                "{} is attached as {key}, and exports {}",
-                config.name,
-                roots.join(", ")
-            ),
-        );
-        std::future::pending::<()>().await;
-    };
-    tokio::select! {
-        () = attached => {}
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    #[test]
+    fn wrong_usage_ends_with_2_and_help_with_0() {
+        assert_eq!(main(["--help"]), 0);
+        assert_eq!(main(["frobnicate"]), 2);
+        assert_eq!(main(["--log", "a=b=c", "keygen", "--show"]), 2);
+        assert_eq!(main(["join", "no-token", "--name", "x", "--allow-root"]), 2);
     }
-    node.close().await;
-    Ok(())
-}
-
-fn show_roots(state: &StateDir, json: bool) -> Result<(), Problem> {
-    let config = Config::load(state)?.unwrap_or_default();
-    let rows: Vec<_> = config
-        .roots
-        .iter()
-        .map(|root| json!({"name": root.name, "path": root.path, "access": root.access.as_str()}))
-        .collect();
-    let lines: Vec<String> = config
-        .roots
-        .iter()
-        .map(|root| {
-            format!(
-                "{}={}:{}",
-                root.name,
-                root.path.display(),
-                root.access.as_str()
-            )
-        })
-        .collect();
-    answer(json, &json!({"roots": rows}), &lines.join("\n"));
-    Ok(())
-}
-
-/// The superuser reads and writes whatever the modes of files say, so it must be meant.
-fn check_account(allow_root: bool) -> Result<(), Problem> {
-    if rustix::process::geteuid().is_root() && !allow_root {
-        let message = "this would run as the superuser, for whom every file is in reach: use an account of its own, or say `--allow-root`";
-        return Err(Problem::new(ControlCode::RootIsSuperuser, message));
-    }
-    Ok(())
-}
-
-fn host_name() -> String {
-    rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned()
-}
-
-fn answer(json: bool, document: &serde_json::Value, text: &str) {
-    use std::io::Write as _;
-    let mut out = std::io::stdout().lock();
-    // Nobody may be reading any more; the work goes on.
-    let _ = if json {
-        writeln!(out, "{document}")
-    } else {
-        writeln!(out, "{text}")
-    };
-    let _ = out.flush();
-}
-
-fn usage(message: &str) -> i32 {
-    eprintln!("headrace-node: {message}");
-    USAGE
 }

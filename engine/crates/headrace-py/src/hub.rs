@@ -125,7 +125,7 @@ impl Hub {
         after: Option<String>,
         limit: usize,
     ) -> Awaitable<'py> {
-        let path = folder(&path)?;
+        let path = folder(path)?;
         let after = after
             .map(|name| Component::from_escaped(&name))
             .transpose()
@@ -242,10 +242,10 @@ fn id(text: &str) -> PyResult<Id> {
         .map_err(|error| bad_argument("transfer", error))
 }
 
-fn folder(names: &[String]) -> PyResult<RelPath> {
+fn folder(names: Vec<String>) -> PyResult<RelPath> {
     let names: Result<Vec<Component>, _> = names
-        .iter()
-        .map(|name| Component::from_escaped(name))
+        .into_iter()
+        .map(|name| Component::from_escaped(&name))
         .collect();
     let names = names.map_err(|error| bad_argument("path", error))?;
     RelPath::from_components(names.iter().map(Component::as_bytes))

@@ -20,6 +20,8 @@ use crate::session::{
 };
 use crate::state::StateDir;
 
+/// Most bytes of changed names in one statement, which must fit into a document; more are left out.
+const MAX_CHANGED_BYTES: usize = 256 << 10;
 /// Most addresses of a peer that are tried.
 const MAX_PEER_ADDRESSES: usize = 16;
 
@@ -194,8 +196,18 @@ impl Moving for DataMoving {
 impl DataMoving {
     fn statement(&self, role: Role, outcome: Outcome, fields: &StatementFields) -> Statement {
         let totals = &fields.totals;
-        let mut changed = fields.changed.clone();
-        changed.truncate(MAX_CHANGED);
+        let mut room = MAX_CHANGED_BYTES;
+        let fits = |name: &&String| {
+            room = room.saturating_sub(name.len());
+            room > 0
+        };
+        let changed = fields
+            .changed
+            .iter()
+            .take(MAX_CHANGED)
+            .take_while(fits)
+            .cloned()
+            .collect();
         Statement {
             role,
             node: self.key.public(),

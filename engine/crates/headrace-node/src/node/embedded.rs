@@ -47,24 +47,24 @@ pub async fn start(embedded: Embedded) -> Result<Node, Problem> {
         listen: data_listen,
         ..DataConfig::default()
     };
-    match Config::load(&state)?.filter(|config| config.hub.is_some()) {
-        Some(config) => Config {
+    if let Some(config) = Config::load(&state)?.filter(|config| config.hub.is_some()) {
+        // What it exports is said at every start; whom it obeys was said when it joined.
+        Config {
             name,
             roots,
             data: data.clone(),
             ..config
         }
-        .save(&state)?,
-        None => {
-            let missing = || {
-                Problem::new(
-                    ControlCode::ConfigInvalid,
-                    "the node has not joined: it needs a join token",
-                )
-            };
-            let token: JoinToken = join_token.ok_or_else(missing)?.parse()?;
-            join(&state, &token, &name, roots, data.clone()).await?;
-        }
+        .save(&state)?;
+    } else {
+        let missing = || {
+            Problem::new(
+                ControlCode::ConfigInvalid,
+                "the node has not joined: it needs a join token",
+            )
+        };
+        let token: JoinToken = join_token.ok_or_else(missing)?.parse()?;
+        join(&state, &token, &name, roots, data.clone()).await?;
     }
     let mover = DataMover::start(&state, node_key(&state)?, &data)?;
     Node::start(&state, system_clock(), mover)
