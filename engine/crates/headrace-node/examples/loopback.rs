@@ -103,14 +103,14 @@ fn fill(from: &Path, case: &Case) {
 fn ours_once(folder: &Path, case: &Case) -> (f64, f64) {
     let pair = Pair::in_folder(folder);
     fill(&pair.from(), case);
-    let start = Instant::now();
+    let (start, before) = (Instant::now(), cpu_seconds());
     let (source, destination) = pair.run();
-    let seconds = start.elapsed().as_secs_f64();
+    let (seconds, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds() - before);
     assert_eq!(
         (source.outcome, destination.outcome),
         (Outcome::Complete, Outcome::Complete)
     );
-    seconds
+    (seconds, cpu)
 }
 
 fn rsync_once(folder: &Path, case: &Case) -> (f64, f64) {

@@ -391,7 +391,7 @@ fn invariant_1_an_expired_ticket_stops_both_nodes_and_a_renewed_one_does_not() {
     let mut pair = Pair::new();
     put(&pair.from(), "a", &content(2 << 20, 1));
     let lasting = pair.ticket.expires;
-    pair.ticket.rate_ceiling_bps = Some(1_000_000);
+    pair.ticket.rate_ceiling_bps = Some(8_000_000);
     pair.ticket.expires = headrace_core::value::Timestamp::from(SystemTime::now()).plus_ms(1500);
     let (source, destination) = pair.start();
     assert_eq!(code(&source.wait()), Some(Code::TicketExpired));
