@@ -29,6 +29,7 @@ from headrace.api.receipts import Receipts
 from headrace.api.settings import Settings
 from headrace.api.signer import Signer
 from headrace.api.store import Database
+from headrace.api.tidying import Tidying
 from headrace.api.transfers import Transfers
 from headrace.api.use_cases import UseCases
 from headrace.api.words import Words
@@ -58,8 +59,8 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     endpoints = Endpoints(core, nodes)
     policies = Policies(core)
     signer = Signer(core, key, policies, endpoints)
-    receipts = Receipts(core, signer)
-    parts = Parts(core, nodes, signer, Ledger(core), receipts)
+    receipts, tidying = Receipts(core, signer), Tidying(core)
+    parts = Parts(core, nodes, signer, Ledger(core), receipts, tidying)
     executor = Executor(parts)
     plans = Plans(core)
     places = Places(core, nodes, endpoints, policies, signer)
@@ -84,6 +85,7 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
         plans=plans,
         policies=policies,
         receipts=receipts,
+        tidying=tidying,
         transfers=Transfers(parts, executor, plans),
     )
     return Whole(core, use_cases)

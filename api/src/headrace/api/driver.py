@@ -18,11 +18,12 @@ from headrace.api.errors import AuditUnwritable, Code, ServiceError
 from headrace.api.ledger import Ledger
 from headrace.api.nodes import Nodes
 from headrace.api.problems import problem_of
-from headrace.api.receipts import Receipts
+from headrace.api.receipts import Made, Receipts
 from headrace.api.runs import End, Run, Wish
 from headrace.api.signer import Signer
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import AttemptRow, TransferRow
+from headrace.api.tidying import Tidying
 from headrace.client import models as m
 from headrace.engine import EngineError
 from headrace.guardrails import GuardrailError, ReleasedPlan
@@ -31,6 +32,9 @@ _log = logging.getLogger(__name__)
 
 _STOP_LIMIT_S = 30
 """How long nodes may take to say that they stopped before the service goes on without that word."""
+_END_LIMIT_S = 5
+"""How long the end of an attempt that the hub has closed may be on its way here."""
+_ATTEMPT_UNKNOWN = "attempt_unknown"
 _WAITS = frozenset({Code.NODE_AWAY, Code.NODE_DRAINING, Code.NODE_CLOCK_SKEWED})
 """What may pass by waiting."""
 
@@ -46,6 +50,7 @@ class Parts:
     signer: Signer
     ledger: Ledger
     receipts: Receipts
+    tidying: Tidying
 
 
 class Slots(Protocol):
@@ -108,7 +113,7 @@ class Driver:
         if self._run.wish is Wish.CANCEL:
             await self._finish(m.TransferState.CANCELED, self._run.wish_reason)
             return False
-        obstacle = await self._obstacle()
+        obstacle = None if self._run.adopts else await self._obstacle()
         if obstacle is not None:
             await self._parts.ledger.move(self._run.transfer, obstacle.state, obstacle.reason)
             await wait_for(self._run.woken, obstacle.wait_s)
@@ -163,32 +168,45 @@ class Driver:
     # -- an attempt --
 
     async def _attempt(self) -> End:
-        """Run one attempt to its end."""
+        """Run one attempt to its end: a new one, or the one that outlived a restart of the service."""
+        run, self._refusal = self._run, None
+        try:
+            if run.adopts:
+                run.adopts, run.running = False, True
+                self._refusal = await self._renew()
+            else:
+                run.end = None
+                await self._begin()
+                run.running = True
+            if self._refusal is not None:
+                return await self._stop("its ticket may not be renewed")
+            return await self._watch_over()
+        except EngineError as error:
+            return End("failed", error.code, str(error), error.retryable or error.code == _ATTEMPT_UNKNOWN)
+        finally:
+            run.running = False
+
+    async def _begin(self) -> None:
+        """Sign the ticket of a new attempt and hand it to its nodes."""
         run, parts = self._run, self._parts
-        run.end, self._refusal = None, None
+        data = parts.core.settings.data
         async with parts.ledger.change(run.transfer) as (tx, row):
             number = row.attempt + 1
             ticket, self._released = await parts.signer.ticket(tx, row, number)
             row.attempt, row.state, row.state_reason = number, m.TransferState.RUNNING, ""
             row.started = row.started or parts.core.clock()
             tx.add(AttemptRow(transfer=row.id, number=number, started=parts.core.clock()))
-            lists, results = (
-                lists_dir(parts.core.settings.data, row.plan),
-                result_dir(parts.core.settings.data, row.id, number),
-            )
+            lists, results = lists_dir(data, row.plan), result_dir(data, row.id, number)
             await parts.ledger.record(tx, row, "started" if number == 1 else "attempt", f"attempt {number} started")
-        run.attempt, run.running = number, True
+        run.attempt = number
         results.mkdir(parents=True, exist_ok=True)
-        try:
-            await parts.core.hub.start_attempt(ticket=ticket.text, lists_dir=str(lists), result_dir=str(results))
-            return await self._watch_over()
-        except EngineError as error:
-            return End("failed", error.code, str(error), error.retryable)
-        finally:
-            run.running = False
+        await parts.core.hub.start_attempt(ticket=ticket.text, lists_dir=str(lists), result_dir=str(results))
 
     async def _watch_over(self) -> End:
-        """Renew the ticket, pass on what people want, and return the attempt's end."""
+        """Renew the ticket, pass on what people want, and return the attempt's end.
+
+        An attempt outlives a node's absence: the other nodes and the hub hold its place until its ticket expires.
+        """
         run, loop = self._run, asyncio.get_running_loop()
         renew_s = self._parts.core.settings.ticket_renew_s
         renew_at = loop.time() + renew_s
@@ -198,16 +216,24 @@ class Driver:
                 return run.end
             if run.wish is not Wish.RUN:
                 return await self._stop(run.wish_reason or f"{run.wish} was asked for")
-            for key in run.nodes:
-                if self._parts.nodes.attached(key) is None:
-                    await self._stop("a node is away")
-                    return End("failed", Code.NODE_AWAY, "a node went away", retryable=True)
-            if run.recheck or run.new_rate or loop.time() >= renew_at:
+            complete = await self._note_absence()
+            if run.recheck or run.new_rate or (complete and loop.time() >= renew_at):
                 run.recheck, renew_at = False, loop.time() + renew_s
                 self._refusal = await self._renew()
                 if self._refusal is not None:
                     return await self._stop("its ticket may not be renewed")
-            await wait_for(run.woken, renew_at - loop.time())
+            await wait_for(run.woken, renew_at - loop.time() if complete else None)
+
+    async def _note_absence(self) -> bool:
+        """Record which of the nodes is away, or that none is any more; returns whether all are there."""
+        run, parts = self._run, self._parts
+        away: str = ""
+        async with parts.core.database.read() as tx:
+            for key in run.nodes:
+                away = away or await parts.nodes.absence(tx, key)
+        state = m.TransferState.WAITING if away else m.TransferState.RUNNING
+        await parts.ledger.move(run.transfer, state, away)
+        return not away
 
     async def _renew(self) -> Refusal | None:
         """Check everything again and hand a fresh ticket to the nodes; returns what stands against it."""
@@ -222,11 +248,29 @@ class Driver:
             return None
         except (ServiceError, GuardrailError) as error:
             return error
-        await parts.core.hub.renew(ticket=ticket.text)
-        if run.new_rate:
-            run.new_rate = False
-            await parts.core.hub.set_rate(transfer=run.transfer, rate_bps=rate)
+        new_rate, run.new_rate = run.new_rate, False
+        try:
+            await parts.core.hub.renew(ticket=ticket.text)
+            if new_rate:
+                await parts.core.hub.set_rate(transfer=run.transfer, rate_bps=rate)
+        except EngineError as error:
+            # An attempt that is not known any more may just have ended: its end is on the way then.
+            if error.code == _ATTEMPT_UNKNOWN and not await self._is_ending():
+                raise
+            if error.code != _ATTEMPT_UNKNOWN and not error.retryable:
+                raise
+            # A node that is away gets the ticket, and with it the rate, when it is back.
+            _log.info("a node of transfer %s was not told: %s", run.transfer, error)
         return None
+
+    async def _is_ending(self) -> bool:
+        run, loop = self._run, asyncio.get_running_loop()
+        limit = loop.time() + _END_LIMIT_S
+        while run.end is None and loop.time() < limit:
+            run.woken.clear()
+            if run.end is None:
+                await wait_for(run.woken, limit - loop.time())
+        return run.end is not None
 
     async def _stop(self, reason: str) -> End:
         """Stop the attempt and wait (bounded) for its end."""
@@ -252,6 +296,7 @@ class Driver:
             before = m.Progress.model_validate_json(row.progress).bytes_durable
             await self._close_attempt(tx, row, end)
         run.resent_before = run.progress.resent_bytes
+        run.progress = run.progress.model_copy(update={"rate_bps": 0, "streams": 0, "eta_s": None})
         self._failures = 0 if moved > before else self._failures + 1
         if end.outcome in {"complete", "partial"}:
             await self._conclude(end)
@@ -291,11 +336,12 @@ class Driver:
             row.ended = parts.core.clock()
             receipt = await parts.receipts.make(tx, row, self._released, end)
             row.receipt, row.state, row.state_reason = receipt.id, state, ""
+            run.progress = _final(run.progress, receipt, state)
+            row.progress = run.progress.model_dump_json()
             await settle(tx, row.id, run.progress.bytes_durable)
             await parts.core.audit.append(tx, Kind.RECEIPT_MADE, subject=receipt.id, detail={"transfer": row.id})
             await parts.ledger.record(tx, row, state.value, receipt.summary)
-        if state is m.TransferState.COMPLETE:
-            await self._forget()
+        await self._parts.tidying.begin(run.transfer)
 
     async def _finish(self, state: m.TransferState, reason: str, error: Refusal | None = None) -> None:
         run, parts = self._run, self._parts
@@ -304,19 +350,22 @@ class Driver:
             row.error = problem_of(error, instance=run.transfer).model_dump_json() if error else None
             await settle(tx, row.id, run.progress.bytes_durable)
             await parts.ledger.record(tx, row, state.value, reason or f"the transfer is {state}")
-        if state is m.TransferState.CANCELED:
-            await self._forget()
-
-    async def _forget(self) -> None:
-        """Let the nodes tidy up; a node that is away does so when it is told again or by its own limits."""
-        try:
-            await self._parts.core.hub.forget(transfer=self._run.transfer)
-        except EngineError as error:
-            _log.warning("transfer %s was not forgotten by its nodes: %s", self._run.transfer, error)
+        await self._parts.tidying.begin(run.transfer)
 
     def _backoff_s(self) -> float:
         settings = self._parts.core.settings
         return min(settings.max_backoff_ms, settings.backoff_ms << min(self._failures, 20)) / 1000
+
+
+def _final(progress: m.Progress, signed: Made, state: m.TransferState) -> m.Progress:
+    """Correct the last progress that was reported by what was signed in the end."""
+    done = max(progress.files_done, signed.files + signed.identical)
+    final = {"files_done": done, "files_failed": signed.failed, "files_total": done + signed.failed, "limiter": ""}
+    if state is m.TransferState.COMPLETE:
+        final |= dict.fromkeys(
+            ("bytes_total", "bytes_received", "bytes_durable"), max(progress.bytes_total, signed.bytes)
+        )
+    return progress.model_copy(update=final)
 
 
 def lists_dir(data: Path, plan: str) -> Path:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from headrace.api.budgets import day_of, reserve
 from headrace.api.caller import Caller
@@ -55,32 +55,25 @@ class Executor:
         if (await tx.scalar(query) or 0) >= limit:
             raise ServiceError(Code.BUSY, f"{limit} transfers are queued or running already; submit again later")
 
-    def admit(self, row: TransferRow) -> None:
-        """Take a stored transfer under way."""
-        run = Run.of(row)
+    def admit(self, row: TransferRow, *, adopts: bool = False) -> None:
+        """Take a stored transfer under way; `adopts` when an attempt of it may still be running on its nodes."""
+        run = Run.of(row, adopts=adopts)
         self._runs[row.id] = run
         self._tasks[row.id] = asyncio.create_task(self._drive(run), name=f"transfer {row.id}")
 
     async def take_up(self) -> None:
         """After a start of the service: go on with every transfer that has not ended."""
+        unended = select(AttemptRow.transfer).where(AttemptRow.ended.is_(None))
+        query = select(TransferRow).where(TransferRow.state.not_in(END_STATES)).order_by(TransferRow.created)
         async with self._parts.core.database.write() as tx:
-            rows = list(
-                await tx.scalars(
-                    select(TransferRow).where(TransferRow.state.not_in(END_STATES)).order_by(TransferRow.created)
-                )
-            )
+            rows = list(await tx.scalars(query))
+            open_attempts = set(await tx.scalars(unended))
             for row in rows:
-                await self._note_interruption(tx, row)
+                if row.id in open_attempts:
+                    row.state, row.state_reason = m.TransferState.WAITING, "the service was restarted"
+                    await self._parts.ledger.record(tx, row, "waiting", row.state_reason)
         for row in rows:
-            self.admit(row)
-
-    async def _note_interruption(self, tx: Tx, row: TransferRow) -> None:
-        if row.state != m.TransferState.RUNNING:
-            return
-        row.state, row.state_reason = m.TransferState.WAITING, "the service was restarted"
-        query = update(AttemptRow).where(AttemptRow.transfer == row.id, AttemptRow.ended.is_(None))
-        await tx.execute(query.values(ended=self._parts.core.clock(), outcome="stopped", code=Code.INTERRUPTED))
-        await self._parts.ledger.record(tx, row, "waiting", row.state_reason)
+            self.admit(row, adopts=row.id in open_attempts)
 
     async def _drive(self, run: Run) -> None:
         try:

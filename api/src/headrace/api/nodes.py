@@ -69,6 +69,18 @@ class Nodes:
         """How many nodes are attached."""
         return len(self._attached)
 
+    async def absence(self, tx: Tx, key: str) -> str:
+        """Say why a node can't be reached now; empty when it is attached. A revoked or unknown one is refused."""
+        if key in self._attached:
+            return ""
+        try:
+            await self.require_usable(tx, key)
+        except ServiceError as error:
+            if error.code in {Code.NODE_REVOKED, Code.UNKNOWN_NODE}:
+                raise
+            return error.detail
+        return ""
+
     async def require_usable(self, tx: Tx, key: str) -> NodeAttached:
         """Return the live state of a node that may be given work, or refuse and say why not."""
         row = await tx.scalar(select(NodeRow).where(NodeRow.key == key))

@@ -23,10 +23,14 @@ _CHUNK_BYTES = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A receipt that was made."""
+    """A receipt that was made, and what its destination node signed: counts of the last attempt."""
 
     id: str
     summary: str
+    files: int
+    identical: int
+    failed: int
+    bytes: int
 
 
 class Receipts:
@@ -62,9 +66,11 @@ class Receipts:
             statements=end.statements,
         )
         document = await self._signer.receipt(tx, transfer, plan, ended)
+        counts = {name: int(str(destination[name])) for name in ("files", "identical", "failed", "bytes")}
         made = Made(
             str(document.fields()["id"]),
             f"{end.outcome}: {files:,} files, {sized(size)}, in {seconds} s, verified {destination['verified']}.",
+            **counts,
         )
         row = ReceiptRow(
             id=made.id,

@@ -59,6 +59,8 @@ class Run:
     wish_reason: str = ""
     end: End | None = None
     """Set when the current attempt has ended."""
+    adopts: bool = False
+    """Whether the current attempt was begun before a restart of the service, and may still run on its nodes."""
     running: bool = False
     recheck: bool = False
     """Set when something changed that may end it: its ticket is checked and renewed at once."""
@@ -70,14 +72,15 @@ class Run:
     """Bytes that earlier attempts sent again."""
 
     @classmethod
-    def of(cls, row: TransferRow) -> Self:
-        """Take up a stored transfer."""
+    def of(cls, row: TransferRow, *, adopts: bool = False) -> Self:
+        """Take up a stored transfer; `adopts` when its last attempt has not ended."""
         return cls(
             transfer=row.id,
             source_node=row.source_node,
             destination_node=row.destination_node,
             starts=row.starts,
             attempt=row.attempt,
+            adopts=adopts,
             wish=Wish.PAUSE if row.state == m.TransferState.PAUSED else Wish.RUN,
             wish_reason=row.state_reason if row.state == m.TransferState.PAUSED else "",
             progress=m.Progress.model_validate_json(row.progress),

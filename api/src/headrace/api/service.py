@@ -77,6 +77,7 @@ class Service:
         self._whole.core.broker.close()
         await self._use_cases.planner.close()
         await self._use_cases.executor.close()
+        await self._use_cases.tidying.close()
         await self._whole.core.hub.close()
         for task in self._tasks:
             task.cancel()
@@ -117,6 +118,7 @@ class Service:
                 await do.endpoints.on_attached(event)
                 await do.nodes.on_attached(event)
                 do.executor.on_nodes_changed()
+                do.tidying.on_attached(event.node)
             case NodeDetached():
                 await do.nodes.on_detached(event.node)
                 do.executor.on_nodes_changed()

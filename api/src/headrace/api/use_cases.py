@@ -14,6 +14,7 @@ from headrace.api.planner import Planner
 from headrace.api.plans import Plans
 from headrace.api.policies import Policies
 from headrace.api.receipts import Receipts
+from headrace.api.tidying import Tidying
 from headrace.api.transfers import Transfers
 
 
@@ -33,4 +34,5 @@ class UseCases:
     plans: Plans
     policies: Policies
     receipts: Receipts
+    tidying: Tidying
     transfers: Transfers

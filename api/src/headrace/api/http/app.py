@@ -52,9 +52,7 @@ def create_app(service: Service, origins: Origins) -> FastAPI:
     app.router.routes.extend(Route(path, door) for path in MCP_PATHS)
     mount_console(app)
     limits = service.settings
-    app.add_middleware(
-        Guard, origins=origins, max_body_bytes=limits.max_body_bytes, timeout_s=limits.request_timeout_s
-    )
+    app.add_middleware(Guard, origins=origins, max_body_bytes=limits.max_body_bytes, timeout_s=limits.request_timeout_s)
     return app
 
 

@@ -101,6 +101,7 @@ class TransferRow(Base):
     ended: Mapped[datetime | None] = mapped_column(Utc)
     attempt: Mapped[int] = mapped_column(default=0)
     only_failed: Mapped[bool] = mapped_column(default=False)
+    tidied: Mapped[bool] = mapped_column(default=False)
     rate_ceiling_bps: Mapped[int | None] = mapped_column(BigInteger)
     progress: Mapped[str] = mapped_column(Text, default="{}")
     error: Mapped[str | None] = mapped_column(Text)

@@ -248,6 +248,7 @@ def _work() -> None:
         sa.Column("ended", sa.String(length=24), nullable=True),
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("only_failed", sa.Boolean(), nullable=False),
+        sa.Column("tidied", sa.Boolean(), nullable=False),
         sa.Column("rate_ceiling_bps", sa.BigInteger(), nullable=True),
         sa.Column("progress", sa.Text(), nullable=False),
         sa.Column("error", sa.Text(), nullable=True),

@@ -1,0 +1,24 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.api.site import Site, started_site
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def quiet_site(tmp_path: Path) -> AsyncIterator[Site]:
+    """A service without nodes."""
+    async with started_site(tmp_path) as site:
+        yield site
+
+
+@pytest.fixture
+async def site(quiet_site: Site) -> Site:
+    """A service with two nodes attached."""
+    await quiet_site.start_both()
+    return quiet_site

@@ -1,0 +1,31 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from headrace.api.errors import Code, ServiceError
+from headrace.api.problems import STATUS, problem_of
+
+PAGE = (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
+
+
+def test_every_code_of_the_service_is_documented_with_its_status() -> None:
+    documented = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", PAGE, re.MULTILINE))
+    assert documented == {str(code): str(int(STATUS[code])) for code in Code}
+
+
+def test_the_pages_of_the_other_rooms_exist() -> None:
+    for name in ("errors-guardrails.md", "errors-engine.md"):
+        assert f"]({name})" in PAGE
+
+
+def test_what_nobody_expected_tells_strangers_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    problem = problem_of(RuntimeError("password=hunter2 in /etc/headrace"))
+    assert (problem.status, problem.code) == (500, "internal_error")
+    assert "hunter2" not in problem.model_dump_json()
+    assert "hunter2" in caplog.text
+
+
+def test_a_refusal_names_code_fields_and_what_it_is_about() -> None:
+    problem = problem_of(ServiceError(Code.NAME_TAKEN, "taken", fields=("name",)), instance="nd_1")
+    assert (problem.status, problem.code, problem.fields, problem.instance) == (409, "name_taken", ["name"], "nd_1")

@@ -1,0 +1,39 @@
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from headrace.api.settings import SettingError, Settings, environment_name
+
+PAGE = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
+
+
+def test_every_setting_is_documented_with_its_default_unit_and_meaning() -> None:
+    rows = re.findall(r"^\| `(HEADRACE_\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGE, re.MULTILINE)
+    documented = {name: (default.strip("`").replace("_", ""), unit, meaning) for name, default, unit, meaning in rows}
+    declared = {
+        environment_name(one): (str(one.default).replace("_", ""), one.metadata["unit"], one.metadata["meaning"])
+        for one in fields(Settings)
+    }
+    assert documented == declared
+
+
+def test_the_environment_wins_over_defaults() -> None:
+    settings = Settings.from_environment({"HEADRACE_PLAN_QUEUE": "7", "HEADRACE_LISTEN": "127.0.0.1:9"})
+    assert (settings.plan_queue, settings.listen, settings.max_nodes) == (7, "127.0.0.1:9", 256)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HEADRACE_PLAN_QUEUE", "many"),
+        ("HEADRACE_PLAN_QUEUE", "0"),
+        ("HEADRACE_PLAN_QUEUE", "-1"),
+        ("HEADRACE_TIMEZONE", "Middle/Earth"),
+        ("HEADRACE_TLS_CERT", "/only/one/of/two"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused_by_its_variable(name: str, value: str) -> None:
+    with pytest.raises(SettingError, match=name):
+        Settings.from_environment({name: value})
