@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.guardrails.intents.draft import Doubt, Place
+from headrace.guardrails.intents.draft import Place
 from headrace.guardrails.language.phrases import Rule, rule, say
 
 # Each verb as base, past participle and gerund; the last two only count with "be", "get", "start".
@@ -100,7 +100,7 @@ def _forms(verbs: tuple[tuple[str, str, str], ...]) -> tuple[str, ...]:
         f"({bases}) {_OVER}",
         f"({_BEING}) ({participles}) {_OVER}",
         f"({_STARTING}) ({gerunds}) {_OVER}",
-        f"({_DOING}) (a|an|the|another|one|this) [recurring|scheduled|one-off|quick] ({bases}) [of|from|job]",
+        f"({_DOING}) (a|an|another|one) [recurring|scheduled|one-off|quick] ({bases}) [of|from|job]",
         f"[a|an|the] [recurring|scheduled] ({bases}) of",
     )
 
@@ -135,7 +135,7 @@ RULES = (
     *say(
         "verb with two meanings",
         "action",
-        Doubt("say whether to copy (the source stays) or to move (the source is deleted)"),
+        "unclear verb",
         *_forms(_UNSURE),
     ),
     *say(

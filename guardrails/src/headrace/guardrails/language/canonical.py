@@ -16,7 +16,7 @@ _SIZES = (
     ("PiB", 2**50), ("PB", 10**15), ("TiB", 2**40), ("TB", 10**12), ("GiB", 2**30), ("GB", 10**9),
     ("MiB", 2**20), ("MB", 10**6), ("KiB", 2**10), ("kB", 10**3),
 )  # fmt: skip
-_RATES = (("Tb/s", 10**12), ("Gb/s", 10**9), ("Mb/s", 10**6), ("kb/s", 10**3))
+_RATES = (("Tb/s", 10**12), ("Gb/s", 10**9), ("Mb/s", 10**6), ("kbit/s", 10**3))
 _FIXED: dict[str, dict[object, str]] = {
     "encryption": {True: "encrypted", False: "without encryption"},
     "verify": {"none": "without verification", "default": "verified"},

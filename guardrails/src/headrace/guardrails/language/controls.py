@@ -50,7 +50,10 @@ _WHO = """
 
 def _action(action: str) -> Callable[[Hit], Sequence[Reading]]:
     """Read the verb, and what the same phrase says of the target."""
-    return lambda hit: (("action", action), *_about(hit))
+    return lambda hit: (
+        ("action", action),
+        *(reading for reading in _about(hit) if reading[0] != "state" or action != "status"),
+    )
 
 
 def _about(hit: Hit) -> list[Reading]:
@@ -60,10 +63,9 @@ def _about(hit: Hit) -> list[Reading]:
             found.append(("id", str(item.value)))
         elif item.symbol == "<ref>":
             found.append(("named", str(item.value)))
-    found.extend(_state_of(hit))
-    if not found and hit.has("it", "this", "that", "them", "they"):
+    if not found and hit.has("it", "this", "that", "them", "they", "plan", "request"):
         found.append(("it", hit.words))
-    return found
+    return [*found, *_state_of(hit)]
 
 
 def _state_of(hit: Hit) -> list[Reading]:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Amount, Doubt, Value
-from headrace.guardrails.language.phrases import Hit, Reading, Rule, rule, say
+from headrace.guardrails.language.phrases import Hit, Reading, Rule, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+# An option without its command is a file name or a slip, never a wish.
+FLAG: Reading = ("flag", "")
 _JOIN = "[=]"
 
 
 def _globs(slot: str) -> Callable[[Hit], Sequence[Reading]]:
     def make(hit: Hit) -> Sequence[Reading]:
         value = hit.items[-1].value
-        return ((slot, value if isinstance(value, tuple) else (hit.items[-1].text,)),)
+        return ((slot, value if isinstance(value, tuple) else (hit.items[-1].text,)), FLAG)
 
     return make
 
@@ -26,14 +28,14 @@ def _amount(slot: str) -> Callable[[Hit], Sequence[Reading]]:
         found = hit.all(Amount)
         doubt = Doubt(f"`{hit.words}` has no unit that says bits or bytes")
         value: Value = found[0] if found else doubt
-        return ((slot, value),)
+        return ((slot, value), FLAG)
 
     return make
 
 
 def _flag(name: str, slot: str, value: Value, source: str) -> list[Rule]:
     """Rules for options that stand alone, with or without the word "with" before them."""
-    return say(name, slot, value, f"[with|using] ({source})")
+    return rule(name, lambda _hit: ((slot, value), FLAG), f"[with|using] ({source})")
 
 
 _PATTERN = "(<globs>|<names>|<rel>|<any>|<ref>|<path>)"

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 _AGAIN = """
     [and|now|please|ok] [do] [exactly] [the] (same thing|same again|same|same transfer|same copy|same plan|same one
-    |same job|same deal|same settings|likewise|ditto) [again] (for|with|on|but for|but with|just for|only for)
-    |(repeat|do|redo|run|copy) (that|it|this|the same|the same thing|the same transfer) [again] (for|with|but for)
-    |(again|and again|now|once more|another one|one more) for|also do [it|that] for|now do|now the same for
+    |same job|same deal|same as before|same as last time|same as <ref>|same settings|likewise|ditto) [again] (for
+    |with|on|but for|but with|just for|only for)|(repeat|do|redo|run|copy) (that|it|this|the same|the same thing|the
+    same transfer) [again] (for|with|but for)|(again|and again|now|once more|another one|one more) for|also do [it
+    |that] for|now do|now the same for
     """
 
 
@@ -30,14 +31,14 @@ RULES = (
         "",
         """
             yes|yep|yeah|yup|yes please|ok|okay|sure|go ahead|go for it|do it|do that|confirm|confirmed|i confirm
-            |proceed|please proceed|please do|sounds good|looks good|looks good to me|lgtm|that's right|that is
-            right|that's correct|correct|all good|ship it|let's go|let us go|go|make it so|start it|run it|yes do it
-            |yes go ahead|ok go|fine|that's fine|perfect|great|agreed|absolutely|definitely|of course|submit it
-            |submit|yes go|right|good|ok do it|sounds right|looks right|y|aye|affirmative|by all means|go on|execute
-            |execute it|go ahead please|ok then|that works|works for me|yes confirm|confirm it|confirm that|confirm
-            the plan|confirm this|go ahead with it|proceed with it|proceed with that|yes that's right|start the
-            transfer|submit the plan|run the plan|start now|start it now|do it now|run it now|go now|very well
-            |alright|all right
+            |proceed|please proceed|please do|sounds good|looks good|looks good to me|sounds good to me|lgtm|that's
+            right|that is right|that's correct|correct|all good|ship it|let's go|let us go|go|make it so|start it
+            |run it|yes do it|yes go ahead|ok go|fine|that's fine|perfect|great|agreed|absolutely|definitely|of
+            course|submit it|submit|yes go|right|good|ok do it|sounds right|looks right|y|aye|affirmative|by all
+            means|go on|execute|execute it|go ahead please|ok then|that works|works for me|yes confirm|confirm it
+            |confirm that|confirm the plan|confirm this|go ahead with it|proceed with it|proceed with that|yes
+            that's right|start the transfer|submit the plan|run the plan|start now|start it now|do it now|run it now
+            |go now|very well|alright|all right
             """,
     ),
     *say(
@@ -54,9 +55,10 @@ RULES = (
         "marker",
         "instead",
         """
-            instead|actually|no wait|wait|no (,|.|!|;|-|<end>)|hmm|hm|on second thought|on second thoughts|rather
-            |sorry|oops|i meant|i mean|make it|make that|change it to|change that to|change it so that|set it|set it
-            to|let's make it|let's|switch to|switch it to|change to|update it|update it to|adjust it|correction
+            instead|actually|no wait|wait|no (,|.|!|;|-|<end>)|hmm|hm|on second thought|on second thoughts|[i]
+            changed my mind|i have changed my mind|change of [plan|plans]|rather|sorry|oops|i meant|i mean|make it
+            |make that|change it|change the plan|change it to|change that to|change it so that|set it|set it to
+            |let's make it|let's|switch to|switch it to|change to|update it|update it to|adjust it|correction
             |scratch that|but|however|though|no actually|please change it|for this one|this time|from now on|modify
             it|edit it|amend it|hold on|hang on|hmm actually|oh|oh wait|ah|well|no sorry|sorry i meant|one change
             |with one change|it should be|it should|it must|it must be|it needs to be|it has to be|and make it|so
@@ -81,8 +83,8 @@ RULES = (
         "",
         """
             never mind|nevermind|forget it|forget about it|forget that|discard it|discard that|drop it|drop that
-            |don't do it|do not do it|no don't|call it off|cancel the plan|cancel that plan|scrap it|scrap that
-            |abandon it|leave it|don't bother|nvm|throw it away|discard the plan|(don't|do not) (.|!|<end>)
+            |don't do it|do not do it|no don't|call it off|scrap it|scrap that|abandon it|leave it|don't bother|nvm
+            |throw it away|discard the plan|(don't|do not) (.|!|<end>)
             """,
     ),
     *say(

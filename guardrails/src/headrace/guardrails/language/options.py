@@ -238,9 +238,10 @@ CONFLICT_RULES = (
             """,
         f"""
             (allow overwriting|allow overwrites|with overwrite|with overwriting|overwrite on|force overwrite|force
-            overwriting|overwrite allowed|overwriting allowed|and overwrite|overwriting is (ok|fine|okay)|overwrites
-            are (ok|fine|okay)|ok to overwrite|okay to overwrite|fine to overwrite|it's ok to overwrite|it's fine to
-            overwrite|you may overwrite|you can overwrite|feel free to overwrite) [{_EXISTING}]
+            overwriting|overwrite allowed|overwriting allowed|and overwrite|(overwriting|overwrite|to overwrite) is
+            (ok|fine|okay)|overwrites are (ok|fine|okay)|ok to overwrite|okay to overwrite|fine to overwrite|it's ok
+            to overwrite|it's fine to overwrite|you may overwrite|you can overwrite|feel free to overwrite)
+            [{_EXISTING}]
             """,
         """
             on conflict [,|:] (overwrite|replace)|on_conflict = overwrite|existing files {is} (overwritten|replaced)

@@ -102,12 +102,14 @@ RULES = (
         lambda hit: (("source", hit.one(Place)), ("marker", "instead")),
         "(change|set|switch|make) [the|its] source [to|be] {place}",
         "use {place} as [the|its] source",
+        "[the|its] source (should|must|needs to|has to) be {place}",
     ),
     *rule(
         "another destination",
         lambda hit: (("destination", hit.one(Place)), ("marker", "instead")),
         "(change|set|switch|make) [the|its] (destination|target) [to|be] {place}",
         "use {place} as [the|its] (destination|target)",
+        "[the|its] (destination|target) (should|must|needs to|has to) be {place}",
     ),
     *rule(
         "with a place",
@@ -133,7 +135,7 @@ RULES = (
     *rule("a place", _slot("place"), "{place}", "[for] [the|all] [the] contents of {place}", "[all] of {place}"),
     *rule(
         "not that place",
-        lambda _hit: (),
+        lambda _hit: (("marker", "instead"),),
         "[and|but|,] (not|instead of|rather than) [to|the|from] {place}",
     ),
     *rule(

@@ -14,10 +14,10 @@ SLOT = "rate_limit_bps"
 _PART_OF_DAY = """
     ((during|in|at|on|over|throughout|within|outside|outside of) [the] (day|daytime|night|nighttime|night time
     |working hours|office hours|business hours|work hours|peak hours|peak|morning|mornings|afternoon|afternoons
-    |evening|evenings|weekend|weekends|weekdays|nights|week|workday|working day)|[only] (until|till) <when>|[only]
-    between <when> and <when>|[only] <hours>|overnight|by day|by night|for the first <dur>|for <dur>|[only] from
-    <when> (to|until|till) <when>|while people are working|when people are working)
+    |evening|evenings|weekend|weekends|weekdays|nights|week|workday|working day)|overnight|by day|by night|for the
+    first <dur>|while people are working|when people are working)
     """
+_HOURS = "[only] (until|till|between <when> and|from <when> (to|until|till)) <when>|[only] <hours>|for <dur>"
 _LINK = "of [the|our|my] [available|total|full] (link|bandwidth|line|pipe|network|capacity|uplink)"
 
 
@@ -45,6 +45,7 @@ RULES = (
             """,
         f"<qty> {_LINK}",
     ),
+    *rule("not that rate", lambda _hit: (), "(instead of|rather than) (<rate>|<qty>|<num>)"),
     *rule(
         "a size where a rate belongs",
         _size_as_rate,
@@ -57,7 +58,7 @@ RULES = (
         "rate for part of the day",
         SLOT,
         _doubt("a limit for part of the day can't be set"),
-        f"[{{cap}}] (<rate>|<qty>) [,] [but] [only] {_PART_OF_DAY}",
+        f"[{{cap}}] (<rate>|<qty>) [but] [only] ({_PART_OF_DAY}|{_HOURS})",
         f"{_PART_OF_DAY} [,] {{cap}} (<rate>|<qty>)",
     ),
     *say(

@@ -302,8 +302,8 @@ REPEAT_RULES = (
             [repeat|repeating|run|run it|make it|recurring|repeat it|repeat this] (hourly|daily|nightly|weekly
             |monthly|yearly) [at|on] [<when>]
             """,
-        f"({{begin}}) <when> [,] ({_EVERY}) [single|other|second] {_PERIOD}",
-        "[{begin}] <when> [,] (daily|nightly|weekly|monthly|hourly)",
+        f"({{begin}}) <when> ({_EVERY}) [single|other|second] {_PERIOD}",
+        "[{begin}] <when> (daily|nightly|weekly|monthly|hourly)",
         f"<when> ({_EVERY}) [single|other|second] {_PERIOD}",
     ),
     *rule(
@@ -332,7 +332,7 @@ REPEAT_RULES = (
         f"({_EVERY}) <when> (and|,|, and|&) [every|on] <when>",
         f"({_EVERY}) <when> , <when> (and|, and|,) <when>",
         f"({_EVERY}) <when> [,] at <when>",
-        f"({{begin}}) <when> [,] [on] ({_EVERY}) <when>",
+        f"({{begin}}) <when> [on] ({_EVERY}) <when>",
         "(weekly|once a week) on <when> and <when>",
     ),
     *rule(

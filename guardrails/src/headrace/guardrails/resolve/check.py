@@ -88,7 +88,7 @@ def _check_step(step: Intent, context: Context, *, first: bool) -> tuple[Intent,
         found.danger.add("delete_source")
         if step.delete_source is False:
             found.ask("action", Doubt("moving deletes the source: say copy to keep it"))
-        step = replace(step, delete_source=True)
+        found.values["delete_source"] = True
     return _without(_with(step, found), found.asked()), found
 
 
@@ -120,7 +120,7 @@ def _check_slots(slots: Slots, context: Context, found: Findings) -> None:
     _check_numbers(slots, found)
     _check_moments(slots, context, found)
     for name in ("delete_source", "delete_extraneous", "encryption", "verify", "on_conflict"):
-        found.values[name] = getattr(slots, name)
+        found.put(name, getattr(slots, name))
     where = found.values.get("source")
     found.note_dangers(where if isinstance(where, Location) else None)
 

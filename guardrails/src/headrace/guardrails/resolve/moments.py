@@ -193,8 +193,14 @@ def _on_day(when: When, clock: Clock, context: Context, zone: tzinfo) -> datetim
         if when.day.offset != 0:
             return Doubt(f"`{when.words}` can be the night before or after: write 00:00 and the day")
         return at(now.date() + timedelta(days=1), time(0), zone)
+    if _depends_on_today(when.day) and now.date() != context.now.astimezone(context.zone).date():
+        return Doubt(f"`{when.words}`: it is another day there already, so write the date")
     day = _Days(context, now.date()).ahead(when.day)
     return day if isinstance(day, Doubt) else at(day, _clock_time(clock), zone)
+
+
+def _depends_on_today(day: Day) -> bool:
+    return day.exact is None and day.yearless is None
 
 
 def within(length: Length, context: Context) -> datetime | Doubt:

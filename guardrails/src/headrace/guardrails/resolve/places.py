@@ -88,6 +88,8 @@ def _path_doubt(place: Place, path: str, context: Context) -> Doubt | None:  # n
         return Doubt(f"`{shown(path)}` holds another location: put spaces around each, or quotes if it is one name")
     if _VARIABLE.search(path):
         return Doubt(f"`{shown(path)}` holds a variable: write what it stands for")
+    if path.endswith(".."):
+        return Doubt(f"`{shown(path)}` ends in dots: quote it if they belong to the name")
     if "*" in path or "?" in path:
         return Doubt(
             f"`{shown(path)}` holds a wildcard: name the folder and say which files with only, "

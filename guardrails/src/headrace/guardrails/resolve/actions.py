@@ -1,0 +1,114 @@
+"""What a step is to do: its verb, or what follows from the words when there is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.intents.draft import Doubt
+from headrace.guardrails.intents.values import CONTROL_ACTIONS, TRANSFER_ACTIONS
+from headrace.guardrails.resolve.situation import OPTION_FACTS, PLACE_FACTS
+from headrace.guardrails.resolve.values import words_of
+
+if TYPE_CHECKING:
+    from headrace.guardrails.intents.draft import Step
+    from headrace.guardrails.resolve.situation import Situation
+
+UNCLEAR_ORDERS = ("stop", "unclear order")
+UNCLEAR_VERB = "unclear verb"
+# Said before a request these only mean that one listened; alone they are a yes.
+_INTERJECTIONS = frozenset(
+    {"ok", "okay", "right", "alright", "all right", "great", "sure", "fine", "good", "perfect", "very well"}
+)
+_OF_TRANSFERS = ("all", "select", "live", "state", "since")
+_ANSWER_OR_REQUEST = Doubt("say whether this is an answer or a new request")
+
+
+def action_of(situation: Situation) -> str | None:
+    """Give the action of a step, or ask about it and give None."""
+    step, found = situation.step, situation.found
+    facts = step.of("action")
+    for fact in facts:
+        if isinstance(fact.value, Doubt):
+            found.ask("action", fact.value, fact.words)
+            return None
+    actions = list(dict.fromkeys(str(fact.value) for fact in facts))
+    if not actions:
+        return _implied(step)
+    if len(actions) > 1:
+        found.ask("action", Doubt(f"`{words_of(facts)}` says two things to do"))
+        return None
+    if actions[0] == "stop" and _resumes(situation.following):
+        return "pause"
+    if actions[0] in (*UNCLEAR_ORDERS, UNCLEAR_VERB):
+        found.ask("action", _unclear(actions[0]), facts[0].words)
+        return None
+    return _given(situation, actions[0])
+
+
+def _resumes(following: Step | None) -> bool:
+    """Say whether "stop X" is followed by "and resume it later"."""
+    return following is not None and any(fact.value == "resume" for fact in following.of("action"))
+
+
+def _unclear(action: str) -> Doubt:
+    if action == UNCLEAR_VERB:
+        return Doubt("say whether to copy (the source stays) or to move (the source is deleted)")
+    return Doubt("say pause (it can go on later), resume, or cancel (it can't go on)")
+
+
+def _given(situation: Situation, action: str) -> str | None:
+    """Check a verb against answers and markers that stand with it."""
+    step = situation.step
+    # "yes, cancel it" is the order, whatever the yes was about.
+    answers = step.of("dismiss") if action in CONTROL_ACTIONS else (*step.of("confirm"), *step.of("dismiss"))
+    if any(fact.words.lower() not in _INTERJECTIONS for fact in answers):
+        situation.found.ask("action", _ANSWER_OR_REQUEST)
+        return None
+    if action in TRANSFER_ACTIONS and situation.before is None and _redirects(step):
+        return "modify"
+    if step.has("live") and action != "stream":
+        situation.found.ask("action", Doubt("say whether to stream while it is written, or to copy"))
+        return None
+    return action
+
+
+def _redirects(step: Step) -> bool:
+    """Say whether "send it to ncsa:/run42 instead" changes the last plan."""
+    instead = any(fact.value == "instead" for fact in step.of("marker"))
+    return instead and step.has("it") and step.has("destination") and not step.has("source", "at", "place")
+
+
+def _implied(step: Step) -> str | None:
+    """Read a step without a verb: two places are a copy, an answer confirms, options change the plan."""
+    places = [fact for fact in step.facts if fact.slot in PLACE_FACTS]
+    others = step.has(*OPTION_FACTS) or bool(places)
+    action: str | None = None
+    if step.has("destination", "place") and len(places) >= 2:  # noqa: PLR2004 (from and to)
+        action = None if _has_unread(step) else "copy"
+    elif step.has("flag"):
+        # A command's option without the command is no wish.
+        action = None
+    elif step.has("noun", "state") and not step.has("all", "select", "marker", "confirm", "dismiss", *OPTION_FACTS):
+        action = _implied_list(step)
+    elif step.has("dismiss"):
+        action = None if others or step.leftovers or step.has("confirm") else "cancel"
+    elif step.has("confirm") and not others and not step.leftovers:
+        action = None if step.has("marker", "id", "noun", *_OF_TRANSFERS) else "confirm"
+    elif _changes_something(step, others=others) and (not places or step.has("marker")):
+        action = "modify"
+    return action
+
+
+def _has_unread(step: Step) -> bool:
+    return any(leftover.slot in ("action", "target", "source", "destination") for leftover in step.leftovers)
+
+
+def _implied_list(step: Step) -> str | None:
+    """Read "failed transfers" as a list of them."""
+    many = any(fact.words.lower().endswith("s") for fact in step.of("noun"))
+    return "list" if many and not step.leftovers else None
+
+
+def _changes_something(step: Step, *, others: bool) -> bool:
+    asks = any(leftover.slot not in ("action", "target") for leftover in step.leftovers)
+    return (others or asks) and not step.has(*_OF_TRANSFERS)

@@ -1,0 +1,113 @@
+"""One step on its way to an intent, and what every kind of step settles the same way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.intents.answer import Refusal
+from headrace.guardrails.intents.draft import Doubt, Fact, Place
+from headrace.guardrails.intents.values import Location, Target
+from headrace.guardrails.names import shown
+from headrace.guardrails.resolve.findings import Findings
+from headrace.guardrails.resolve.names import near_choices
+from headrace.guardrails.resolve.places import resolve_place
+from headrace.guardrails.resolve.targets import LAST
+
+if TYPE_CHECKING:
+    from headrace.guardrails.intents.context import Context
+    from headrace.guardrails.intents.draft import Step
+    from headrace.guardrails.intents.values import Intent
+
+OPTION_SLOTS = (
+    "include", "exclude", "min_size", "max_size", "modified_after", "modified_before", "start", "deadline",
+    "window", "repeat", "rate_limit_bps", "priority", "encryption", "verify", "on_conflict", "delete_source",
+    "delete_extraneous", "preserve",
+)  # fmt: skip
+OPTION_FACTS = (*OPTION_SLOTS, "drop_exclude", "clear", "delete_nothing", "cleanup", "delete_place")
+PLACE_FACTS = ("source", "destination", "at", "place", "for", "more")
+MISSING = {
+    "source": Doubt("say where the data is: endpoint:/path"),
+    "destination": Doubt("say where the data goes: endpoint:/path"),
+    "target": Doubt("say which transfer: its id, or all"),
+}
+_BOTH_WAYS = Doubt("the words say both to set it and to leave it out")
+_MOVE_KEEPS = Doubt("moving deletes the source: say copy to keep it")
+
+
+@dataclass(slots=True)
+class Situation:
+    """A step, what came before and comes after it, and what has been found out."""
+
+    step: Step
+    context: Context
+    before: Intent | None = None
+    following: Step | None = None
+    found: Findings = field(default_factory=Findings)
+
+    def last(self) -> Target | Doubt:
+        """Give the plan that "it" stands for."""
+        if self.context.last is None:
+            return Doubt("say which plan: there is none that this could be about")
+        return Target(ref=LAST)
+
+    def ask_leftovers(self, **moved: str) -> None:
+        """Ask about the words that no span owns; `moved` says which slot stands for another."""
+        for leftover in self.step.leftovers:
+            slot = moved.get(leftover.slot, leftover.slot)
+            if leftover.slot == "target" and "target" not in moved:
+                slot = moved.get("action", "action")
+            guessable = slot in ("source", "destination", "target")
+            choices = near_choices(leftover.words, self.context) if guessable else ()
+            message = f"`{shown(leftover.words)}` is not understood"
+            self.found.ask(slot, Doubt(message, choices), leftover.words)
+
+    def settle_deletions(self, action: str | None) -> None:
+        """Settle "delete X", "delete nothing" and "clean up" by what else is said."""
+        for fact in self.step.of("delete_place"):
+            self._delete_place(fact, action)
+        for fact in self.step.of("cleanup"):
+            slots = ("delete_source",) if action == "copy" else ("delete_extraneous", "delete_source")
+            for slot in slots:
+                self.found.put(slot, fact.value, fact.words)
+        if self.step.has("delete_nothing"):
+            for slot in ("delete_source", "delete_extraneous"):
+                if self.found.values.get(slot) is True:
+                    self.found.ask(slot, _BOTH_WAYS)
+                self.found.values.setdefault(slot, False)
+            if action == "move":
+                self.found.ask("action", _MOVE_KEEPS)
+
+    def _delete_place(self, fact: Fact, action: str | None) -> None:
+        place = resolve_place(fact.value, self.context) if isinstance(fact.value, Place) else None
+        source = self.found.values.get("source")
+        if isinstance(place, Refusal):
+            self.found.refusals.append(place)
+        elif isinstance(place, Location) and place == source and action:
+            self.found.values["delete_source"] = True
+        elif action and source is not None:
+            self.found.ask("delete_source", Doubt("only the source of a copy can be deleted after it"), fact.words)
+        else:
+            self.found.ask("action", Doubt("deleting on its own is no transfer: say copy or move"), fact.words)
+
+    def settle_kept(self) -> None:
+        """Let a move delete its source, unless the words want the source kept."""
+        facts = self.step.of("delete_source")
+        if any(fact.value is False for fact in facts):
+            self.found.values.pop("delete_source", None)
+            self.found.ask("action", _MOVE_KEEPS, facts[0].words)
+        elif "delete_source" in self.found.asked():
+            self.found.danger.add("delete_source")
+        else:
+            self.found.values["delete_source"] = True
+
+    def ask_cleared(self) -> None:
+        """Ask about a slot that the words both set and clear."""
+        for fact in self.step.of("clear"):
+            if str(fact.value) in self.found.values:
+                self.found.ask(str(fact.value), _BOTH_WAYS, fact.words)
+
+    def note_dangers(self) -> None:
+        """Note what a confirmation must show."""
+        source = self.found.values.get("source")
+        self.found.note_dangers(source if isinstance(source, Location) else None)
