@@ -34,8 +34,11 @@ PAGES: dict[str, tuple[str, str | None]] = {
 def settle(page: Page) -> None:
     """Wait until the page shows what it is going to show."""
     page.get_by_role("heading", level=1).wait_for()
-    page.wait_for_load_state("networkidle")
-    page.get_by_text("Loading", exact=True).wait_for(state="hidden")
+    page.get_by_text("Loading", exact=True).first.wait_for(state="hidden")
+    if "words=" in page.url:
+        page.get_by_label("How it was read").or_(page.get_by_role("alert")).first.wait_for()
+    if "/policies" in page.url:
+        page.locator(".cm-content").first.wait_for()
 
 
 def draw(house: House, folder: Path) -> None:
