@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 from demo.data import TreeFacts, lay_out
 from demo.doors import ask_over_mcp, follow
@@ -172,28 +173,43 @@ def prove(site: Site, receipt: str, folder: Path) -> bool:
     """Compare both trees byte by byte and by hash, and check the receipt offline."""
     source, destination = site.source / "run42", site.destination / "2026" / "run42"
     _check("diff -r --no-dereference", ["diff", "-r", "--no-dereference", str(source), str(destination)])
-    _check(
-        "b3sum of both trees",
-        ["cmp", str(_b3sums(source, folder / "sent.b3")), str(_b3sums(destination, folder / "arrived.b3"))],
-    )
     document, listing = folder / "receipt.json", folder / "files.jsonl"
-    site.ada.run("receipts", "get", receipt, "--output", str(document), "--files", str(listing))
+    site.ada.run("receipts", "get", receipt, "--output", str(document))
+    site.ada.run("receipts", "files", receipt, "--output", str(listing))
+    signed = signed_hashes(listing)
+    for side, tree in (("source", source), ("destination", destination)):
+        same = b3sums(tree) == signed
+        verdict = "equal" if same else "DIFFERENT"
+        say(f"  b3sum of every file at the {side} against the list that the nodes signed: {verdict}")
+        if not same:
+            message = f"b3sum of {tree} does not give what {listing} says"
+            raise DemoError(message)
     say(site.ada.run("receipt", "verify", str(document), "--list", str(listing), "--root", str(destination)).rstrip())
-    say(site.admin.run("audit", "verify", "--service").rstrip())
+    say(site.admin.run("audit", "verify").rstrip())
     return True
 
 
-def _b3sums(tree: Path, sums: Path) -> Path:
-    """Hash every file of `tree` with the independent `b3sum`; names may be any bytes, so they stay in one pipe."""
-    listed = subprocess.run(["find", ".", "-type", "f", "-print0"], cwd=tree, stdout=subprocess.PIPE, check=True)
-    names = subprocess.run(["sort", "-z"], input=listed.stdout, stdout=subprocess.PIPE, check=True).stdout
-    with sums.open("wb") as file:
-        subprocess.run(["xargs", "-0", str(B3SUM), "--"], cwd=tree, input=names, stdout=file, check=True)
-    return sums
+def b3sums(tree: Path) -> dict[bytes, str]:
+    """Hash every file of `tree` with the independent `b3sum`; names may be any bytes."""
+    found = subprocess.run(["find", ".", "-type", "f", "-print0"], cwd=tree, stdout=subprocess.PIPE, check=True).stdout
+    hashing = ["xargs", "-0", str(B3SUM), "--no-names", "--"]
+    hashes = subprocess.run(hashing, cwd=tree, input=found, stdout=subprocess.PIPE, check=True).stdout
+    names = (name.removeprefix(b"./") for name in found.split(b"\0") if name)
+    return dict(zip(names, hashes.decode("ascii").split(), strict=True))
 
 
-def _check(what: str, command: list[str], folder: Path | None = None) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+def signed_hashes(listing: Path) -> dict[bytes, str]:
+    """Read the BLAKE3 of every file from a receipt's list."""
+    hashes: dict[bytes, str] = {}
+    with listing.open(encoding="utf-8") as lines:
+        for line in map(json.loads, lines):
+            if line["type"] == "file":
+                hashes[b"/".join(map(unquote_to_bytes, line["path"]))] = line["blake3"]
+    return hashes
+
+
+def _check(what: str, command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     say(f"  {what}: {'equal' if done.returncode == 0 else 'DIFFERENT'}")
     if done.returncode != 0:
         message = f"{what} found differences:\n{(done.stdout + done.stderr)[:2000]}"

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import aclosing
 
 from mcp import Client, StdioServerParameters, stdio_client
 
@@ -61,13 +62,14 @@ async def _follow(person: Person, share: float) -> float:
             if not running:
                 await asyncio.sleep(0.05)
                 continue
-            async for event in headrace.watch(running[0].id):
-                transfer = event.transfer
-                if transfer is None or not transfer.progress.bytes_total:
-                    continue
-                reached = transfer.progress.bytes_durable / transfer.progress.bytes_total
-                if share <= reached < 1:
-                    return reached
+            async with aclosing(headrace.watch(running[0].id)) as events:
+                async for event in events:
+                    transfer = event.transfer
+                    if transfer is None or not transfer.progress.bytes_total:
+                        continue
+                    reached = transfer.progress.bytes_durable / transfer.progress.bytes_total
+                    if share <= reached < 1:
+                        return reached
             message = "the transfer ended before the node could be killed"
             raise DemoError(message)
     message = "no transfer started"

@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx2
 import pytest
@@ -170,8 +170,7 @@ async def test_a_watcher_does_not_hold_up_the_end(running: Running) -> None:
         [node] = await headrace.nodes()
         await headrace.drain_node(node.id, drain=True)
         transfer = await headrace.submit(m.SubmitRequest(plan_digest=plan.digest))
-        events = cast("AsyncGenerator[m.TransferEvent]", headrace.watch(transfer.id))
-        async with aclosing(events):
+        async with aclosing(headrace.watch(transfer.id)) as events:
             while (await anext(events)).kind != "waiting":
                 pass
             assert await to_thread.run_sync(running.end) == 0

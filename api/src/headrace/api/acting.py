@@ -1,6 +1,6 @@
 """The port `Headrace` inside the service: every call checked against the access table, every refusal a problem."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 
 from headrace.api.access import require
@@ -109,7 +109,7 @@ class Acting:
         with self._may("control") as caller:
             return await self._do.transfers.control(caller, transfer, request)
 
-    async def watch(self, transfer: str, *, after: int = 0) -> AsyncIterator[m.TransferEvent]:
+    async def watch(self, transfer: str, *, after: int = 0) -> AsyncGenerator[m.TransferEvent]:
         """As in the port; begins with the kept event after sequence `after`."""
         with self._may("watch") as caller:
             async for event in self._do.transfers.watch(caller, transfer, after):
@@ -130,7 +130,7 @@ class Acting:
         with self._may("receipt") as caller:
             return receipt_view(await self._do.transfers.receipt(caller, receipt))
 
-    async def receipt_files(self, receipt: str) -> AsyncIterator[bytes]:
+    async def receipt_files(self, receipt: str) -> AsyncGenerator[bytes]:
         """As in the port."""
         with self._may("receipt_files") as caller:
             row = await self._do.transfers.receipt(caller, receipt)

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -94,7 +94,7 @@ class Receipts:
             raise unknown_receipt(receipt)
         return row
 
-    async def files(self, row: ReceiptRow) -> AsyncIterator[bytes]:
+    async def files(self, row: ReceiptRow) -> AsyncGenerator[bytes]:
         """Yield the receipt's list of files in chunks of at most 256 KiB."""
         path = self._core.settings.data / row.files_list
         if not path.is_file():

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from sqlalchemy import ColumnElement, and_, or_, select, update
@@ -181,7 +181,7 @@ class Transfers:
         row = await self._row(caller, transfer)
         return [event_view(event) for event in await self._events(row.id, after, limit)]
 
-    async def watch(self, caller: Caller, transfer: str, after: int) -> AsyncIterator[m.TransferEvent]:
+    async def watch(self, caller: Caller, transfer: str, after: int) -> AsyncGenerator[m.TransferEvent]:
         """Yield the history after `after`, then what happens, until the transfer has ended.
 
         Progress comes as events of kind `progress` under the number of the last kept event; only the newest is sent.

@@ -1,6 +1,7 @@
 """Following a transfer to its end: a progress bar on a terminal, lines elsewhere, and what did not arrive."""
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Final
 
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
@@ -60,11 +61,11 @@ def show_failed(door: Door, transfer: m.Transfer, failed: list[m.FailedFile], *,
 
 
 async def _show(door: Door, transfer: m.Transfer, seen: list[m.Transfer]) -> None:
-    events = door.headrace.watch(transfer.id)
-    if door.out.notes.is_terminal:
-        await _bar(door, events, seen)
-    else:
-        await _lines(door, events, seen)
+    async with aclosing(door.headrace.watch(transfer.id)) as events:
+        if door.out.notes.is_terminal:
+            await _bar(door, events, seen)
+        else:
+            await _lines(door, events, seen)
 
 
 async def _bar(door: Door, events: AsyncIterator[m.TransferEvent], seen: list[m.Transfer]) -> None:

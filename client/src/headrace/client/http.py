@@ -1,6 +1,6 @@
 """The port over HTTP: every method is one request, its body and answer the models as they are."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from types import TracebackType
 from typing import Self
 
@@ -125,7 +125,7 @@ class HttpHeadrace:
         path = f"transfers/{segment(transfer)}/control"
         return await self._wire.post(m.Transfer, path, request)
 
-    def watch(self, transfer: str) -> AsyncIterator[m.TransferEvent]:
+    def watch(self, transfer: str) -> AsyncGenerator[m.TransferEvent]:
         """As in the port: reconnects by Last-Event-ID, and polls where event streams do not get through."""
         return follow(self._wire, self, transfer)
 
@@ -143,7 +143,7 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.get(m.Receipt, f"receipts/{segment(receipt)}")
 
-    def receipt_files(self, receipt: str) -> AsyncIterator[bytes]:
+    def receipt_files(self, receipt: str) -> AsyncGenerator[bytes]:
         """As in the port."""
         return self._wire.chunks(f"receipts/{segment(receipt)}/files")
 

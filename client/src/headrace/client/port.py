@@ -4,7 +4,7 @@ Implemented by `HttpHeadrace` (a session or token over HTTP) and, inside the ser
 `service.acting_for(principal)`. No method takes a user id. Every method may raise `HeadraceError`.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from headrace.client import models as m
@@ -81,7 +81,7 @@ class Headrace(Protocol):
         """Pause, resume, cancel, retry the failed files of, or change the rate of a transfer."""
         ...
 
-    def watch(self, transfer: str) -> AsyncIterator[m.TransferEvent]:
+    def watch(self, transfer: str) -> AsyncGenerator[m.TransferEvent]:
         """Yield events and progress until the transfer ends; reconnects by itself.
 
         Progress is not kept, and only the newest is sent. The last event carries the transfer in its end state.
@@ -100,7 +100,7 @@ class Headrace(Protocol):
         """Return a receipt by its id or its transfer's id."""
         ...
 
-    def receipt_files(self, receipt: str) -> AsyncIterator[bytes]:
+    def receipt_files(self, receipt: str) -> AsyncGenerator[bytes]:
         """Yield the per-file list (files.jsonl) whose digest the receipt's statements hold, in chunks."""
         ...
 

@@ -1,7 +1,8 @@
 """Following a transfer over HTTP: an event stream that reconnects, or polling where streams do not get through."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Final, Protocol, TypeVar
 
 import httpx2
@@ -37,13 +38,14 @@ class Source(Protocol):
         ...
 
 
-async def follow(wire: Wire, source: Source, transfer: str) -> AsyncIterator[TransferEvent]:
+async def follow(wire: Wire, source: Source, transfer: str) -> AsyncGenerator[TransferEvent]:
     """Yield events until the transfer ends; the last one carries the transfer in its end state."""
     following = _Following(wire, source, transfer)
     while not following.ended:
         events = following.poll() if following.empty_streams >= STREAMS_WITHOUT_EVENTS else following.stream()
-        async for event in events:
-            yield event
+        async with aclosing(events):
+            async for event in events:
+                yield event
 
 
 class _Following:
@@ -58,7 +60,7 @@ class _Following:
         self.empty_streams = 0
         self.ended = False
 
-    async def stream(self) -> AsyncIterator[TransferEvent]:
+    async def stream(self) -> AsyncGenerator[TransferEvent]:
         """Yield what one event stream brings; at its end, find out whether the transfer ended, too."""
         brought_events = False
         try:
@@ -78,15 +80,17 @@ class _Following:
             pass  # a proxy's page, or half an event: asking plainly below tells
         await asyncio.sleep(RECONNECT_DELAYS_S[0])
         self.empty_streams = 0 if brought_events else self.empty_streams + 1
-        async for event in self._catch_up(wait_s=0):
-            yield event
+        async with aclosing(self._catch_up(wait_s=0)) as missed:
+            async for event in missed:
+                yield event
 
-    async def poll(self) -> AsyncIterator[TransferEvent]:
+    async def poll(self) -> AsyncGenerator[TransferEvent]:
         """Yield what happened since the last event, and the progress now, about every `POLL_S` seconds."""
-        async for event in self._catch_up(wait_s=POLL_S):
-            yield event
+        async with aclosing(self._catch_up(wait_s=POLL_S)) as events:
+            async for event in events:
+                yield event
 
-    async def _catch_up(self, *, wait_s: float) -> AsyncIterator[TransferEvent]:
+    async def _catch_up(self, *, wait_s: float) -> AsyncGenerator[TransferEvent]:
         current = await self._patiently(lambda: self._source.transfer(self._transfer, wait_s=wait_s))
         ended = current.state in END_STATES
         while missed := await self._patiently(

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -145,7 +145,7 @@ class Wire:
         async with self._untroubled(_Exchange("GET", path, headers=headers, wait_s=STREAM_SILENCE_S)) as response:
             yield httpx2.EventSource(response)
 
-    async def chunks(self, path: str) -> AsyncIterator[bytes]:
+    async def chunks(self, path: str) -> AsyncGenerator[bytes]:
         """Yield the content of `path` in chunks, however long it is (one try)."""
         async with self._untroubled(_Exchange("GET", path)) as response:
             async for chunk in response.aiter_bytes():

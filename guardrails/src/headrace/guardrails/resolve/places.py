@@ -70,8 +70,8 @@ def _path_refusal(place: Place) -> Refusal | None:
     return None
 
 
-def _path_doubt(place: Place, path: str, context: Context) -> Doubt | None:  # noqa: PLR0911
-    """Doubt what is no absolute path, or what a shell would have replaced."""
+def _path_doubt(place: Place, path: str, context: Context) -> Doubt | None:
+    """Doubt what is no absolute path, and unless it was quoted, what may not mean what it says."""
     if not path.startswith("/"):
         name = f"{place.name}:" if place.name else ""
         choices: tuple[Choice, ...] = ()
@@ -82,8 +82,11 @@ def _path_doubt(place: Place, path: str, context: Context) -> Doubt | None:  # n
         return Doubt(f"`{shown(place.words)}` starts with two slashes")
     if len(path) > MAX_PATH:
         return Doubt(f"a path may have {MAX_PATH} characters at most")
-    if place.literal:
-        return None
+    return None if place.literal else _unquoted_doubt(path, context)
+
+
+def _unquoted_doubt(path: str, context: Context) -> Doubt | None:
+    """Doubt what a shell would have replaced, and what nobody sees."""
     if any(f"{name}:/" in path for endpoint in context.endpoints for name in endpoint.names):
         return Doubt(f"`{shown(path)}` holds another location: put spaces around each, or quotes if it is one name")
     if _VARIABLE.search(path):
