@@ -133,7 +133,7 @@ async def test_every_answer_carries_security_headers(quiet_site: Site) -> None:
 async def test_what_is_not_there_or_not_allowed_is_a_problem_document(quiet_site: Site) -> None:
     async with browser(quiet_site, **await bearer(quiet_site)) as client:
         assert code_of(await client.get("/nothing")) == (404, "not_found")
-        assert code_of(await client.get("http://127.0.0.1:8470/else")) == (404, "not_found")
+        assert code_of(await client.get("http://127.0.0.1:8470/api/else")) == (404, "not_found")
         assert code_of(await client.put("/plans")) == (405, "method_not_allowed")
         assert code_of(await client.get("/plans/pl_1")) == (404, "unknown_plan")
 
