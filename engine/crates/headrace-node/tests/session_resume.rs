@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headrace_core::codec::to_usize;
 use headrace_node::session::{Outcome, Peer, StopReason, start};
@@ -98,6 +98,26 @@ fn invariant_5_a_stopped_transfer_goes_on_where_it_was() {
                 .all(|line| line["result"] != "identical" || line["type"] == "dir")
         );
     }
+}
+
+#[test]
+fn invariant_5_a_stop_ends_both_ends_while_small_files_wait_for_an_epoch() {
+    let mut pair = pair();
+    fill(&pair);
+    pair.tuning.epochs.max_files = 1;
+    let (source, destination) = pair.start();
+    wait_for_bytes(&destination, 50_000);
+    destination.stop(StopReason::Requested);
+    source.stop(StopReason::Requested);
+    let limit = Instant::now() + Duration::from_secs(60);
+    while (source.end().is_none() || destination.end().is_none()) && Instant::now() < limit {
+        std::thread::yield_now();
+    }
+    // Without an end, waiting for it would never return.
+    assert!(
+        source.end().is_some() && destination.end().is_some(),
+        "a stopped end does not end"
+    );
 }
 
 /// Forwards connections to an address, and cuts all of them when so many bytes have passed, as often as it is told.

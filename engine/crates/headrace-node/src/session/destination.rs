@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::counters::add;
 use super::landing::{Answers, Finished, Landing};
-use super::link::{Control, Guard, StreamInlet, broken, hear};
+use super::link::{Control, Guard, StreamInlet, broken, hear, part};
 use super::run::{Connected, Context, Done, unexpected};
 use super::streams::Streams;
 
@@ -75,9 +75,7 @@ pub(super) fn run(
         if let Err(failure) = heard {
             guard.fail(failure);
         }
-        if let Err(failure) = guard.outcome() {
-            drop(control.send(&Message::Bye(failure)));
-        }
+        part(&mut reader, &control, &guard);
         guard.finish();
         guard.hang_up();
     });

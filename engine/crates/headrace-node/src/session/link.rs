@@ -22,6 +22,8 @@ use super::supply::{Orders, Outlet, Piece};
 const SESSION_LABEL: &[u8] = b"EXPORTER-headrace-session";
 /// Label of the exporter that binds a join token to its own connection.
 const JOIN_LABEL: &[u8] = b"EXPORTER-headrace-join";
+/// How long a session that failed waits for the other side's goodbye.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// Flag of a block that is all hole; its payload is the hash and four bytes of length.
 const FLAG_HOLE: u8 = 1;
 /// Flag of a block of a file with holes.
@@ -52,6 +54,17 @@ impl Guard {
         if !self.is_over() {
             *first = Some(failure);
             self.over.store(true, Ordering::Release);
+        }
+    }
+
+    /// Put what the other side said in the place of a connection that broke.
+    fn explain(&self, failure: Failure) {
+        let mut first = self.failure.lock();
+        if first
+            .as_ref()
+            .is_some_and(|first| first.code == Code::PeerUnreachable)
+        {
+            *first = Some(failure);
         }
     }
 
@@ -174,15 +187,43 @@ pub(super) fn hear(
         tick()?;
         beat(control, heartbeat, last_heard)?;
         match message? {
-            Some(Message::Bye(failure)) => {
-                let message = format!("the other node ended the session: {}", failure.message);
-                return Err(Failure::new(failure.code, message));
-            }
+            Some(Message::Bye(failure)) => return Err(ended_by_peer(&failure)),
             Some(Message::Alive) | None => {}
             Some(message) => handle(message)?,
         }
     }
     Ok(())
+}
+
+/// End a session that failed: say why and hear the other side's goodbye, which a connection closed at once may lose. Of a session that
+/// ended well, nothing is said.
+pub(super) fn part(reader: &mut TlsReader, control: &Control, guard: &Guard) {
+    let Err(failure) = guard.outcome() else {
+        return;
+    };
+    drop(control.send(&Message::Bye(failure)));
+    let deadline = Instant::now() + FAREWELL;
+    loop {
+        let message = read_message(&mut |bytes| {
+            reader.read_exact(bytes, &mut || {
+                if Instant::now() < deadline {
+                    Ok(())
+                } else {
+                    Err(io::ErrorKind::TimedOut.into())
+                }
+            })
+        });
+        match message {
+            Ok(Some(Message::Bye(failure))) => return guard.explain(ended_by_peer(&failure)),
+            Ok(_) if Instant::now() < deadline => {}
+            _ => return,
+        }
+    }
+}
+
+fn ended_by_peer(failure: &Failure) -> Failure {
+    let message = format!("the other node ended the session: {}", failure.message);
+    Failure::new(failure.code, message)
 }
 
 fn beat(control: &Control, heartbeat: Heartbeat, last_heard: Instant) -> Result<(), Failure> {
@@ -347,7 +388,8 @@ impl<'s> StreamInlet<'s> {
                 Peeked::Known(header) if header.kind == FrameType::Block => self.block(&header)?,
                 Peeked::Known(header) if header.kind == FrameType::Batch => {
                     self.read_payload(header.length)?;
-                    self.landing.batch(&self.payload)?;
+                    self.landing
+                        .batch(&self.payload, &|| self.guard.is_over())?;
                 }
                 Peeked::Known(Header { kind, .. }) => {
                     return Err(violation(&WireError::Unexpected { kind }));

@@ -75,6 +75,7 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
             scope.spawn(|| {
                 run(supply.serve(&mut LandingOutlet {
                     landing: &landing,
+                    guard: &guard,
                     unit: None,
                     dropping: None,
                 }));
@@ -136,6 +137,7 @@ fn commit(
 /// Content that goes straight into the landing.
 struct LandingOutlet<'l> {
     landing: &'l Arc<Landing>,
+    guard: &'l Guard,
     unit: Option<UnitSink>,
     /// File, generation and number of a unit the rest of which is dropped.
     dropping: Option<(u64, u16, u64)>,
@@ -204,6 +206,6 @@ impl Outlet for LandingOutlet<'_> {
     }
 
     fn batch(&mut self, payload: &[u8]) -> Result<(), Failure> {
-        self.landing.batch(payload)
+        self.landing.batch(payload, &|| self.guard.is_over())
     }
 }

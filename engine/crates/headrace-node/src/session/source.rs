@@ -11,7 +11,7 @@ use headrace_io::stream::TlsStream;
 use parking_lot::Mutex;
 
 use super::counters::add;
-use super::link::{Control, Guard, StreamOutlet, broken, hear};
+use super::link::{Control, Guard, StreamOutlet, broken, hear, part};
 use super::run::{Connected, Context, Done};
 use super::streams::Streams;
 use super::supply::{Orders, Outlet, Piece, Removed, Supply};
@@ -72,9 +72,7 @@ pub(super) fn run(
         if let Err(failure) = heard {
             guard.fail(failure);
         }
-        if let Err(failure) = guard.outcome() {
-            drop(control.send(&Message::Bye(failure)));
-        }
+        part(&mut reader, &control, &guard);
         guard.finish();
         if ended.lock().is_none() {
             guard.hang_up();

@@ -16,12 +16,18 @@ use super::{Landing, violation};
 use crate::session::counters::{Stage, add};
 
 impl Landing {
-    /// Take the files of a batch.
+    /// Take the files of a batch; none of them when the session `is_over` before there is room.
     ///
     /// # Errors
     /// A violation when the payload is no batch of small files, or when the session cannot go on.
-    pub fn batch(self: &Arc<Self>, payload: &[u8]) -> Result<(), Failure> {
-        self.wait_for_room()?;
+    pub fn batch(
+        self: &Arc<Self>,
+        payload: &[u8],
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<(), Failure> {
+        if !self.wait_for_room(is_over)? {
+            return Ok(());
+        }
         let files = read_batch(payload).map_err(|error| violation(&error))?;
         let wanted: Vec<Option<Arc<Incoming>>> = {
             let active = self.active.lock();

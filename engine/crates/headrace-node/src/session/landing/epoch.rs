@@ -450,15 +450,18 @@ impl Landing {
         self.pending_changed.notify_all();
     }
 
-    /// Wait while more files wait for an epoch than may be held open.
-    pub(super) fn wait_for_room(&self) -> Result<(), Failure> {
+    /// Wait while more files wait for an epoch than may be held open; `false` when `is_over` says so first: no epoch comes then.
+    pub(super) fn wait_for_room(&self, is_over: &dyn Fn() -> bool) -> Result<bool, Failure> {
         let limit = self.spec.epochs.max_files * MAX_WAITING_EPOCHS;
         let mut pending = self.pending.lock();
         while pending.whole.len() >= limit {
+            if is_over() {
+                return Ok(false);
+            }
             self.pending_changed.wait_for(&mut pending, POLL);
             self.check()?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Names changed in the folder that holds `path`.

@@ -315,7 +315,7 @@ impl Case {
                 bytes: content,
             }
             .put(&mut payload);
-            return landing.batch(&payload);
+            return landing.batch(&payload, &|| false);
         };
         let start = unit * GEOMETRY.unit_bytes;
         let end = entry.size.min(start + GEOMETRY.unit_bytes);
