@@ -61,7 +61,9 @@ def test_every_unclear_request_for_a_transfer_becomes_clear_by_answering() -> No
             questions = [m.Question(slot=q.slot, message=q.message, words=q.words) for q in read.questions]
             question = first_of(questions)
             choices = read.questions[questions.index(question)].choices
-            words = reworded(words, question, choices[0].value if choices else ANSWERS[question.slot])
+            # Words for a place that was given already are left out.
+            answer = "" if ANSWERS[question.slot] in words else ANSWERS[question.slot]
+            words = reworded(words, question, choices[0].value if choices else answer)
             read = interpret(words, known)
         assert read.outcome == "intent", (text, words, read.questions)
     assert asked >= 25

@@ -191,9 +191,10 @@ class Transfers:
         with self.parts.core.broker.subscribe(row.id) as woken:
             while not self.parts.core.broker.closing:
                 woken.clear()
+                events = await self._events(row.id, after, _PAGE)
+                # Read after the events, so that the state shown with them is never older than they are.
                 row = await self._row(caller, row.id)
                 view = self._view(row)
-                events = await self._events(row.id, after, _PAGE)
                 for event in events:
                     after = event.sequence
                     yield event_view(event, view if event is events[-1] else None)

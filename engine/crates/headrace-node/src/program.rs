@@ -6,7 +6,7 @@ mod roots;
 mod serve;
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -170,6 +170,7 @@ fn log_to_stderr(filter: &str) -> Result<(), Problem> {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .try_init();
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use headrace_core::code::Failure;
+use headrace_core::code::{Code, Failure};
 use headrace_core::message::Message;
 use headrace_io::root::Root;
 use parking_lot::Mutex;
@@ -93,8 +93,10 @@ pub(super) fn run(
             return Ok(done);
         }
         *finished = Some(done);
-    } else if let Err(failure) = landing.epoch() {
-        // What has arrived counts on resume, if it can be made durable.
+    } else if let Err(failure) = landing.epoch()
+        && failure.code != Code::PeerUnreachable
+    {
+        // What has arrived counts on resume, if it can be made durable; the source need not hear of it.
         tracing::warn!(
             message = failure.message,
             "the last epoch of a session was lost"
@@ -102,7 +104,7 @@ pub(super) fn run(
     }
     guard.outcome()?;
     Err(Failure::new(
-        headrace_core::code::Code::PeerUnreachable,
+        Code::PeerUnreachable,
         "the source has not confirmed the end",
     ))
 }

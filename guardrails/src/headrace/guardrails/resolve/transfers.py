@@ -52,8 +52,16 @@ def _ask_missing(situation: Situation) -> None:
     if lost:
         # "what does sync do" is no transfer that lacks its places.
         return
+    verbs = step.of("action") if situation.before is not None and not step.has(*PLACE_FACTS) else ()
     for slot in ("source", "destination"):
-        if slot not in found.values and slot not in found.asked():
+        if slot in found.values or slot in found.asked():
+            continue
+        if verbs:
+            # What is missing is not of the transfer before: quote what began this one.
+            verb = verbs[0].words
+            doubt = Doubt(f"`{shown(verb)}` begins another transfer: say what goes where, or leave it out")
+            found.ask(slot, doubt, verb)
+        else:
             found.ask(slot, MISSING[slot])
 
 
