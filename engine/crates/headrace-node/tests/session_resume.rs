@@ -109,7 +109,7 @@ fn invariant_5_a_stop_ends_both_ends_while_small_files_wait_for_an_epoch() {
     wait_for_bytes(&destination, 50_000);
     destination.stop(StopReason::Requested);
     source.stop(StopReason::Requested);
-    let limit = Instant::now() + Duration::from_secs(60);
+    let limit = Instant::now() + Duration::from_mins(1);
     while (source.end().is_none() || destination.end().is_none()) && Instant::now() < limit {
         std::thread::yield_now();
     }
