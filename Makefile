@@ -77,6 +77,10 @@ check-web: web/node_modules/.packages ## lints, types and component tests of the
 browser: ## a browser for the console's tests
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
 
+.PHONY: sshd
+sshd: ## an ssh server for the tests of `headrace cp`, which start it themselves
+	@test -x /usr/sbin/sshd || { apt-get update -qq && apt-get install -y -qq openssh-server >/dev/null; }
+
 .PHONY: screenshots
 screenshots: setup web browser ## every page of the console in both themes, into docs/console/
 	@$(BIN)/python -m tests.e2e.pictures docs/console
@@ -90,11 +94,11 @@ run: setup web ## the same service with two nodes, left running for you to try
 	@$(BIN)/python -m demo --stay
 
 .PHONY: test
-test: setup web browser ## set everything up and run every test
+test: setup web browser sshd ## set everything up and run every test
 	@BIN=$(BIN) ./tests/run.sh
 
 .PHONY: faults
-faults: setup ## break the product one line at a time: every fault must be caught by a test
+faults: setup sshd ## break the product one line at a time: every fault must be caught by a test
 	@$(BIN)/python tests/faults/run.py
 
 .PHONY: check

@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod convert;
+mod cp;
 pub mod hub;
 pub mod node;
 pub mod problem;

@@ -66,7 +66,8 @@ struct Settings {
 pub struct Node {
     shared: Arc<Shared>,
     closing: watch::Sender<bool>,
-    task: tokio::task::JoinHandle<()>,
+    /// `None` once it has ended.
+    task: Option<tokio::task::JoinHandle<()>>,
 }
 
 impl Node {
@@ -84,31 +85,34 @@ impl Node {
                 );
                 Problem::new(ControlCode::ConfigInvalid, message)
             })?;
-        Self::run(state, config, clock, mover, Dialer::Settings)
+        let key = node_key(state)?;
+        Self::run(key, state, config, clock, mover, Dialer::Settings)
     }
 
-    /// Starts a node on a connection whose other end is known, with settings that are not kept. It ends with it.
+    /// Starts a node with this key on a connection whose other end is known, with settings that are not kept. It ends
+    /// with the connection.
     ///
     /// # Errors
     /// As [`Node::start`].
     pub fn start_over(
         wire: Box<dyn Wire>,
+        key: SigningKey,
         state: &StateDir,
         config: Config,
         clock: Clock,
         mover: Arc<dyn Mover>,
     ) -> Result<Self, Problem> {
-        Self::run(state, config, clock, mover, Dialer::Once(wire))
+        Self::run(key, state, config, clock, mover, Dialer::Once(wire))
     }
 
     fn run(
+        key: SigningKey,
         state: &StateDir,
         config: Config,
         clock: Clock,
         mover: Arc<dyn Mover>,
         dialer: Dialer,
     ) -> Result<Self, Problem> {
-        let key = node_key(state)?;
         let attempts = Attempts::open(state, key.clone(), Arc::clone(&clock), Arc::clone(&mover))?;
         let roots = config.open_roots();
         let not_yet = Problem::new(ControlCode::HubUnreachable, "not attached yet");
@@ -135,7 +139,7 @@ impl Node {
         Ok(Self {
             shared,
             closing,
-            task,
+            task: Some(task),
         })
     }
 
@@ -162,13 +166,16 @@ impl Node {
             tracing::warn!("attempts did not stop within {} s", CLOSE_TIMEOUT.as_secs());
         }
         self.closing.send_replace(true);
-        // The task has nothing to give; should it have panicked, that was logged.
-        let _ = (&mut self.task).await;
+        self.finished().await;
     }
 
     /// Waits until the connection of a node started over one is over.
     pub async fn finished(&mut self) {
-        let _ = (&mut self.task).await;
+        if let Some(task) = &mut self.task {
+            // The task has nothing to give; should it have panicked, that was logged.
+            let _ = task.await;
+            self.task = None;
+        }
     }
 }
 

@@ -40,6 +40,8 @@ codes! {
     BadArgument "bad_argument" false;
     ClockSkew "clock_skew" true;
     ConfigInvalid "config_invalid" false;
+    DestinationExists "destination_exists" false;
+    DestinationMissing "destination_missing" false;
     DestinationNotDirectory "destination_not_directory" false;
     FolderUnreadable "folder_unreadable" true;
     HubBusy "hub_busy" true;
@@ -48,8 +50,10 @@ codes! {
     Internal "internal" false;
     JoinRefused "join_refused" false;
     JoinTimeout "join_timeout" true;
+    KeyRefused "key_refused" false;
     ListingLimit "listing_limit" false;
     NoDataPath "no_data_path" false;
+    NoSpace "no_space" true;
     NodeBusy "node_busy" true;
     NodeLost "node_lost" true;
     NodeRestarted "node_restarted" true;
@@ -59,12 +63,15 @@ codes! {
     NotEnrolled "not_enrolled" true;
     OutsidePermit "outside_permit" false;
     ProtocolViolation "protocol_violation" false;
+    RemoteProgramMissing "remote_program_missing" false;
     ResultMismatch "result_mismatch" false;
     RootIsSuperuser "root_is_superuser" false;
     SourceMissing "source_missing" false;
     SourceUnsupported "source_unsupported" false;
     SshFailed "ssh_failed" true;
+    SshMissing "ssh_missing" false;
     StateFailed "state_failed" true;
+    Stopped "stopped" true;
     TicketNoRenewal "ticket_no_renewal" false;
     TokenMalformed "token_malformed" false;
     VersionUnsupported "version_unsupported" false;

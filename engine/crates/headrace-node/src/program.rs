@@ -1,5 +1,7 @@
 //! The command line: `headrace-node`, and `headrace node|cp|keygen|receipt` through the Python binding.
 
+mod cp;
+mod far;
 mod keys;
 mod receipt;
 mod roots;
@@ -27,15 +29,10 @@ struct Cli {
 
 #[derive(Args)]
 struct Common {
-    /// What to log to standard error: `info`, `debug`, or a filter such as `headrace_node=debug,warn`.
-    #[arg(
-        long,
-        global = true,
-        env = "HEADRACE_LOG",
-        default_value = "info",
-        value_name = "FILTER"
-    )]
-    log: String,
+    /// What to log to standard error: `info`, `debug`, or a filter such as `headrace_node=debug,warn`. Default: `info`
+    /// for nodes, `error` for `cp`.
+    #[arg(long, global = true, env = "HEADRACE_LOG", value_name = "FILTER")]
+    log: Option<String>,
     /// Write JSON documents to standard output, and nothing for people.
     #[arg(long, global = true)]
     json: bool,
@@ -50,6 +47,13 @@ enum Command {
     Join(serve::Join),
     /// Run a node that has joined.
     Run(serve::Run),
+    /// Copy between your own machines over ssh, or on this one, without a service.
+    Cp(Box<cp::Cp>),
+    /// Stand ready for `cp` from machines that ssh does not connect: obeys your personal key and no service.
+    Listen(far::Listen),
+    /// What `cp` starts on the other machine: serves one session over standard input and output.
+    #[command(name = "stdio", long_flag = "stdio", hide = true)]
+    Stdio(far::Stdio),
     /// Show and change what a node exports. A running node takes changes up by itself.
     #[command(subcommand)]
     Root(roots::Root),
@@ -67,7 +71,9 @@ enum Exit {
     Failed = 1,
     Usage = 2,
     Refused = 4,
+    Partial = 6,
     Unreachable = 7,
+    Interrupted = 130,
 }
 
 /// Where state is kept when nobody says otherwise.
@@ -93,7 +99,10 @@ pub fn main<I: IntoIterator<Item = T>, T: Into<OsString>>(arguments: I) -> i32 {
     let out = Out {
         json: cli.common.json,
     };
-    let exit = log_to_stderr(&cli.common.log)
+    let quiet = matches!(cli.command, Command::Cp(_) | Command::Stdio(_));
+    let log = cli.common.log.clone();
+    let log = log.unwrap_or_else(|| if quiet { "error" } else { "info" }.to_owned());
+    let exit = log_to_stderr(&log)
         .and_then(|()| run(cli, &out))
         .unwrap_or_else(|problem| {
             out.problem(&problem);
@@ -111,6 +120,18 @@ fn run(cli: Cli, out: &Out) -> Result<Exit, Problem> {
         Command::Run(run) => {
             refuse_root(&cli.common)?;
             runtime()?.block_on(run.run(out))
+        }
+        Command::Cp(cp) => runtime()?.block_on(cp.run(out)),
+        Command::Listen(listen) => {
+            refuse_root(&cli.common)?;
+            runtime()?.block_on(listen.run(out))
+        }
+        Command::Stdio(stdio) => {
+            let runtime = runtime()?;
+            let exit = runtime.block_on(stdio.run());
+            // Standard input is read by a thread that nobody can interrupt.
+            runtime.shutdown_background();
+            exit
         }
         Command::Root(root) => root.run(out),
         Command::Keygen(keygen) => keygen.run(out),
@@ -153,8 +174,16 @@ impl Out {
 fn exit_of(problem: &Problem) -> Exit {
     match &*problem.code {
         "bad_argument" | "token_malformed" => Exit::Usage,
-        "join_refused" | "root_is_superuser" => Exit::Refused,
-        "hub_unreachable" | "join_timeout" | "peer_unreachable" | "ssh_failed" => Exit::Unreachable,
+        "destination_exists" | "join_refused" | "key_refused" | "permit_foreign"
+        | "root_access" | "root_is_superuser" | "ticket_foreign" => Exit::Refused,
+        "hub_unreachable"
+        | "join_timeout"
+        | "no_data_path"
+        | "node_unreachable"
+        | "peer_unreachable"
+        | "remote_program_missing"
+        | "ssh_failed"
+        | "ssh_missing" => Exit::Unreachable,
         _ => Exit::Failed,
     }
 }

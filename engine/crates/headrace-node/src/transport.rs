@@ -59,6 +59,11 @@ impl Identified {
             _permit: permit,
         }
     }
+
+    /// The key at the other end.
+    pub(crate) const fn peer(&self) -> PublicKey {
+        self.peer
+    }
 }
 
 impl Connected for Identified {

@@ -301,6 +301,10 @@ impl Shared {
             Ok(())
         });
         let record = record.await?;
+        if record.attempt != attempt {
+            // A later attempt has taken its place and goes on.
+            return Ok(());
+        }
         if record.complete() {
             self.report(&record).await?;
         } else if failed {
@@ -312,7 +316,11 @@ impl Shared {
     }
 
     async fn report(&self, record: &Record) -> Result<(), Problem> {
-        let first = self.change_running(&record.transfer, |record| {
+        let (attempt, replaced) = (record.attempt, unknown(&record.transfer));
+        let first = self.change_running(&record.transfer, move |record| {
+            if record.attempt != attempt {
+                return Err(replaced);
+            }
             record.reported = true;
             Ok(())
         });

@@ -174,10 +174,11 @@ impl Session {
         let Some(listening) = self.shared.mover.data_address() else {
             return Vec::new();
         };
-        let set = self
-            .shared
-            .with_settings(|config, _| config.data.advertise.clone());
-        if !set.is_empty() {
+        let (listens, set) = self.shared.with_settings(|config, _| {
+            let listens = !config.data.listen.is_empty();
+            (listens, config.data.advertise.clone())
+        });
+        if !listens || !set.is_empty() {
             return set;
         }
         let ip = if listening.ip().is_unspecified() {

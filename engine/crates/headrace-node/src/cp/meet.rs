@@ -1,0 +1,415 @@
+//! Brings both ends of a copy together: a hub in this process, a node here, and one on the other machine when there is
+//! one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headrace_core::access::{Access, Authority};
+use headrace_core::name::escape;
+use headrace_core::sealed::{PublicKey, SigningKey};
+use headrace_core::ticket;
+use headrace_core::value::Id;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::export::{self, Exported};
+use super::far::PROBE_TIMEOUT;
+use super::greeting::{Found, FromFar, Ready, Side, ToFar, Wish, receive, send};
+use super::job::Job;
+use super::place::Place;
+use super::ssh::{Running, Ssh};
+use super::{Copying, note};
+use crate::config::{Config, DataConfig};
+use crate::hub::{Hub, HubEvent, HubOptions};
+use crate::node::data_mover::DataMover;
+use crate::node::mover::Mover as _;
+use crate::node::{Node, node_key};
+use crate::problem::{ControlCode, Problem};
+use crate::state::StateDir;
+use crate::transport::{self, Wire, system_clock};
+
+/// How long the other machine may take to answer; a person may be asked for a password meanwhile.
+const PATIENCE: Duration = Duration::from_mins(3);
+/// How long a node may take to attach once it was greeted.
+const ATTACH_TIMEOUT: Duration = Duration::from_secs(30);
+/// Bytes between the hub and the node of this process.
+const PIPE_BYTES: usize = 256 << 10;
+const MAX_NODES: usize = 2;
+
+/// How data gets from one machine to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Both ends are on this machine.
+    Here,
+    /// This machine dials the other.
+    Dialled,
+    /// The other machine dials this one.
+    CalledBack,
+    /// ssh forwards a port, because nothing else was reached, or because it was asked for.
+    ThroughSsh,
+}
+
+impl Way {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Here => "local",
+            Self::Dialled => "dialled",
+            Self::CalledBack => "called-back",
+            Self::ThroughSsh => "through-ssh",
+        }
+    }
+}
+
+/// Both ends, attached.
+pub(super) struct Ends {
+    pub(super) hub: Hub,
+    pub(super) source: ticket::Place,
+    pub(super) destination: ticket::Place,
+    pub(super) way: Way,
+    node: Node,
+    /// The node on the other machine.
+    far: Option<PublicKey>,
+    ssh: Option<Running>,
+    forward: Option<Running>,
+}
+
+/// The program on the other machine, which waits for `Go`.
+struct Called {
+    wire: Box<dyn Wire>,
+    ready: Ready,
+    /// Name or address of the machine, for data.
+    host: Option<String>,
+    ssh: Option<(Ssh, Running)>,
+}
+
+enum Party {
+    Here(Exported),
+    There(Box<Called>),
+}
+
+/// How data will go, and what the node here needs for it.
+struct Path {
+    way: Way,
+    mover: Arc<DataMover>,
+    data: DataConfig,
+    forward: Option<Running>,
+}
+
+/// Greets both ends and waits until they are attached.
+///
+/// # Errors
+/// What ssh, the other machine or a path says.
+pub(super) async fn meet(copying: &Copying, job: &Job, id: &Id) -> Result<Ends, Problem> {
+    let from = party(copying, id, Side::Source, &copying.source, None).await?;
+    let found = match &from {
+        Party::Here(exported) => exported.found.clone(),
+        Party::There(called) => called.ready.found.clone(),
+    };
+    let to = party(copying, id, Side::Destination, &copying.destination, found).await?;
+    let state = StateDir::open(&job.state.join("node"))?;
+    let key = node_key(&state)?;
+    let (mut roots, mut called) = (Vec::new(), None);
+    let mut place = |party| match party {
+        Party::Here(Exported { root, path, .. }) => {
+            let name = root.name.parse();
+            roots.push(root);
+            let root = name.map_err(|_| Problem::new(ControlCode::Internal, "a root's name"))?;
+            let node = key.public();
+            Ok::<_, Problem>(ticket::Place { node, root, path })
+        }
+        Party::There(there) => {
+            let Ready {
+                node, root, path, ..
+            } = there.ready.clone();
+            called = Some(there);
+            Ok(ticket::Place { node, root, path })
+        }
+    };
+    let (source, destination) = (place(from)?, place(to)?);
+    let path = match &mut called {
+        None => Path::here(&state, &key)?,
+        Some(called) => called.path(copying, &state, &key).await?,
+    };
+    let options = HubOptions {
+        listen: None,
+        state_dir: job.state.join("hub"),
+        max_nodes: MAX_NODES,
+        clock: system_clock(),
+    };
+    let hub = Hub::start(options).await?;
+    let config = Config {
+        name: "cp".to_owned(),
+        hub: None,
+        data: path.data,
+        authorities: vec![Authority {
+            key: copying.signer.key.public(),
+            access: Access::Write,
+        }],
+        roots,
+    };
+    let (hub_end, node_end) = tokio::io::duplex(PIPE_BYTES);
+    hub.enroll(key.public());
+    hub.adopt(Box::new(hub_end), key.public()).await?;
+    let node_end = Box::new(node_end);
+    let node = Node::start_over(node_end, key, &state, config, system_clock(), path.mover)?;
+    let (mut far, mut ssh) = (None, None);
+    if let Some(called) = called {
+        far = Some(called.ready.node);
+        ssh = called.ssh.map(|(_, running)| running);
+        hub.enroll(called.ready.node);
+        hub.adopt(called.wire, called.ready.node).await?;
+    }
+    let mut ends = Ends {
+        hub,
+        source,
+        destination,
+        way: path.way,
+        node,
+        far,
+        ssh,
+        forward: path.forward,
+    };
+    match timeout(ATTACH_TIMEOUT, ends.attached()).await {
+        Ok(result) => result?,
+        Err(_) => return Err(ends.lost("it did not attach in time").await),
+    }
+    Ok(ends)
+}
+
+impl Ends {
+    /// Waits until every node is attached.
+    async fn attached(&mut self) -> Result<(), Problem> {
+        let mut missing = if self.far.is_some() { 2 } else { 1 };
+        while missing > 0 {
+            match self.hub.next_event().await {
+                Some(HubEvent::NodeAttached { .. }) => missing -= 1,
+                Some(HubEvent::NodeDetached { reason, .. }) => {
+                    return Err(self.lost(&reason).await);
+                }
+                Some(_) => {}
+                None => return Err(Problem::new(ControlCode::HubClosed, "the hub ended")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a node is gone: ssh knows best.
+    pub(super) async fn lost(&mut self, reason: &str) -> Problem {
+        if let Some(ssh) = &mut self.ssh {
+            return ssh.why().await;
+        }
+        let message = format!("the node is gone: {}", escape(reason.as_bytes()));
+        Problem::new(ControlCode::NodeUnreachable, message)
+    }
+
+    /// Lets everything end in its order.
+    pub(super) async fn close(self) {
+        self.node.close().await;
+        self.hub.close().await;
+        // The last reference to the connection, so that the other program sees its end.
+        drop(self.hub);
+        if let Some(ssh) = self.ssh {
+            ssh.finish().await;
+        }
+        drop(self.forward);
+    }
+}
+
+async fn party(
+    copying: &Copying,
+    job: &Id,
+    side: Side,
+    place: &Place,
+    source: Option<Found>,
+) -> Result<Party, Problem> {
+    let (root, path) = match place {
+        Place::Here(path) => (None, path.as_os_str()),
+        Place::Ssh { path, .. } => (None, path.as_os_str()),
+        Place::Node { root, path, .. } => (Some(root.clone()), path.as_os_str()),
+    };
+    let wish = Wish {
+        side,
+        root,
+        path: escape(path.as_encoded_bytes()),
+        source,
+    };
+    let (mut wire, host, ssh) = match place {
+        Place::Here(_) => return Ok(Party::Here(export::find(&wish, None)?)),
+        Place::Ssh { host, .. } => {
+            let ssh = Ssh {
+                host: host.clone(),
+                config: copying.ssh_config.clone(),
+                remote_program: copying.remote_program.clone(),
+            };
+            let (wire, running) = ssh.start()?;
+            (wire, ssh.address().await, Some((ssh, running)))
+        }
+        Place::Node { address, .. } => {
+            let wire = dial(address, copying).await?;
+            let host = address.rsplit_once(':').map(|(host, _)| host.to_owned());
+            (wire, host, None)
+        }
+    };
+    let ask = ToFar::Ask {
+        authority: copying.signer.key.public(),
+        job: job.clone(),
+        wish,
+        loopback: copying.through_ssh,
+    };
+    let answer = async {
+        send(&mut wire, &ask).await?;
+        receive(&mut wire, PATIENCE).await
+    };
+    match (answer.await, ssh) {
+        (Ok(answer), ssh) => {
+            let answer: FromFar = answer;
+            let named = |problem: Problem| Problem {
+                message: format!("`{place}`: {}", problem.message),
+                ..problem
+            };
+            let FromFar::Ready(ready) = answer.or_refused().map_err(named)? else {
+                return Err(violation());
+            };
+            Ok(Party::There(Box::new(Called {
+                wire,
+                ready,
+                host,
+                ssh,
+            })))
+        }
+        (Err(problem), Some((_, mut ssh))) if problem.is(ControlCode::NodeUnreachable) => {
+            Err(ssh.why().await)
+        }
+        (Err(problem), _) => Err(problem),
+    }
+}
+
+async fn dial(address: &str, copying: &Copying) -> Result<Box<dyn Wire>, Problem> {
+    let Some(pin) = copying.pin else {
+        let message = format!(
+            "`node://{address}` needs `--pin KEY`: the key that `headrace-node listen` shows there"
+        );
+        return Err(Problem::new(ControlCode::BadArgument, message));
+    };
+    let dialled = transport::dial(address, pin, &copying.signer.key).await;
+    let (wire, _) = dialled.map_err(|problem| {
+        let message = format!("no node with the key {pin} answers at `{address}`: {problem}");
+        Problem::new(ControlCode::NodeUnreachable, message)
+    })?;
+    Ok(wire)
+}
+
+impl Path {
+    /// A copy on this machine needs no connections.
+    fn here(state: &StateDir, key: &SigningKey) -> Result<Self, Problem> {
+        Ok(Self {
+            way: Way::Here,
+            mover: DataMover::start(state, key.clone(), &silent())?,
+            data: silent(),
+            forward: None,
+        })
+    }
+}
+
+impl Called {
+    /// Finds a way for the data and lets the other program begin.
+    async fn path(
+        &mut self,
+        copying: &Copying,
+        state: &StateDir,
+        key: &SigningKey,
+    ) -> Result<Path, Problem> {
+        let theirs = self
+            .host
+            .as_ref()
+            .zip(self.ready.data_port)
+            .map(|(host, port)| address(host, port));
+        if !copying.through_ssh {
+            if let Some(theirs) = theirs
+                && matches!(
+                    timeout(PROBE_TIMEOUT, TcpStream::connect(&theirs)).await,
+                    Ok(Ok(_))
+                )
+            {
+                let mover = DataMover::start(state, key.clone(), &silent())?;
+                return self
+                    .go(Way::Dialled, vec![theirs], mover, silent(), None)
+                    .await;
+            }
+            let mut data = DataConfig::default();
+            let mover = DataMover::start(state, key.clone(), &data)?;
+            if let Some(ours) = self.calls_back(&mover).await? {
+                data.advertise = vec![ours];
+                return self
+                    .go(Way::CalledBack, Vec::new(), mover, data, None)
+                    .await;
+            }
+        }
+        let (Some((ssh, _)), Some(port)) = (&self.ssh, self.ready.data_port) else {
+            let message = "neither machine reaches a data port of the other: open the one that `--data-listen` names there";
+            return Err(Problem::new(ControlCode::NoDataPath, message));
+        };
+        note(if copying.through_ssh {
+            "data goes through ssh, as you asked"
+        } else {
+            "neither machine reaches a data port of the other: data goes through ssh, which is slower"
+        });
+        let (port, forward) = ssh.forward(port).await?;
+        let mover = DataMover::start(state, key.clone(), &silent())?;
+        let theirs = vec![address("127.0.0.1", port)];
+        self.go(Way::ThroughSsh, theirs, mover, silent(), Some(forward))
+            .await
+    }
+
+    /// Our address, when the other machine reaches it.
+    async fn calls_back(&mut self, mover: &DataMover) -> Result<Option<String>, Problem> {
+        let Some(ours) = mover.data_address() else {
+            return Ok(None);
+        };
+        send(&mut self.wire, &ToFar::Probe { port: ours.port() }).await?;
+        let answer: FromFar = receive(&mut self.wire, PATIENCE).await?;
+        match answer.or_refused()? {
+            FromFar::Probed { address } => Ok(address),
+            _ => Err(violation()),
+        }
+    }
+
+    async fn go(
+        &mut self,
+        way: Way,
+        advertise: Vec<String>,
+        mover: Arc<DataMover>,
+        data: DataConfig,
+        forward: Option<Running>,
+    ) -> Result<Path, Problem> {
+        send(&mut self.wire, &ToFar::Go { advertise }).await?;
+        Ok(Path {
+            way,
+            mover,
+            data,
+            forward,
+        })
+    }
+}
+
+/// A node that accepts no data connections.
+fn silent() -> DataConfig {
+    DataConfig {
+        listen: String::new(),
+        advertise: Vec::new(),
+    }
+}
+
+fn address(host: &str, port: u16) -> String {
+    let host = host.trim_matches(['[', ']']);
+    if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    }
+}
+
+fn violation() -> Problem {
+    let message = "the program on the other machine answers something else than it was asked";
+    Problem::new(ControlCode::ProtocolViolation, message)
+}

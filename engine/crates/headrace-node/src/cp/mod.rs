@@ -1,0 +1,79 @@
+//! `cp`: copies between a person's own machines, without a service.
+//!
+//! The program that is run holds a hub, the person's key signs permits and tickets, and a node at each end obeys them:
+//! the same permit, survey, plan, ticket, attempt and statements as with a service, and no other way to a byte.
+
+mod export;
+pub(crate) mod far;
+mod greeting;
+mod job;
+mod meet;
+mod near;
+pub(crate) mod place;
+mod sign;
+mod ssh;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+
+use headrace_core::filter::Filters;
+use headrace_core::sealed::PublicKey;
+use headrace_core::ticket::Verify;
+use serde::Serialize;
+
+pub(crate) use near::{Copied, Failed, bytes, run};
+use place::Place;
+pub(crate) use sign::Signer;
+
+use crate::state::StateDir;
+
+/// What a person asked for.
+pub(crate) struct Copying {
+    pub(crate) source: Place,
+    pub(crate) destination: Place,
+    pub(crate) rules: Rules,
+    pub(crate) signer: Signer,
+    /// Bits per second, at most.
+    pub(crate) rate_ceiling_bps: Option<u64>,
+    /// Whether data goes through ssh even where it could go directly.
+    pub(crate) through_ssh: bool,
+    pub(crate) ssh_config: Option<PathBuf>,
+    pub(crate) remote_program: String,
+    /// The key of a standing node.
+    pub(crate) pin: Option<PublicKey>,
+    /// File for the receipt.
+    pub(crate) receipt: Option<PathBuf>,
+    /// File for the list of every file and its hash.
+    pub(crate) files: Option<PathBuf>,
+    /// Where plans and journals are kept until a copy is done.
+    pub(crate) state: StateDir,
+}
+
+/// What decides which files are copied, and how; another set of rules is another copy.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Rules {
+    /// Whether files that differ are replaced.
+    pub(crate) overwrite: bool,
+    pub(crate) verify: Verify,
+    pub(crate) filters: Filters,
+}
+
+/// Says one line to a person.
+pub(crate) fn note(line: &str) {
+    let mut stderr = std::io::stderr().lock();
+    // Who closed our output does not want to know.
+    let _ = if stderr.is_terminal() {
+        writeln!(stderr, "\r\x1b[K{line}")
+    } else {
+        writeln!(stderr, "{line}")
+    };
+}
+
+/// Replaces the line that shows how far it is, where there is a terminal.
+pub(crate) fn progress(line: &str) {
+    let mut stderr = std::io::stderr().lock();
+    if stderr.is_terminal() {
+        let _ = write!(stderr, "\r\x1b[K{line}");
+        let _ = stderr.flush();
+    }
+}

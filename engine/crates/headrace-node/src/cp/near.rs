@@ -1,0 +1,474 @@
+//! The program that a person runs: survey, plan, ticket, attempt, and what came of it.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use headrace_core::name::RelPath;
+use headrace_core::sealed::{Document, DocumentType};
+use headrace_core::statement::{Role, Statement};
+use headrace_core::value::{Digest, Id};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::Instant as Moment;
+
+use super::job::{Job, Plan, Planned};
+use super::meet::{Ends, Way, meet};
+use super::{Copying, note, progress, sign};
+use crate::convert::{AttemptId, Outcome, ProgressCounts};
+use crate::hub::{AttemptEnded, HubEvent, Surveyed};
+use crate::problem::{ControlCode, Problem};
+
+/// How often a ticket is renewed; it is good for 15 minutes.
+const RENEW_INTERVAL: Duration = Duration::from_mins(5);
+/// How long the nodes may take to stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
+/// How far a source may have grown since it was surveyed: a twentieth.
+const GROWTH: u64 = 20;
+/// Failed files that are named at most, and the longest line about one.
+const MAX_FAILED: usize = 1000;
+const MAX_FAILED_LINE_BYTES: u64 = 64 << 10;
+/// What makes an earlier plan useless: a new one is made then.
+const OUTDATED: [&str; 4] = [
+    "ceiling_exceeded",
+    "destination_changed",
+    "source_missing",
+    "ticket_foreign",
+];
+
+/// A copy that has come to its end.
+pub(crate) struct Copied {
+    pub(crate) transfer: Id,
+    pub(crate) attempt: u64,
+    /// The word of the destination.
+    pub(crate) statement: Statement,
+    pub(crate) seconds: f64,
+    pub(crate) way: Way,
+    /// Whether an earlier command had begun it.
+    pub(crate) resumed: bool,
+    pub(crate) failed: Vec<Failed>,
+}
+
+/// A file that did not arrive.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Failed {
+    pub(crate) path: RelPath,
+    pub(crate) error: String,
+    pub(crate) message: String,
+    pub(crate) retry: bool,
+}
+
+/// Copies, or goes on with what an earlier command began; ends early when `stop` becomes true.
+///
+/// # Errors
+/// Why nothing was copied, or not everything: what has arrived is kept, and the same call goes on from there.
+pub(crate) async fn run(
+    copying: &Copying,
+    mut stop: watch::Receiver<bool>,
+) -> Result<Copied, Problem> {
+    let id = job_id(copying)?;
+    let job = Job::open(copying.state.dir("cp")?.join(id.as_str())).await?;
+    let met = tokio::select! {
+        met = meet(copying, &job, &id) => met,
+        () = stopped(&mut stop) => Err(interrupted()),
+    };
+    let copied = match met {
+        Ok(mut ends) => {
+            let work = Copier {
+                copying,
+                job: &job,
+                ends: &mut ends,
+                stop,
+            };
+            let copied = work.run().await;
+            ends.close().await;
+            copied
+        }
+        Err(problem) => Err(problem),
+    };
+    if !job.has_plan() {
+        job.remove();
+    }
+    copied
+}
+
+struct Copier<'a> {
+    copying: &'a Copying,
+    job: &'a Job,
+    ends: &'a mut Ends,
+    stop: watch::Receiver<bool>,
+}
+
+impl Copier<'_> {
+    async fn run(mut self) -> Result<Copied, Problem> {
+        if let Some(mut plan) = self.earlier().await? {
+            match self.attempt(&mut plan).await {
+                Err(problem) if OUTDATED.contains(&&*problem.code) => {
+                    note(&format!(
+                        "the earlier plan does not fit any more ({problem}): making a new one"
+                    ));
+                    self.forget(&plan).await?;
+                }
+                result => return result,
+            }
+        }
+        let mut stop = self.stop.clone();
+        let mut plan = tokio::select! {
+            plan = self.plan() => plan?,
+            () = stopped(&mut stop) => return Err(interrupted()),
+        };
+        self.attempt(&mut plan).await
+    }
+
+    /// The plan of an earlier command, if it is of these very ends.
+    async fn earlier(&mut self) -> Result<Option<Plan>, Problem> {
+        let Some(plan) = self.job.plan(&self.copying.signer.key)? else {
+            return Ok(None);
+        };
+        let execution = &plan.planned.execution;
+        if (&execution.source, &execution.destination)
+            == (&self.ends.source, &self.ends.destination)
+        {
+            return Ok(Some(plan));
+        }
+        self.forget(&plan).await?;
+        Ok(None)
+    }
+
+    /// Lets the nodes remove what they kept under a plan that is of no use any more.
+    async fn forget(&mut self, plan: &Plan) -> Result<(), Problem> {
+        if let Err(problem) = self.ends.hub.forget(&plan.planned.transfer).await {
+            tracing::debug!(
+                "what was kept of {} may stay: {problem}",
+                plan.planned.transfer
+            );
+        }
+        self.job.drop_plan()
+    }
+
+    /// Surveys both ends and seals what is to be done.
+    async fn plan(&mut self) -> Result<Plan, Problem> {
+        let Copying {
+            source,
+            destination,
+            rules,
+            signer,
+            ..
+        } = self.copying;
+        let mut execution = sign::draft(
+            self.ends.source.clone(),
+            self.ends.destination.clone(),
+            rules,
+        )?;
+        let permits = (
+            signer.permit(&execution.source)?,
+            signer.permit(&execution.destination)?,
+        );
+        let lists = self.job.state.dir("lists")?;
+        let surveyed = self
+            .ends
+            .hub
+            .survey(&permits.0, &permits.1, &execution, &lists)
+            .await?;
+        self.check(&surveyed)?;
+        let counts = &surveyed.survey.counts;
+        execution.max_files = counts.files + counts.files / GROWTH;
+        execution.max_bytes = counts.bytes.saturating_add(counts.bytes / GROWTH);
+        execution.overwrites = surveyed.survey.overwrites;
+        let planned = Planned {
+            transfer: sign::id("tr")?,
+            source: source.to_string(),
+            destination: destination.to_string(),
+            execution,
+        };
+        Plan::seal(planned, &signer.key)
+    }
+
+    /// Refuses what would replace anything that was not asked for, and says what will be replaced.
+    fn check(&self, surveyed: &Surveyed) -> Result<(), Problem> {
+        let destination = &self.copying.destination;
+        let counts = &surveyed.survey.counts;
+        if !self.copying.rules.overwrite && counts.conflicts > 0 {
+            let message = format!(
+                "{} at `{destination}` differ from the source and would have to be replaced: {}. Nothing was copied; \
+                 `--overwrite` replaces them",
+                names(counts.conflicts),
+                list(&counts.conflicts_sample, counts.conflicts),
+            );
+            return Err(Problem::new(ControlCode::DestinationExists, message));
+        }
+        if counts.bytes > surveyed.destination_free_bytes {
+            let message = format!(
+                "`{destination}` has room for {}, {} are to be copied",
+                bytes(surveyed.destination_free_bytes),
+                bytes(counts.bytes),
+            );
+            return Err(Problem::new(ControlCode::NoSpace, message));
+        }
+        let replaced = surveyed.survey.overwrites.count;
+        if replaced > 0 {
+            let sample = list(&counts.overwrites_sample, replaced);
+            note(&format!("{} will be replaced: {sample}", names(replaced)));
+        }
+        Ok(())
+    }
+
+    /// Runs the next attempt of a plan to its end.
+    async fn attempt(&mut self, plan: &mut Plan) -> Result<Copied, Problem> {
+        let resumed = plan.attempt > 0;
+        plan.attempt += 1;
+        self.job.keep(plan)?;
+        let (lists, results) = (self.job.state.dir("lists")?, self.job.state.dir("results")?);
+        let ticket = self.ticket(plan)?;
+        let started = Instant::now();
+        self.ends
+            .hub
+            .start_attempt(&ticket, &lists, &results)
+            .await?;
+        let ended = self.follow(plan).await?;
+        let seconds = started.elapsed().as_secs_f64();
+        match ended.outcome {
+            Outcome::Complete | Outcome::Partial => {}
+            Outcome::Stopped if *self.stop.borrow() => return Err(interrupted()),
+            Outcome::Failed | Outcome::Stopped => return Err(early(ended.problem)),
+        }
+        let statement = destination_word(plan, &ended)?;
+        self.write_receipt(plan, &ended)?;
+        if ended.outcome == Outcome::Complete {
+            self.forget(plan).await?;
+        }
+        Ok(Copied {
+            transfer: plan.planned.transfer.clone(),
+            attempt: plan.attempt,
+            statement,
+            seconds,
+            way: self.ends.way,
+            resumed,
+            failed: read_failed(ended.failed_list.as_deref())?,
+        })
+    }
+
+    fn ticket(&self, plan: &Plan) -> Result<String, Problem> {
+        self.copying
+            .signer
+            .ticket(plan, self.copying.rate_ceiling_bps)
+    }
+
+    /// Shows how far it is and renews its ticket until the attempt is over.
+    async fn follow(&mut self, plan: &Plan) -> Result<AttemptEnded, Problem> {
+        let transfer = plan.planned.transfer.clone();
+        let mine = AttemptId {
+            transfer,
+            attempt: plan.attempt,
+        };
+        let mut renewal = tokio::time::interval_at(Moment::now() + RENEW_INTERVAL, RENEW_INTERVAL);
+        let mut stopping = None;
+        let ended = loop {
+            let deadline = stopping.unwrap_or_else(|| Moment::now() + RENEW_INTERVAL);
+            tokio::select! {
+                event = self.ends.hub.next_event() => match event {
+                    Some(HubEvent::Progress(id, counts)) if id == mine => progress(&so_far(&counts)),
+                    Some(HubEvent::Ended(ended)) if ended.id == mine => break Ok(ended),
+                    Some(HubEvent::NodeDetached { reason, .. }) => break Err(kept(self.ends.lost(&reason).await)),
+                    Some(_) => {}
+                    None => break Err(Problem::new(ControlCode::HubClosed, "the hub ended")),
+                },
+                () = stopped(&mut self.stop), if stopping.is_none() => {
+                    stopping = Some(Moment::now() + STOP_TIMEOUT);
+                    self.ends.hub.stop_attempt(&mine.transfer, "interrupted").await?;
+                }
+                _ = renewal.tick(), if stopping.is_none() => {
+                    let ticket = self.ticket(plan)?;
+                    self.ends.hub.renew(&ticket).await?;
+                }
+                () = tokio::time::sleep_until(deadline), if stopping.is_some() => break Err(interrupted()),
+            }
+        };
+        progress("");
+        ended
+    }
+
+    /// Writes the receipt and the list of files where they are wanted.
+    fn write_receipt(&self, plan: &Plan, ended: &AttemptEnded) -> Result<(), Problem> {
+        let failed = |path: &Path, error: &std::io::Error| Problem::state("write", path, error);
+        if let Some(path) = &self.copying.receipt {
+            let body = json!({
+                "id": sign::id("rc")?, "transfer": plan.planned.transfer, "plan_digest": plan.digest,
+                "source": plan.planned.source, "destination": plan.planned.destination,
+                "person": self.copying.signer.person, "statements": ended.statements,
+            });
+            let receipt =
+                Document::seal(DocumentType::Receipt, &body, &[&self.copying.signer.key])?;
+            std::fs::write(path, receipt.text()).map_err(|error| failed(path, &error))?;
+        }
+        if let (Some(path), Some(list)) = (&self.copying.files, &ended.files_list) {
+            std::fs::copy(list, path).map_err(|error| failed(path, &error))?;
+        }
+        Ok(())
+    }
+}
+
+/// The same places under the same rules are the same copy.
+fn job_id(copying: &Copying) -> Result<Id, Problem> {
+    let Copying {
+        source,
+        destination,
+        rules,
+        signer,
+        pin,
+        ..
+    } = copying;
+    let places = (source.to_string(), destination.to_string());
+    let identity = json!([signer.key.public(), places, rules, pin]).to_string();
+    let digest = Digest::of(identity.as_bytes()).to_string();
+    let id = format!("cp_{}", &digest[..32]).parse();
+    id.map_err(|_| Problem::new(ControlCode::Internal, "an id"))
+}
+
+/// What the destination states, under its signature.
+fn destination_word(plan: &Plan, ended: &AttemptEnded) -> Result<Statement, Problem> {
+    let node = plan.planned.execution.destination.node;
+    let verified = ended
+        .statements
+        .iter()
+        .map(|text| Statement::verify(text, node));
+    let word = verified
+        .flatten()
+        .find(|statement| statement.role == Role::Destination);
+    word.ok_or_else(|| {
+        Problem::new(
+            ControlCode::ResultMismatch,
+            "the destination states nothing",
+        )
+    })
+}
+
+fn read_failed(list: Option<&Path>) -> Result<Vec<Failed>, Problem> {
+    let Some(path) = list else {
+        return Ok(Vec::new());
+    };
+    let failed = |error: std::io::Error| Problem::state("read", path, &error);
+    let mut lines = BufReader::new(std::fs::File::open(path).map_err(failed)?);
+    let mut read = Vec::new();
+    while read.len() < MAX_FAILED {
+        let mut line = Vec::new();
+        let limited = lines
+            .by_ref()
+            .take(MAX_FAILED_LINE_BYTES)
+            .read_until(b'\n', &mut line);
+        if limited.map_err(failed)? == 0 {
+            break;
+        }
+        read.push(serde_json::from_slice(&line).map_err(|error| failed(error.into()))?);
+    }
+    Ok(read)
+}
+
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        // Nobody is there to stop us.
+        std::future::pending::<()>().await;
+    }
+}
+
+fn interrupted() -> Problem {
+    let message = "interrupted: what has arrived is kept, and the same command goes on from there";
+    Problem::new(ControlCode::Stopped, message)
+}
+
+/// An attempt that ended by itself before everything was done.
+fn early(problem: Option<Problem>) -> Problem {
+    kept(problem.unwrap_or_else(|| {
+        Problem::new(ControlCode::Internal, "the attempt ended without a reason")
+    }))
+}
+
+fn kept(mut problem: Problem) -> Problem {
+    let _ = write!(
+        problem.message,
+        ". What has arrived is kept: the same command goes on from there"
+    );
+    problem
+}
+
+fn names(count: u64) -> String {
+    if count == 1 {
+        "1 file".to_owned()
+    } else {
+        format!("{count} files")
+    }
+}
+
+fn list(sample: &[RelPath], count: u64) -> String {
+    let shown: Vec<String> = sample
+        .iter()
+        .take(5)
+        .map(|path| format!("`{path}`"))
+        .collect();
+    let more = count.saturating_sub(shown.len() as u64);
+    let rest = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    shown.join(", ") + &rest
+}
+
+fn so_far(counts: &ProgressCounts) -> String {
+    let ProgressCounts {
+        files_total,
+        files_done,
+        bytes_total,
+        bytes_durable,
+        rate_bps,
+        ..
+    } = counts;
+    let percent = (bytes_durable * 100).checked_div(*bytes_total).unwrap_or(0);
+    let left = bytes_total.saturating_sub(*bytes_durable) * 8;
+    let time = left
+        .checked_div(*rate_bps)
+        .map_or(String::new(), |seconds| {
+            format!(", {}:{:02} left", seconds / 60, seconds % 60)
+        });
+    format!(
+        "{percent} % safe: {} of {}, {files_done} of {files_total} files, {}{time}",
+        bytes(*bytes_durable),
+        bytes(*bytes_total),
+        scaled(*rate_bps, &["b/s", "kb/s", "Mb/s", "Gb/s"]),
+    )
+}
+
+/// A number of bytes, for people.
+pub(crate) fn bytes(count: u64) -> String {
+    scaled(count, &["B", "kB", "MB", "GB", "TB", "PB"])
+}
+
+/// A number with the unit that fits, each a thousand times the one before it.
+fn scaled(count: u64, units: &[&str]) -> String {
+    let (mut unit, mut size) = (0, 1);
+    while count / size >= 1000 && unit + 1 < units.len() {
+        unit += 1;
+        size *= 1000;
+    }
+    let name = units[unit];
+    if unit == 0 {
+        return format!("{count} {name}");
+    }
+    format!("{}.{} {name}", count / size, count % size / (size / 10))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_with_the_unit_that_fits() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(1999), "1.9 kB");
+        assert_eq!(bytes(20_000_000), "20.0 MB");
+        assert_eq!(bytes(u64::MAX), "18446.7 PB");
+    }
+}
