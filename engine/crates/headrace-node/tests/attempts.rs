@@ -377,6 +377,33 @@ async fn an_attempt_that_a_node_lost_ends_on_both() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_lost_attempt_is_never_taken_for_that_of_the_next() {
+    let site = Site::start().await;
+    let (mut from, mut to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    from.restart(&site.clock);
+    to.restart(&site.clock);
+    for node in [&from, &to] {
+        node.attachment(Result::is_ok).await.expect("attached");
+    }
+    // While the hub still finds out what the nodes have lost.
+    let second = site.ticket_with("tr_1", &from, &to, |body| body["attempt"] = json!("2"));
+    start(&site, &second, "tr_1").await.expect("started");
+    complete(&site, (&from, &to), "tr_1", "x");
+    let ended = async {
+        loop {
+            let ended = site.end_of("tr_1").await;
+            if ended.id.attempt == 2 {
+                return ended;
+            }
+        }
+    };
+    assert_eq!(ended.await.outcome, Outcome::Complete);
+}
+
+#[tokio::test]
 async fn a_node_that_never_comes_back_does_not_keep_its_transfer() {
     let site = Site::start().await;
     let (from, mut to) = two(&site).await;

@@ -5,6 +5,7 @@ mod support;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use cp_support::{Desk, Sshd, eventually, finish, kill, snapshot};
@@ -48,8 +49,9 @@ fn a_tree_arrives_equal_and_its_receipt_can_be_checked() {
             root,
         ];
         desk.command(&arguments)
-            .status()
+            .output()
             .expect("the program starts")
+            .status
             .success()
     };
     assert!(verify("to"));
@@ -242,6 +244,22 @@ fn nothing_is_replaced_unless_that_was_asked_for() {
 }
 
 #[test]
+fn other_rules_make_a_new_plan_of_what_was_interrupted() {
+    let desk = Desk::new();
+    desk.many("from", 200);
+    let copy = half_way(&desk, &["from", "there"]);
+    kill("-INT", &copy.id().to_string());
+    assert_eq!(finish(copy).code, Some(130));
+    fs::write(desk.path("there/0199"), "in the way").expect("our file");
+    let done = desk.cp(&["from", "there", "--overwrite"]).done();
+    assert_eq!(
+        (&done["resumed"], &done["attempt"]),
+        (&json!(false), &json!(1))
+    );
+    assert_eq!(snapshot(&desk.path("there")), snapshot(&desk.path("from")));
+}
+
+#[test]
 fn files_that_did_not_arrive_are_listed_and_the_others_arrive() {
     let desk = Desk::new();
     desk.tree("from");
@@ -291,6 +309,8 @@ fn mistakes_are_named_with_what_to_do() {
     assert!(ran.err.contains("copy the one binary"), "{ran:?}");
     let older = ["from", &at("far", "to"), "--remote-program", "false"];
     assert_eq!(code(&older), named(7, "node_unreachable"));
+    let older = ["from", &at("far", "to"), "--remote-program", "ls"];
+    assert_eq!(code(&older), named(1, "version_unsupported"));
     let mut without = desk.command(&["cp", "--json", "from", "far:to"]);
     let output = without
         .env("PATH", desk.path("empty"))
@@ -301,42 +321,21 @@ fn mistakes_are_named_with_what_to_do() {
     assert!(!desk.path("to").exists());
 }
 
-/// A standing node with the root `data`, and what it says of itself.
-fn listen(desk: &Desk, accept: &str) -> (Standing, Value) {
-    let root = format!("data={}:write", desk.path("standing").display());
-    let state = desk.path("standing-state");
-    fs::create_dir(desk.path("standing")).expect("a folder");
-    let mut command = desk.command(&[
-        "listen",
-        "--json",
-        "--allow-root",
-        "--accept",
-        accept,
-        "--root",
-        &root,
-    ]);
-    command
-        .args([
-            "--listen",
-            "127.0.0.1:0",
-            "--data-listen",
-            "127.0.0.1:0",
-            "--state",
-        ])
-        .arg(state);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
+/// A standing node, and the first document it writes.
+fn listen(desk: &Desk, accept: &str, root: &Path, state: &Path) -> (Standing, Value) {
+    let root = format!("data={}:write", root.display());
+    let mut command = desk.command(&["listen", "--json", "--log", "error", "--allow-root"]);
+    command.args(["--accept", accept, "--root", &root]);
+    command.args(["--listen", "127.0.0.1:0", "--data-listen", "127.0.0.1:0"]);
+    command.arg("--state").arg(state).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
     let mut line = String::new();
     let output = child.stdout.take().expect("a pipe");
     BufReader::new(output)
         .read_line(&mut line)
         .expect("it says where it is");
-    (
-        Standing(child),
-        serde_json::from_str(&line).expect("a document"),
-    )
+    let document = serde_json::from_str(&line).expect("a document");
+    (Standing(child), document)
 }
 
 struct Standing(Child);
@@ -354,7 +353,9 @@ fn invariant_1_a_standing_node_obeys_only_the_keys_it_was_given() {
     let desk = Desk::new();
     let from = desk.tree("from");
     let (mine, _) = (desk.key("mine"), desk.key("other"));
-    let (_standing, said) = listen(&desk, &mine);
+    let root = desk.path("standing");
+    fs::create_dir(&root).expect("a folder");
+    let (_standing, said) = listen(&desk, &mine, &root, &desk.path("standing-state"));
     let text = |name: &str| said[name].as_str().expect("text").to_owned();
     let (node, place) = (text("node"), format!("node://{}/data/x", text("address")));
     let cp = |key: &str, pin: &str, arguments: &[&str]| {
@@ -422,21 +423,7 @@ async fn invariant_1_a_site_root_never_accepts_a_personal_key() {
     let site = Site::start().await;
     let node = site.node("dtn").await;
     // The node's own state folder, and so its key and roots, can't be put behind a personal key.
-    let state = node.state.path().display().to_string();
-    let root = format!("data={}", node.root.display());
-    let listen = [
-        "listen",
-        "--json",
-        "--allow-root",
-        "--accept",
-        &mine,
-        "--root",
-        &root,
-        "--state",
-        &state,
-    ];
-    let refused = desk.command(&listen).output().expect("the program starts");
-    let document: Value = serde_json::from_slice(&refused.stdout).expect("a document");
+    let (_standing, document) = listen(&desk, &mine, &node.root, node.state.path());
     assert_eq!(document["code"], "config_invalid", "{document}");
     // And a permit that a personal key signed opens nothing there.
     let body: Value = serde_json::from_str(

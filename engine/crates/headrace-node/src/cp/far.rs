@@ -215,3 +215,56 @@ fn violation(detail: &str) -> Problem {
         format!("the program of the other machine can't be understood: {detail}"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use headrace_core::name::escape;
+
+    use super::super::greeting::Side;
+    use super::*;
+
+    #[tokio::test]
+    async fn invariant_1_who_asks_has_to_be_who_signs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let key = |seed: u8| SigningKey::from_seed(&[seed; 32]).public();
+        let code = async |accept: Option<Vec<PublicKey>>, proven: Option<PublicKey>| {
+            let far = Far {
+                state: StateDir::open(&folder.path().join("state")).expect("a folder"),
+                accept,
+                standing: None,
+            };
+            let (near_end, far_end) = tokio::io::duplex(1 << 16);
+            let mut wire: Box<dyn Wire> = Box::new(near_end);
+            let ask = ToFar::Ask {
+                authority: key(1),
+                job: "cp_1".parse().expect("an id"),
+                wish: Wish {
+                    side: Side::Source,
+                    root: None,
+                    path: escape(folder.path().as_os_str().as_encoded_bytes()),
+                    source: None,
+                },
+                loopback: true,
+            };
+            send(&mut wire, &ask).await.expect("room");
+            let serving = far.serve(Box::new(far_end), None, proven);
+            let asking = async {
+                let answer: FromFar = receive(&mut wire, PATIENCE).await.expect("an answer");
+                drop(wire);
+                answer
+                    .or_refused()
+                    .map_err(|problem| problem.code.into_owned())
+            };
+            let (_, answer) = tokio::join!(serving, asking);
+            answer.map(|_| ())
+        };
+        let refused = || Err("key_refused".to_owned());
+        assert_eq!(code(None, None).await, Ok(()));
+        assert_eq!(code(Some(vec![key(2), key(1)]), Some(key(1))).await, Ok(()));
+        assert_eq!(code(Some(vec![key(2)]), Some(key(1))).await, refused());
+        assert_eq!(
+            code(Some(vec![key(2), key(1)]), Some(key(2))).await,
+            refused()
+        );
+    }
+}

@@ -3,17 +3,19 @@
 //! The program that is run holds a hub, the person's key signs permits and tickets, and a node at each end obeys them:
 //! the same permit, survey, plan, ticket, attempt and statements as with a service, and no other way to a byte.
 
+mod call;
 mod export;
 pub(crate) mod far;
 mod greeting;
 mod job;
 mod meet;
 mod near;
+mod outcome;
 pub(crate) mod place;
+mod show;
 mod sign;
 mod ssh;
 
-use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use headrace_core::filter::Filters;
@@ -21,8 +23,10 @@ use headrace_core::sealed::PublicKey;
 use headrace_core::ticket::Verify;
 use serde::Serialize;
 
-pub(crate) use near::{Copied, Failed, bytes, run};
+pub(crate) use near::run;
+pub(crate) use outcome::{Copied, Failed};
 use place::Place;
+pub(crate) use show::{bytes, note};
 pub(crate) use sign::Signer;
 
 use crate::state::StateDir;
@@ -56,24 +60,4 @@ pub(crate) struct Rules {
     pub(crate) overwrite: bool,
     pub(crate) verify: Verify,
     pub(crate) filters: Filters,
-}
-
-/// Says one line to a person.
-pub(crate) fn note(line: &str) {
-    let mut stderr = std::io::stderr().lock();
-    // Who closed our output does not want to know.
-    let _ = if stderr.is_terminal() {
-        writeln!(stderr, "\r\x1b[K{line}")
-    } else {
-        writeln!(stderr, "{line}")
-    };
-}
-
-/// Replaces the line that shows how far it is, where there is a terminal.
-pub(crate) fn progress(line: &str) {
-    let mut stderr = std::io::stderr().lock();
-    if stderr.is_terminal() {
-        let _ = write!(stderr, "\r\x1b[K{line}");
-        let _ = stderr.flush();
-    }
 }

@@ -1,23 +1,20 @@
 //! The program that a person runs: survey, plan, ticket, attempt, and what came of it.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use headrace_core::name::RelPath;
-use headrace_core::sealed::{Document, DocumentType};
-use headrace_core::statement::{Role, Statement};
+use headrace_core::ticket::Execution;
 use headrace_core::value::{Digest, Id};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant as Moment;
 
 use super::job::{Job, Plan, Planned};
-use super::meet::{Ends, Way, meet};
-use super::{Copying, note, progress, sign};
-use crate::convert::{AttemptId, Outcome, ProgressCounts};
+use super::meet::{Ends, meet};
+use super::outcome::{Copied, destination_word, read_failed, write_receipt};
+use super::show::{bytes, list, names, note, progress, so_far};
+use super::{Copying, sign};
+use crate::convert::{AttemptId, Outcome};
 use crate::hub::{AttemptEnded, HubEvent, Surveyed};
 use crate::problem::{ControlCode, Problem};
 
@@ -27,9 +24,6 @@ const RENEW_INTERVAL: Duration = Duration::from_mins(5);
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 /// How far a source may have grown since it was surveyed: a twentieth.
 const GROWTH: u64 = 20;
-/// Failed files that are named at most, and the longest line about one.
-const MAX_FAILED: usize = 1000;
-const MAX_FAILED_LINE_BYTES: u64 = 64 << 10;
 /// What makes an earlier plan useless: a new one is made then.
 const OUTDATED: [&str; 4] = [
     "ceiling_exceeded",
@@ -37,28 +31,6 @@ const OUTDATED: [&str; 4] = [
     "source_missing",
     "ticket_foreign",
 ];
-
-/// A copy that has come to its end.
-pub(crate) struct Copied {
-    pub(crate) transfer: Id,
-    pub(crate) attempt: u64,
-    /// The word of the destination.
-    pub(crate) statement: Statement,
-    pub(crate) seconds: f64,
-    pub(crate) way: Way,
-    /// Whether an earlier command had begun it.
-    pub(crate) resumed: bool,
-    pub(crate) failed: Vec<Failed>,
-}
-
-/// A file that did not arrive.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Failed {
-    pub(crate) path: RelPath,
-    pub(crate) error: String,
-    pub(crate) message: String,
-    pub(crate) retry: bool,
-}
 
 /// Copies, or goes on with what an earlier command began; ends early when `stop` becomes true.
 ///
@@ -122,19 +94,33 @@ impl Copier<'_> {
         self.attempt(&mut plan).await
     }
 
-    /// The plan of an earlier command, if it is of these very ends.
+    /// The plan of an earlier command, if it is of these very ends and under the same rules.
     async fn earlier(&mut self) -> Result<Option<Plan>, Problem> {
         let Some(plan) = self.job.plan(&self.copying.signer.key)? else {
             return Ok(None);
         };
-        let execution = &plan.planned.execution;
-        if (&execution.source, &execution.destination)
-            == (&self.ends.source, &self.ends.destination)
-        {
+        let Execution {
+            max_files,
+            max_bytes,
+            overwrites,
+            ..
+        } = plan.planned.execution.clone();
+        let asked = Execution {
+            max_files,
+            max_bytes,
+            overwrites,
+            ..self.draft()?
+        };
+        if plan.planned.execution == asked {
             return Ok(Some(plan));
         }
         self.forget(&plan).await?;
         Ok(None)
+    }
+
+    fn draft(&self) -> Result<Execution, Problem> {
+        let (source, destination) = (self.ends.source.clone(), self.ends.destination.clone());
+        sign::draft(source, destination, &self.copying.rules)
     }
 
     /// Lets the nodes remove what they kept under a plan that is of no use any more.
@@ -153,15 +139,10 @@ impl Copier<'_> {
         let Copying {
             source,
             destination,
-            rules,
             signer,
             ..
         } = self.copying;
-        let mut execution = sign::draft(
-            self.ends.source.clone(),
-            self.ends.destination.clone(),
-            rules,
-        )?;
+        let mut execution = self.draft()?;
         let permits = (
             signer.permit(&execution.source)?,
             signer.permit(&execution.destination)?,
@@ -235,7 +216,7 @@ impl Copier<'_> {
             Outcome::Failed | Outcome::Stopped => return Err(early(ended.problem)),
         }
         let statement = destination_word(plan, &ended)?;
-        self.write_receipt(plan, &ended)?;
+        write_receipt(self.copying, plan, &ended)?;
         if ended.outcome == Outcome::Complete {
             self.forget(plan).await?;
         }
@@ -289,81 +270,22 @@ impl Copier<'_> {
         progress("");
         ended
     }
-
-    /// Writes the receipt and the list of files where they are wanted.
-    fn write_receipt(&self, plan: &Plan, ended: &AttemptEnded) -> Result<(), Problem> {
-        let failed = |path: &Path, error: &std::io::Error| Problem::state("write", path, error);
-        if let Some(path) = &self.copying.receipt {
-            let body = json!({
-                "id": sign::id("rc")?, "transfer": plan.planned.transfer, "plan_digest": plan.digest,
-                "source": plan.planned.source, "destination": plan.planned.destination,
-                "person": self.copying.signer.person, "statements": ended.statements,
-            });
-            let receipt =
-                Document::seal(DocumentType::Receipt, &body, &[&self.copying.signer.key])?;
-            std::fs::write(path, receipt.text()).map_err(|error| failed(path, &error))?;
-        }
-        if let (Some(path), Some(list)) = (&self.copying.files, &ended.files_list) {
-            std::fs::copy(list, path).map_err(|error| failed(path, &error))?;
-        }
-        Ok(())
-    }
 }
 
-/// The same places under the same rules are the same copy.
+/// The same places are the same copy.
 fn job_id(copying: &Copying) -> Result<Id, Problem> {
     let Copying {
         source,
         destination,
-        rules,
         signer,
         pin,
         ..
     } = copying;
     let places = (source.to_string(), destination.to_string());
-    let identity = json!([signer.key.public(), places, rules, pin]).to_string();
+    let identity = json!([signer.key.public(), places, pin]).to_string();
     let digest = Digest::of(identity.as_bytes()).to_string();
     let id = format!("cp_{}", &digest[..32]).parse();
     id.map_err(|_| Problem::new(ControlCode::Internal, "an id"))
-}
-
-/// What the destination states, under its signature.
-fn destination_word(plan: &Plan, ended: &AttemptEnded) -> Result<Statement, Problem> {
-    let node = plan.planned.execution.destination.node;
-    let verified = ended
-        .statements
-        .iter()
-        .map(|text| Statement::verify(text, node));
-    let word = verified
-        .flatten()
-        .find(|statement| statement.role == Role::Destination);
-    word.ok_or_else(|| {
-        Problem::new(
-            ControlCode::ResultMismatch,
-            "the destination states nothing",
-        )
-    })
-}
-
-fn read_failed(list: Option<&Path>) -> Result<Vec<Failed>, Problem> {
-    let Some(path) = list else {
-        return Ok(Vec::new());
-    };
-    let failed = |error: std::io::Error| Problem::state("read", path, &error);
-    let mut lines = BufReader::new(std::fs::File::open(path).map_err(failed)?);
-    let mut read = Vec::new();
-    while read.len() < MAX_FAILED {
-        let mut line = Vec::new();
-        let limited = lines
-            .by_ref()
-            .take(MAX_FAILED_LINE_BYTES)
-            .read_until(b'\n', &mut line);
-        if limited.map_err(failed)? == 0 {
-            break;
-        }
-        read.push(serde_json::from_slice(&line).map_err(|error| failed(error.into()))?);
-    }
-    Ok(read)
 }
 
 async fn stopped(stop: &mut watch::Receiver<bool>) {
@@ -391,84 +313,4 @@ fn kept(mut problem: Problem) -> Problem {
         ". What has arrived is kept: the same command goes on from there"
     );
     problem
-}
-
-fn names(count: u64) -> String {
-    if count == 1 {
-        "1 file".to_owned()
-    } else {
-        format!("{count} files")
-    }
-}
-
-fn list(sample: &[RelPath], count: u64) -> String {
-    let shown: Vec<String> = sample
-        .iter()
-        .take(5)
-        .map(|path| format!("`{path}`"))
-        .collect();
-    let more = count.saturating_sub(shown.len() as u64);
-    let rest = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    shown.join(", ") + &rest
-}
-
-fn so_far(counts: &ProgressCounts) -> String {
-    let ProgressCounts {
-        files_total,
-        files_done,
-        bytes_total,
-        bytes_durable,
-        rate_bps,
-        ..
-    } = counts;
-    let percent = (bytes_durable * 100).checked_div(*bytes_total).unwrap_or(0);
-    let left = bytes_total.saturating_sub(*bytes_durable) * 8;
-    let time = left
-        .checked_div(*rate_bps)
-        .map_or(String::new(), |seconds| {
-            format!(", {}:{:02} left", seconds / 60, seconds % 60)
-        });
-    format!(
-        "{percent} % safe: {} of {}, {files_done} of {files_total} files, {}{time}",
-        bytes(*bytes_durable),
-        bytes(*bytes_total),
-        scaled(*rate_bps, &["b/s", "kb/s", "Mb/s", "Gb/s"]),
-    )
-}
-
-/// A number of bytes, for people.
-pub(crate) fn bytes(count: u64) -> String {
-    scaled(count, &["B", "kB", "MB", "GB", "TB", "PB"])
-}
-
-/// A number with the unit that fits, each a thousand times the one before it.
-fn scaled(count: u64, units: &[&str]) -> String {
-    let (mut unit, mut size) = (0, 1);
-    while count / size >= 1000 && unit + 1 < units.len() {
-        unit += 1;
-        size *= 1000;
-    }
-    let name = units[unit];
-    if unit == 0 {
-        return format!("{count} {name}");
-    }
-    format!("{}.{} {name}", count / size, count % size / (size / 10))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_shown_with_the_unit_that_fits() {
-        assert_eq!(bytes(0), "0 B");
-        assert_eq!(bytes(999), "999 B");
-        assert_eq!(bytes(1999), "1.9 kB");
-        assert_eq!(bytes(20_000_000), "20.0 MB");
-        assert_eq!(bytes(u64::MAX), "18446.7 PB");
-    }
 }

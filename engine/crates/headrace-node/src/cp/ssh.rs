@@ -256,7 +256,7 @@ async fn listen(stderr: ChildStderr, said: Arc<Mutex<String>>) {
             return;
         }
         let line = escape(line.trim_ascii_end());
-        super::note(&line);
+        super::show::note(&line);
         let mut said = said.lock();
         if !said.is_empty() {
             said.push_str("; ");
