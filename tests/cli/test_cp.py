@@ -12,10 +12,14 @@ def test_cp_copies_a_folder_without_any_service(tmp_path: Path) -> None:
     source, destination = tmp_path / "from", tmp_path / "to"
     (source / "sub").mkdir(parents=True)
     (source / "sub" / "å %").write_bytes(b"x" * 100_000)
-    environment = {**os.environ, "HEADRACE_NODE_STATE": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    environment = {
+        **os.environ,
+        "HEADRACE_NODE_STATE": str(tmp_path / "state"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+    }
 
     def cp() -> subprocess.CompletedProcess[str]:
-        command = [HEADRACE, "cp", source, destination, "--json"]
+        command = [str(HEADRACE), "cp", str(source), str(destination), "--json"]
         return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment)
 
     done = cp()
