@@ -296,6 +296,7 @@ fn mistakes_are_named_with_what_to_do() {
         named(1, "destination_missing")
     );
     assert_eq!(code(&["from", "from/sub"]), named(2, "bad_argument"));
+    assert_eq!(code(&["from", "from/new"]), named(2, "bad_argument"));
     assert_eq!(code(&["far:a", "away:b"]), named(2, "bad_argument"));
     assert_eq!(code(&["from", &at("closed", "to")]), named(7, "ssh_failed"));
     let lacking = [

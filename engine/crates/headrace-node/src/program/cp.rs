@@ -119,8 +119,7 @@ impl Cp {
             return bad("`--through-ssh` needs a place of the form `host:path`");
         }
         if let (Place::Here(from), Place::Here(to)) = (&source, &destination)
-            && let (Ok(from), Ok(to)) = (from.canonicalize(), to.canonicalize())
-            && to.starts_with(&from)
+            && lies_in(to, from)
         {
             return bad("the destination is the source or in it");
         }
@@ -193,6 +192,16 @@ fn place(text: &OsString) -> Result<Place, Problem> {
         }
         other => Ok(other),
     }
+}
+
+/// Whether a place is another or in it, also when it is not there yet.
+fn lies_in(place: &Path, other: &Path) -> bool {
+    let above = || place.parent().unwrap_or(place).canonicalize();
+    let (place, other) = (
+        place.canonicalize().or_else(|_| above()),
+        other.canonicalize(),
+    );
+    matches!((place, other), (Ok(place), Ok(other)) if place.starts_with(&other))
 }
 
 fn person() -> Label {

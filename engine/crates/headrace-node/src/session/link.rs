@@ -180,6 +180,12 @@ pub(super) fn hear(
             })
         });
         ticked?;
+        if let Ok(Some(Message::Bye(failure))) = &message {
+            // Heard even when another connection of the session has broken already: this says why.
+            let failure = ended_by_peer(failure);
+            guard.explain(failure.clone());
+            return Err(failure);
+        }
         if guard.is_over() {
             return Ok(());
         }
@@ -187,7 +193,6 @@ pub(super) fn hear(
         tick()?;
         beat(control, heartbeat, last_heard)?;
         match message? {
-            Some(Message::Bye(failure)) => return Err(ended_by_peer(&failure)),
             Some(Message::Alive) | None => {}
             Some(message) => handle(message)?,
         }
