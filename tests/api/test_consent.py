@@ -93,11 +93,13 @@ async def test_an_approval_is_another_persons_and_an_approvers(site: Site) -> No
         await colleague.approve(plan)
     approver = await site.person("bea", "approver")
     [waiting] = await approver.port.plans(awaiting_me=True)
-    assert waiting.id == plan.id
+    assert (waiting.id, waiting.requester_name) == (plan.id, "ada")
     assert [one.person for one in (await approver.approve(plan)).approvals] == ["bea"]
     assert await approver.port.plans(awaiting_me=True) == []
-    ended = await site.ada.end_of(await site.ada.submit(plan))
+    started = await site.ada.submit(plan)
+    ended = await site.ada.end_of(started)
     assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert (started.requester_name, ended.requester_name) == ("ada", "ada")
 
 
 @pytest.mark.anyio

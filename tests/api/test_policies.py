@@ -22,12 +22,13 @@ async def test_a_new_site_has_the_default_policy_as_version_1(quiet_site: Site) 
 async def test_a_second_person_publishes_and_rolls_back(quiet_site: Site) -> None:
     ada, pia = quiet_site.ada, await quiet_site.person("pia", "policy_admin")
     proposed = await ada.port.propose_policy(m.PolicyText(text=OPEN, note="for a day"))
-    assert (proposed.version, proposed.state) == ("2", "proposed")
+    assert (proposed.version, proposed.state, proposed.author_name) == ("2", "proposed", "ada")
     with refused("publish_own_policy") as info:
         await ada.port.publish_policy("2")
     assert "pia" in info.value.problem.detail
     published = await pia.port.publish_policy("2")
     assert (published.state, published.publisher) == ("active", pia.principal.id)
+    assert (published.author_name, published.publisher_name) == ("ada", "pia")
     assert [one.state for one in await ada.port.policies()] == ["active", "retired"]
     await pia.port.publish_policy("1")
     assert [one.state for one in await ada.port.policies()] == ["retired", "active"]

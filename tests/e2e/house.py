@@ -3,11 +3,13 @@
 import json
 import shutil
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from demo.stage import Stage
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
@@ -34,6 +36,7 @@ NODES = ("dtn-a", "dtn-b")
 WIDE = (1280, 800)
 NARROW = (390, 844)
 ATTACH_LIMIT_S = 30
+STEP_LIMIT_S = 60
 STEP_LIMIT_MS = 10_000
 
 
@@ -46,15 +49,56 @@ class Caller:
 
     def call(self, method: str, path: str, body: object = None) -> dict[str, object]:
         """Call the API and return its object."""
-        request = urllib.request.Request(  # noqa: S310 - the service under test
+        found: dict[str, object] = self._answer(self._request(method, path, body))
+        return found
+
+    def _get(self, path: str) -> list[dict[str, object]]:
+        found: list[dict[str, object]] = self._answer(self._request("GET", path))
+        return found
+
+    def _answer(self, request: urllib.request.Request) -> Any:  # noqa: ANN401 - its callers say what comes
+        try:
+            with urllib.request.urlopen(request, timeout=STEP_LIMIT_S) as answer:  # noqa: S310
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            message = f"{request.method} {request.selector}: {error.read().decode()}"
+            raise AssertionError(message) from error
+
+    def _request(self, method: str, path: str, body: object = None) -> urllib.request.Request:
+        return urllib.request.Request(  # noqa: S310 - the service under test
             f"{self.url}/api/v1{path}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"content-type": "application/json", "authorization": f"Bearer {self.secret}"},
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
-            found: dict[str, object] = json.load(answer)
-        return found
+
+    def texts(self, path: str) -> list[str]:
+        """The texts of a list of things, such as of policies."""
+        return [str(one["text"]) for one in self._get(path)]
+
+    def plan(self, words: str) -> str:
+        """Have words planned, wait until that is done, and answer with the plan's id."""
+        plan = self.call("POST", "/plans", {"words": words})
+        ready = self.call("GET", f"/plans/{plan['id']}?wait_s=30")
+        assert ready["state"] == "ready", ready["summary"]
+        return str(ready["id"])
+
+    def run(self, words: str, *, until: str) -> str:
+        """Plan, start, wait for a state of the transfer, and answer with its id."""
+        plan = self.call("GET", f"/plans/{self.plan(words)}")
+        transfer = self.call("POST", "/transfers", {"plan_digest": plan["digest"]})
+        self.until(str(transfer["id"]), until)
+        return str(transfer["id"])
+
+    def until(self, transfer: str, state: str) -> None:
+        """Follow a transfer until it is in a state."""
+        request = self._request("GET", f"/transfers/{transfer}/watch")
+        with urllib.request.urlopen(request, timeout=STEP_LIMIT_S) as events:  # noqa: S310
+            for line in events:
+                if line.startswith(b"data:") and f'"state":"{state}"'.encode() in line.replace(b": ", b":"):
+                    return
+        message = f"the transfer never was {state}"
+        raise TimeoutError(message)
 
     def accept(self, link: object, name: str | None = None) -> "Caller":
         """Take up an invitation and answer as that person."""
@@ -71,6 +115,7 @@ class House:
     url: str
     browser: Browser
     admin: "Caller"
+    people: dict[str, "Caller"]
     complaints: list[str] = field(default_factory=list)
     _states: dict[str, Path] = field(default_factory=dict)
 
@@ -85,14 +130,22 @@ class House:
     def start_nodes(self) -> None:
         """Let both nodes join and wait until they are attached."""
         for name, root in zip(NODES, (self.source, self.archive), strict=True):
-            root.mkdir(exist_ok=True)
-            token = self.admin.call("POST", "/nodes/join-tokens", {"name": name})["token"]
-            self.stage.node(name, "join", str(token), "--name", name, "--root", f"{root.name}={root}:delete")
+            self._join(name, root)
         limit = time.monotonic() + ATTACH_LIMIT_S
         while self.admin.call("GET", "/health")["nodes_attached"] != len(NODES):
             if time.monotonic() > limit:
                 message = "the nodes did not attach"
                 raise TimeoutError(message)
+
+    def lose_a_node(self, name: str, root: str) -> None:
+        """Let one more node join, and kill it."""
+        self._join(name, self.stage.folder / root)
+        self.stage.kill(name)
+
+    def _join(self, name: str, root: Path) -> None:
+        root.mkdir(exist_ok=True)
+        token = self.admin.call("POST", "/nodes/join-tokens", {"name": name})["token"]
+        self.stage.node(name, "join", str(token), "--name", name, "--root", f"{root.name}={root}:delete")
 
     def page(self, name: str | None, path: str = "/", *, theme: str = "light", size: tuple[int, int] = WIDE) -> Page:
         """Open `path` in a browser of its own, signed in as `name`; close its context when done."""
@@ -147,10 +200,12 @@ def open_house(folder: Path, *, nodes: bool = True) -> Iterator[House]:
         link = Path(str(ready["bootstrap_file"])).read_text(encoding="utf-8").strip()
         nobody = Caller(url, "")
         admin = nobody.accept(link, ADMIN)
-        for name, roles in PEOPLE.items():
-            nobody.accept(admin.call("POST", "/people/invitations", {"name": name, "roles": roles})["link"])
+        people = {
+            name: nobody.accept(admin.call("POST", "/people/invitations", {"name": name, "roles": roles})["link"])
+            for name, roles in PEOPLE.items()
+        }
         browser = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
-        house = House(stage, url, browser, admin)
+        house = House(stage, url, browser, admin, people)
         lay_out(house.source)
         if nodes:
             house.start_nodes()

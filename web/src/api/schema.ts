@@ -1,6 +1,106 @@
 // Generated from tests/api/openapi.json by `npm run types`.
 
 export interface paths {
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Audit
+         * @description List audit events in order.
+         */
+        get: operations["audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Verify Audit
+         * @description Check the audit chain from its first link to its head, and against the last exported head.
+         */
+        get: operations["verify_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Endpoints
+         * @description List the endpoints.
+         */
+        get: operations["endpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/endpoints/{endpoint}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update Endpoint
+         * @description Change an endpoint's id, aliases or labels.
+         */
+        patch: operations["update_endpoint"];
+        trace?: never;
+    };
+    "/api/v1/endpoints/{endpoint}/browse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Browse
+         * @description List one folder, ordered by name.
+         */
+        get: operations["browse"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -15,6 +115,46 @@ export interface paths {
         get: operations["health"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/interpretations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Interpret
+         * @description Read words without planning; nothing is listed or moved.
+         */
+        post: operations["interpret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept Invitation
+         * @description Choose a password with a one-time link's token, and start a session.
+         */
+        post: operations["accept_invitation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -41,27 +181,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/sessions": {
+    "/api/v1/nodes": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
-         * Sign In
-         * @description Start an interactive session; a browser gets it as a cookie, and an empty `secret`.
+         * Nodes
+         * @description List the nodes and whether they are attached.
          */
-        post: operations["sign_in"];
+        get: operations["nodes"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v1/sessions/current": {
+    "/api/v1/nodes/join-tokens": {
         parameters: {
             query?: never;
             header?: never;
@@ -70,18 +210,18 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        post?: never;
         /**
-         * Sign Out
-         * @description End the session that this request is made with.
+         * Create Join Token
+         * @description Make a one-time token with which one node may join.
          */
-        delete: operations["sign_out"];
+        post: operations["create_join_token"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v1/invitations/accept": {
+    "/api/v1/nodes/{node}/drain": {
         parameters: {
             query?: never;
             header?: never;
@@ -91,10 +231,50 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Accept Invitation
-         * @description Choose a password with a one-time link's token, and start a session.
+         * Drain Node
+         * @description Give a node no new work; what runs there goes on.
          */
-        post: operations["accept_invitation"];
+        post: operations["drain_node"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{node}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke Node
+         * @description End a node's membership for good; what runs there stops.
+         */
+        post: operations["revoke_node"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{node}/undrain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undrain Node
+         * @description Give a drained node work again.
+         */
+        post: operations["undrain_node"];
         delete?: never;
         options?: never;
         head?: never;
@@ -161,70 +341,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/tokens": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Tokens
-         * @description List the caller's API tokens, without their secrets.
-         */
-        get: operations["tokens"];
-        put?: never;
-        /**
-         * Create Token
-         * @description Make an API token; its secret is shown once.
-         */
-        post: operations["create_token"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/tokens/{token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Revoke Token
-         * @description End an API token at once.
-         */
-        delete: operations["revoke_token"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/interpretations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Interpret
-         * @description Read words without planning; nothing is listed or moved.
-         */
-        post: operations["interpret"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/plans": {
         parameters: {
             query?: never;
@@ -269,26 +385,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/plans/{plan}/confirmations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Confirm Plan
-         * @description Give or decline the requester's own yes; needs an interactive session.
-         */
-        post: operations["confirm_plan"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/plans/{plan}/approvals": {
         parameters: {
             query?: never;
@@ -303,6 +399,26 @@ export interface paths {
          * @description Give or refuse another person's yes; needs an interactive session.
          */
         post: operations["approve_plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{plan}/confirmations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm Plan
+         * @description Give or decline the requester's own yes; needs an interactive session.
+         */
+        post: operations["confirm_plan"];
         delete?: never;
         options?: never;
         head?: never;
@@ -324,6 +440,194 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Policies
+         * @description List the policy's versions, newest first.
+         */
+        get: operations["policies"];
+        put?: never;
+        /**
+         * Propose Policy
+         * @description Store a valid policy text as a proposed version.
+         */
+        post: operations["propose_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check Policy
+         * @description Check a policy text and its examples; nothing is stored.
+         */
+        post: operations["check_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies/{version}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish Policy
+         * @description Make a version active (a retired one: roll back); never by its author.
+         */
+        post: operations["publish_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/receipts/{receipt}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Receipt
+         * @description Return a receipt by its id or its transfer's id.
+         */
+        get: operations["receipt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/receipts/{receipt}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Receipt Files
+         * @description Stream the per-file list whose digest the receipt's statements hold, one JSON object a line.
+         */
+        get: operations["receipt_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign In
+         * @description Start an interactive session; a browser gets it as a cookie, and an empty `secret`.
+         */
+        post: operations["sign_in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/current": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Sign Out
+         * @description End the session that this request is made with.
+         */
+        delete: operations["sign_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tokens
+         * @description List the caller's API tokens, without their secrets.
+         */
+        get: operations["tokens"];
+        put?: never;
+        /**
+         * Create Token
+         * @description Make an API token; its secret is shown once.
+         */
+        post: operations["create_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Token
+         * @description End an API token at once.
+         */
+        delete: operations["revoke_token"];
         options?: never;
         head?: never;
         patch?: never;
@@ -413,26 +717,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/transfers/{transfer}/watch": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Watch
-         * @description Stream events and progress until the transfer ends: `event` is the kind, `data` a TransferEvent.
-         */
-        get: operations["watch"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/transfers/{transfer}/failed": {
         parameters: {
             query?: never;
@@ -453,7 +737,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/receipts/{receipt}": {
+    "/api/v1/transfers/{transfer}/watch": {
         parameters: {
             query?: never;
             header?: never;
@@ -461,294 +745,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Receipt
-         * @description Return a receipt by its id or its transfer's id.
+         * Watch
+         * @description Stream events and progress until the transfer ends: `event` is the kind, `data` a TransferEvent.
          */
-        get: operations["receipt"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/receipts/{receipt}/files": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Receipt Files
-         * @description Stream the per-file list whose digest the receipt's statements hold, one JSON object a line.
-         */
-        get: operations["receipt_files"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/endpoints": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Endpoints
-         * @description List the endpoints.
-         */
-        get: operations["endpoints"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/endpoints/{endpoint}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Update Endpoint
-         * @description Change an endpoint's id, aliases or labels.
-         */
-        patch: operations["update_endpoint"];
-        trace?: never;
-    };
-    "/api/v1/endpoints/{endpoint}/browse": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Browse
-         * @description List one folder, ordered by name.
-         */
-        get: operations["browse"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/nodes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Nodes
-         * @description List the nodes and whether they are attached.
-         */
-        get: operations["nodes"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/nodes/join-tokens": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create Join Token
-         * @description Make a one-time token with which one node may join.
-         */
-        post: operations["create_join_token"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/nodes/{node}/drain": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Drain Node
-         * @description Give a node no new work; what runs there goes on.
-         */
-        post: operations["drain_node"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/nodes/{node}/undrain": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Undrain Node
-         * @description Give a drained node work again.
-         */
-        post: operations["undrain_node"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/nodes/{node}/revoke": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Revoke Node
-         * @description End a node's membership for good; what runs there stops.
-         */
-        post: operations["revoke_node"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/policies": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Policies
-         * @description List the policy's versions, newest first.
-         */
-        get: operations["policies"];
-        put?: never;
-        /**
-         * Propose Policy
-         * @description Store a valid policy text as a proposed version.
-         */
-        post: operations["propose_policy"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/policies/check": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Check Policy
-         * @description Check a policy text and its examples; nothing is stored.
-         */
-        post: operations["check_policy"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/policies/{version}/publish": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Publish Policy
-         * @description Make a version active (a retired one: roll back); never by its author.
-         */
-        post: operations["publish_policy"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/audit": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Audit
-         * @description List audit events in order.
-         */
-        get: operations["audit"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/audit/verify": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Verify Audit
-         * @description Check the audit chain from its first link to its head, and against the last exported head.
-         */
-        get: operations["verify_audit"];
+        get: operations["watch"];
         put?: never;
         post?: never;
         delete?: never;
@@ -766,15 +766,15 @@ export interface components {
          * @description The invited person's choice of password.
          */
         AcceptInvitation: {
-            /** Token */
-            token: string;
-            /** Password */
-            password: string;
             /**
              * Name
              * @description only for the bootstrap link, whose person has no name yet
              */
             name?: string | null;
+            /** Password */
+            password: string;
+            /** Token */
+            token: string;
         };
         /**
          * Approval
@@ -784,33 +784,21 @@ export interface components {
             /** Digest */
             digest: string;
             /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "approved" | "refused";
-            /**
              * Reason
              * @default
              */
             reason: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "approved" | "refused";
         };
         /**
          * ApprovalView
          * @description Somebody's word on a plan.
          */
         ApprovalView: {
-            /** Person */
-            person: string;
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "approved" | "refused";
-            /**
-             * Reason
-             * @default
-             */
-            reason: string;
             /**
              * At
              * Format: date-time
@@ -821,29 +809,31 @@ export interface components {
              * Format: date-time
              */
             expires: string;
+            /** Person */
+            person: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "approved" | "refused";
         };
         /**
          * AuditEvent
          * @description One link of the audit chain.
          */
         AuditEvent: {
-            /** Sequence */
-            sequence: number;
+            /** Agent */
+            agent?: string | null;
             /**
              * At
              * Format: date-time
              */
             at: string;
-            /** Kind */
-            kind: string;
-            /** Person */
-            person?: string | null;
-            /** Agent */
-            agent?: string | null;
-            /** Door */
-            door?: string | null;
-            /** Subject */
-            subject?: string | null;
             /**
              * Detail
              * @default {}
@@ -851,22 +841,31 @@ export interface components {
             detail: {
                 [key: string]: string;
             };
-            /** Previous */
-            previous: string;
+            /** Door */
+            door?: string | null;
             /** Hash */
             hash: string;
+            /** Kind */
+            kind: string;
+            /** Person */
+            person?: string | null;
+            /**
+             * Person Name
+             * @description the name now; not part of the link
+             */
+            person_name?: string | null;
+            /** Previous */
+            previous: string;
+            /** Sequence */
+            sequence: number;
+            /** Subject */
+            subject?: string | null;
         };
         /**
          * AuditVerdict
          * @description Result of checking the chain.
          */
         AuditVerdict: {
-            /** Intact */
-            intact: boolean;
-            /** Events */
-            events: number;
-            /** Head */
-            head: string;
             /** Broken At */
             broken_at?: number | null;
             /**
@@ -874,72 +873,78 @@ export interface components {
              * @default
              */
             detail: string;
+            /** Events */
+            events: number;
+            /** Head */
+            head: string;
+            /** Intact */
+            intact: boolean;
         };
         /**
          * Changes
          * @description Slots of a follow-up: a patch to an earlier plan (`exclude_add` adds, `exclude` replaces).
          */
         Changes: {
-            /** Source */
-            source?: string | null;
+            /** Deadline */
+            deadline?: string | null;
+            /** Delete Extraneous */
+            delete_extraneous?: boolean | null;
+            /** Delete Source */
+            delete_source?: boolean | null;
             /** Destination */
             destination?: string | null;
-            /** Include */
-            include?: string[] | null;
+            /** Encryption */
+            encryption?: boolean | null;
             /** Exclude */
             exclude?: string[] | null;
-            /**
-             * Include Add
-             * @default []
-             */
-            include_add: string[];
             /**
              * Exclude Add
              * @default []
              */
             exclude_add: string[];
-            /** Min Size Bytes */
-            min_size_bytes?: number | null;
+            /** Include */
+            include?: string[] | null;
+            /**
+             * Include Add
+             * @default []
+             */
+            include_add: string[];
             /** Max Size Bytes */
             max_size_bytes?: number | null;
+            /** Min Size Bytes */
+            min_size_bytes?: number | null;
             /** Modified After */
             modified_after?: string | null;
             /** Modified Before */
             modified_before?: string | null;
-            /** Start */
-            start?: string | null;
-            /** Deadline */
-            deadline?: string | null;
-            /** Window */
-            window?: string[] | null;
-            /** Repeat */
-            repeat?: string | null;
-            /** Rate Limit Bps */
-            rate_limit_bps?: number | null;
-            /** Priority */
-            priority?: ("low" | "normal" | "high") | null;
-            /** Encryption */
-            encryption?: boolean | null;
-            /** Verify */
-            verify?: string | null;
             /** On Conflict */
             on_conflict?: ("skip" | "overwrite" | "fail" | "newer") | null;
-            /** Delete Source */
-            delete_source?: boolean | null;
-            /** Delete Extraneous */
-            delete_extraneous?: boolean | null;
             /** Preserve */
             preserve?: string[] | null;
+            /** Priority */
+            priority?: ("low" | "normal" | "high") | null;
+            /** Rate Limit Bps */
+            rate_limit_bps?: number | null;
+            /** Repeat */
+            repeat?: string | null;
+            /** Source */
+            source?: string | null;
+            /** Start */
+            start?: string | null;
+            /** Verify */
+            verify?: string | null;
+            /** Window */
+            window?: string[] | null;
         };
         /**
          * Choice
          * @description One answer that would settle a question.
          */
         Choice: {
-            /** Value */
-            value: string;
             /** Label */
             label: string;
+            /** Value */
+            value: string;
         };
         /**
          * Confirmation
@@ -965,29 +970,19 @@ export interface components {
              * @enum {string}
              */
             action: "pause" | "resume" | "cancel" | "retry" | "set_rate";
+            /** Rate Bps */
+            rate_bps?: number | null;
             /**
              * Reason
              * @default
              */
             reason: string;
-            /** Rate Bps */
-            rate_bps?: number | null;
         };
         /**
          * Decision
          * @description What policy says of a plan.
          */
         Decision: {
-            /**
-             * Outcome
-             * @enum {string}
-             */
-            outcome: "allowed" | "confirm" | "approve" | "denied";
-            /**
-             * Rules
-             * @default []
-             */
-            rules: components["schemas"]["Rule"][];
             /**
              * Approvals Needed
              * @default 0
@@ -998,42 +993,50 @@ export interface components {
              * @default []
              */
             approver_groups: string[];
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "allowed" | "confirm" | "approve" | "denied";
             /** Policy Version */
             policy_version: string;
-            /** Why */
-            why: string;
             /**
              * Qos Class
              * @default bulk
              */
             qos_class: string;
+            /**
+             * Rules
+             * @default []
+             */
+            rules: components["schemas"]["Rule"][];
+            /** Why */
+            why: string;
         };
         /**
          * Endpoint
          * @description What people name. `online` says whether its node is attached.
          */
         Endpoint: {
-            /** Id */
-            id: string;
-            /**
-             * Aliases
-             * @default []
-             */
-            aliases: string[];
-            /**
-             * Kind
-             * @default posix
-             */
-            kind: string;
-            /** Node */
-            node: string;
-            /** Root */
-            root: string;
             /**
              * Access
              * @enum {string}
              */
             access: "read" | "write" | "delete";
+            /**
+             * Aliases
+             * @default []
+             */
+            aliases: string[];
+            /** Free Bytes */
+            free_bytes?: number | null;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @default posix
+             */
+            kind: string;
             /**
              * Labels
              * @default {}
@@ -1041,10 +1044,12 @@ export interface components {
             labels: {
                 [key: string]: string;
             };
+            /** Node */
+            node: string;
             /** Online */
             online: boolean;
-            /** Free Bytes */
-            free_bytes?: number | null;
+            /** Root */
+            root: string;
             /** Total Bytes */
             total_bytes?: number | null;
         };
@@ -1053,10 +1058,10 @@ export interface components {
          * @description Changes an operator may make to an endpoint; its root is declared on the node.
          */
         EndpointUpdate: {
-            /** Id */
-            id?: string | null;
             /** Aliases */
             aliases?: string[] | null;
+            /** Id */
+            id?: string | null;
             /** Labels */
             labels?: {
                 [key: string]: string;
@@ -1067,20 +1072,20 @@ export interface components {
          * @description One name in a folder.
          */
         Entry: {
-            /** Name */
-            name: string;
             /**
              * Kind
              * @enum {string}
              */
             kind: "file" | "dir" | "symlink" | "other";
-            /** Size Bytes */
-            size_bytes: number;
             /**
              * Modified
              * Format: date-time
              */
             modified: string;
+            /** Name */
+            name: string;
+            /** Size Bytes */
+            size_bytes: number;
         };
         /**
          * EntryPage
@@ -1089,14 +1094,12 @@ export interface components {
          *     With restricted names, `entries` is empty and only `count` is given.
          */
         EntryPage: {
-            /** Endpoint */
-            endpoint: string;
-            /** Path */
-            path: string;
-            /** Entries */
-            entries: components["schemas"]["Entry"][];
             /** Count */
             count: number;
+            /** Endpoint */
+            endpoint: string;
+            /** Entries */
+            entries: components["schemas"]["Entry"][];
             /**
              * Names Withheld
              * @default false
@@ -1104,18 +1107,20 @@ export interface components {
             names_withheld: boolean;
             /** Next After */
             next_after?: string | null;
+            /** Path */
+            path: string;
         };
         /**
          * FailedFile
          * @description A file that did not arrive, and why.
          */
         FailedFile: {
-            /** Path */
-            path: string;
             /** Error */
             error: string;
             /** Message */
             message: string;
+            /** Path */
+            path: string;
             /** Retry */
             retry: boolean;
         };
@@ -1124,15 +1129,6 @@ export interface components {
          * @description Whether the service can work.
          */
         Health: {
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "ok" | "degraded";
-            /** Version */
-            version: string;
-            /** Nodes Attached */
-            nodes_attached: number;
             /**
              * Audit
              * @enum {string}
@@ -1143,16 +1139,25 @@ export interface components {
              * @description public key that signs tickets and receipts
              */
             key: string;
+            /** Nodes Attached */
+            nodes_attached: number;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "ok" | "degraded";
+            /** Version */
+            version: string;
         };
         /**
          * InterpretRequest
          * @description Words to read. Nothing is listed or moved. `plan` is the handle that "it" and "last" stand for.
          */
         InterpretRequest: {
-            /** Text */
-            text: string;
             /** Plan */
             plan?: string | null;
+            /** Text */
+            text: string;
             /**
              * Timezone
              * @description IANA zone of the person; default: the site's
@@ -1164,23 +1169,20 @@ export interface components {
          * @description How the words were read; `intent` is the corpus form (tests/language/SCHEMA.md).
          */
         Interpretation: {
+            /** Action */
+            action?: string | null;
+            /** Canonical Sentence */
+            canonical_sentence?: string | null;
+            /**
+             * Danger
+             * @default []
+             */
+            danger: string[];
             /**
              * Outcome
              * @enum {string}
              */
             outcome: "intent" | "ask" | "refuse";
-            /** Action */
-            action?: string | null;
-            /** @description set when the words ask for a complete copy, sync or move */
-            transfer?: components["schemas"]["TransferIntent"] | null;
-            /**
-             * Slots
-             * @description slot -> reading, for people
-             * @default {}
-             */
-            slots: {
-                [key: string]: string;
-            };
             /**
              * Questions
              * @default []
@@ -1192,34 +1194,37 @@ export interface components {
              */
             refusals: components["schemas"]["Refusal"][];
             /**
-             * Danger
-             * @default []
+             * Slots
+             * @description slot -> reading, for people
+             * @default {}
              */
-            danger: string[];
+            slots: {
+                [key: string]: string;
+            };
             /**
              * Spans
              * @default []
              */
             spans: components["schemas"]["Span"][];
-            /** Canonical Sentence */
-            canonical_sentence?: string | null;
+            /** @description set when the words ask for a complete copy, sync or move */
+            transfer?: components["schemas"]["TransferIntent"] | null;
         };
         /**
          * Invitation
          * @description Shown once.
          */
         Invitation: {
+            /**
+             * Expires
+             * Format: date-time
+             */
+            expires: string;
             /** Link */
             link: string;
             /** Name */
             name: string;
             /** Roles */
             roles: string[];
-            /**
-             * Expires
-             * Format: date-time
-             */
-            expires: string;
         };
         /**
          * InvitationRequest
@@ -1241,17 +1246,17 @@ export interface components {
          * @description Shown once. `commands` are the lines to run on the other host.
          */
         JoinToken: {
-            /** Token */
-            token: string;
-            /** Name */
-            name: string;
+            /** Commands */
+            commands: string[];
             /**
              * Expires
              * Format: date-time
              */
             expires: string;
-            /** Commands */
-            commands: string[];
+            /** Name */
+            name: string;
+            /** Token */
+            token: string;
         };
         /**
          * JoinTokenRequest
@@ -1271,6 +1276,8 @@ export interface components {
          * @description Who is calling, and what that caller may do.
          */
         Me: {
+            /** Agent */
+            agent?: string | null;
             /** Id */
             id: string;
             /** Name */
@@ -1281,63 +1288,66 @@ export interface components {
             scopes: string[];
             /** Session */
             session: boolean;
-            /** Agent */
-            agent?: string | null;
         };
         /**
          * Node
          * @description A mover process on a data transfer node.
          */
         Node: {
-            /** Id */
-            id: string;
-            /** Name */
-            name: string;
-            /** Key */
-            key: string;
             /**
-             * Version
-             * @default
+             * Accepts Connections
+             * @default true
              */
-            version: string;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "attached" | "detached" | "draining" | "revoked";
-            /**
-             * Detail
-             * @default
-             */
-            detail: string;
-            /**
-             * Roots
-             * @default []
-             */
-            roots: string[];
+            accepts_connections: boolean;
             /**
              * Data Addresses
              * @default []
              */
             data_addresses: string[];
             /**
-             * Accepts Connections
-             * @default true
+             * Detail
+             * @default
              */
-            accepts_connections: boolean;
+            detail: string;
+            /** Id */
+            id: string;
+            /** Key */
+            key: string;
             /** Last Seen */
             last_seen?: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Roots
+             * @default []
+             */
+            roots: string[];
             /**
              * Running Transfers
              * @default 0
              */
             running_transfers: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "attached" | "detached" | "draining" | "revoked";
+            /**
+             * Version
+             * @default
+             */
+            version: string;
         };
         /**
          * Person
          * @description A local person.
          */
         Person: {
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
             /** Id */
             id: string;
             /** Name */
@@ -1349,50 +1359,57 @@ export interface components {
              * @enum {string}
              */
             state: "invited" | "active" | "disabled";
-            /**
-             * Created
-             * Format: date-time
-             */
-            created: string;
         };
         /**
          * Plan
          * @description A plan as people see it: the card and its state.
          */
         Plan: {
-            /** Id */
-            id: string;
-            state: components["schemas"]["PlanState"];
-            /** Requester */
-            requester: string;
             /** Agent */
             agent?: string | null;
-            /** Words */
-            words?: string | null;
+            /**
+             * Approvals
+             * @default []
+             */
+            approvals: components["schemas"]["ApprovalView"][];
+            /** Canonical Sentence */
+            canonical_sentence?: string | null;
+            /**
+             * Confirmed
+             * @default false
+             */
+            confirmed: boolean;
             /**
              * Created
              * Format: date-time
              */
             created: string;
-            /** Expires */
-            expires?: string | null;
-            /** Digest */
-            digest?: string | null;
-            intent?: components["schemas"]["TransferIntent"] | null;
-            /** Canonical Sentence */
-            canonical_sentence?: string | null;
-            survey?: components["schemas"]["SurveyCounts"] | null;
-            /**
-             * Surveyed Entries
-             * @default 0
-             */
-            surveyed_entries: number;
-            decision?: components["schemas"]["Decision"] | null;
             /**
              * Danger
              * @default []
              */
             danger: string[];
+            decision?: components["schemas"]["Decision"] | null;
+            /** Digest */
+            digest?: string | null;
+            /**
+             * Document
+             * @description the sealed document, when asked for with `?document=true`
+             */
+            document?: string | null;
+            /** Eta S */
+            eta_s?: number | null;
+            /** Expires */
+            expires?: string | null;
+            /** Id */
+            id: string;
+            intent?: components["schemas"]["TransferIntent"] | null;
+            /**
+             * Notes
+             * @description what this kind of plan does to identical, different, excluded and moved files
+             * @default []
+             */
+            notes: string[];
             /**
              * Questions
              * @default []
@@ -1403,51 +1420,41 @@ export interface components {
              * @default []
              */
             refusals: components["schemas"]["Refusal"][];
-            /**
-             * Notes
-             * @description what this kind of plan does to identical, different, excluded and moved files
-             * @default []
-             */
-            notes: string[];
-            /** Eta S */
-            eta_s?: number | null;
-            /**
-             * Confirmed
-             * @default false
-             */
-            confirmed: boolean;
-            /**
-             * Approvals
-             * @default []
-             */
-            approvals: components["schemas"]["ApprovalView"][];
-            /** Transfer */
-            transfer?: string | null;
+            /** Requester */
+            requester: string;
+            /** Requester Name */
+            requester_name?: string | null;
+            state: components["schemas"]["PlanState"];
             /**
              * Summary
              * @description one paragraph fit to be read aloud
              * @default
              */
             summary: string;
+            survey?: components["schemas"]["SurveyCounts"] | null;
             /**
-             * Document
-             * @description the sealed document, when asked for with `?document=true`
+             * Surveyed Entries
+             * @default 0
              */
-            document?: string | null;
+            surveyed_entries: number;
+            /** Transfer */
+            transfer?: string | null;
+            /** Words */
+            words?: string | null;
         };
         /**
          * PlanRequest
          * @description Exactly one of `words`, `intent`, or `plan` with `changes` (or with `words` as a follow-up).
          */
         PlanRequest: {
-            /** Words */
-            words?: string | null;
+            changes?: components["schemas"]["Changes"] | null;
             intent?: components["schemas"]["TransferIntent"] | null;
             /** Plan */
             plan?: string | null;
-            changes?: components["schemas"]["Changes"] | null;
             /** Timezone */
             timezone?: string | null;
+            /** Words */
+            words?: string | null;
         };
         /**
          * PlanState
@@ -1460,8 +1467,6 @@ export interface components {
          * @description Whether a policy text could be published.
          */
         PolicyCheck: {
-            /** Valid */
-            valid: boolean;
             /**
              * Problems
              * @default []
@@ -1472,107 +1477,127 @@ export interface components {
              * @default []
              */
             rules: components["schemas"]["Rule"][];
+            /** Valid */
+            valid: boolean;
         };
         /**
          * PolicyProblem
          * @description One thing wrong with a policy text.
          */
         PolicyProblem: {
+            /** End */
+            end?: number | null;
             /** Message */
             message: string;
             /** Rule */
             rule?: string | null;
-            /** Start */
-            start?: number | null;
-            /** End */
-            end?: number | null;
             /**
              * Severity
              * @default error
              * @enum {string}
              */
             severity: "error" | "warning";
+            /** Start */
+            start?: number | null;
         };
         /**
          * PolicyText
          * @description Cedar text and the examples that must hold before it may be published.
          */
         PolicyText: {
-            /** Text */
-            text: string;
             /**
              * Note
              * @default
              */
             note: string;
+            /** Text */
+            text: string;
         };
         /**
          * PolicyVersion
          * @description One version of the site's policy.
          */
         PolicyVersion: {
-            /** Version */
-            version: string;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "proposed" | "active" | "retired";
             /** Author */
             author: string;
-            /** Publisher */
-            publisher?: string | null;
-            /**
-             * Note
-             * @default
-             */
-            note: string;
+            /** Author Name */
+            author_name?: string | null;
             /**
              * Created
              * Format: date-time
              */
             created: string;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
             /** Published */
             published?: string | null;
+            /** Publisher */
+            publisher?: string | null;
+            /** Publisher Name */
+            publisher_name?: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "proposed" | "active" | "retired";
             /** Text */
             text: string;
+            /** Version */
+            version: string;
         };
         /**
          * Problem
          * @description RFC 9457 problem document. `code` is stable and listed in docs/errors.md.
          */
         Problem: {
-            /**
-             * Type
-             * @default about:blank
-             */
-            type: string;
-            /** Title */
-            title: string;
-            /** Status */
-            status: number;
             /** Code */
             code: string;
             /** Detail */
             detail: string;
-            /** Instance */
-            instance?: string | null;
             /**
              * Fields
              * @default []
              */
             fields: string[];
+            /** Instance */
+            instance?: string | null;
+            /** Status */
+            status: number;
+            /** Title */
+            title: string;
+            /**
+             * Type
+             * @default about:blank
+             */
+            type: string;
         };
         /**
          * Progress
          * @description Durable counts are what is safe at the destination; received counts are ahead of them.
          */
         Progress: {
+            /** At */
+            at?: string | null;
             /**
-             * Files Total
+             * Bytes Durable
              * @default 0
              */
-            files_total: number;
+            bytes_durable: number;
+            /**
+             * Bytes Received
+             * @default 0
+             */
+            bytes_received: number;
+            /**
+             * Bytes Total
+             * @default 0
+             */
+            bytes_total: number;
+            /** Eta S */
+            eta_s?: number | null;
             /**
              * Files Done
              * @default 0
@@ -1584,73 +1609,53 @@ export interface components {
              */
             files_failed: number;
             /**
-             * Bytes Total
+             * Files Total
              * @default 0
              */
-            bytes_total: number;
+            files_total: number;
             /**
-             * Bytes Received
-             * @default 0
+             * Limiter
+             * @default
              */
-            bytes_received: number;
-            /**
-             * Bytes Durable
-             * @default 0
-             */
-            bytes_durable: number;
-            /**
-             * Resent Bytes
-             * @default 0
-             */
-            resent_bytes: number;
+            limiter: string;
             /**
              * Rate Bps
              * @default 0
              */
             rate_bps: number;
             /**
+             * Resent Bytes
+             * @default 0
+             */
+            resent_bytes: number;
+            /**
              * Streams
              * @default 0
              */
             streams: number;
-            /**
-             * Limiter
-             * @default
-             */
-            limiter: string;
-            /** Eta S */
-            eta_s?: number | null;
-            /** At */
-            at?: string | null;
         };
         /**
          * Question
          * @description Something that was not understood, is missing, or has several readings.
          */
         Question: {
-            /** Slot */
-            slot: string;
-            /** Message */
-            message: string;
-            /** Words */
-            words?: string | null;
             /**
              * Choices
              * @default []
              */
             choices: components["schemas"]["Choice"][];
+            /** Message */
+            message: string;
+            /** Slot */
+            slot: string;
+            /** Words */
+            words?: string | null;
         };
         /**
          * Receipt
          * @description The signed proof of a finished transfer.
          */
         Receipt: {
-            /** Id */
-            id: string;
-            /** Transfer */
-            transfer: string;
-            /** Plan Digest */
-            plan_digest: string;
             /**
              * Created
              * Format: date-time
@@ -1658,21 +1663,27 @@ export interface components {
             created: string;
             /** Document */
             document: string;
+            /** Id */
+            id: string;
+            /** Plan Digest */
+            plan_digest: string;
             /**
              * Summary
              * @default
              */
             summary: string;
+            /** Transfer */
+            transfer: string;
         };
         /**
          * Refusal
          * @description A rule that stopped the request, and the words that met it.
          */
         Refusal: {
-            /** Rule */
-            rule: string;
             /** Message */
             message: string;
+            /** Rule */
+            rule: string;
             /**
              * Words
              * @default
@@ -1694,14 +1705,14 @@ export interface components {
          * @description An interactive session; `secret` is shown once (browsers get it as a cookie instead).
          */
         Session: {
-            /** Secret */
-            secret: string;
             /**
              * Expires
              * Format: date-time
              */
             expires: string;
             me: components["schemas"]["Me"];
+            /** Secret */
+            secret: string;
         };
         /**
          * SignIn
@@ -1718,16 +1729,16 @@ export interface components {
          * @description Which words became what; offsets count code points of the person's text.
          */
         Span: {
-            /** Start */
-            start: number;
             /** End */
             end: number;
-            /** Text */
-            text: string;
-            /** Slot */
-            slot: string;
             /** Reading */
             reading: string;
+            /** Slot */
+            slot: string;
+            /** Start */
+            start: number;
+            /** Text */
+            text: string;
         };
         /**
          * SubmitRequest
@@ -1742,64 +1753,58 @@ export interface components {
          * @description What the plan would touch.
          */
         SurveyCounts: {
-            /** Files */
-            files: number;
             /** Bytes */
             bytes: number;
-            /** Directories */
-            directories: number;
-            /** Symlinks */
-            symlinks: number;
-            /** Identical Files */
-            identical_files: number;
-            /** Excluded Files */
-            excluded_files: number;
-            /** Skipped Special */
-            skipped_special: number;
             /** Conflicts */
             conflicts: number;
-            /** Overwrites */
-            overwrites: number;
-            /** Overwritten Bytes */
-            overwritten_bytes: number;
-            /** Deletes */
-            deletes: number;
-            /** Deleted Bytes */
-            deleted_bytes: number;
-            /** Destination Free Bytes */
-            destination_free_bytes: number;
-            /**
-             * Sample
-             * @default []
-             */
-            sample: string[];
-            /**
-             * Overwrites Sample
-             * @default []
-             */
-            overwrites_sample: string[];
-            /**
-             * Deletes Sample
-             * @default []
-             */
-            deletes_sample: string[];
             /**
              * Conflicts Sample
              * @default []
              */
             conflicts_sample: string[];
+            /** Deleted Bytes */
+            deleted_bytes: number;
+            /** Deletes */
+            deletes: number;
+            /**
+             * Deletes Sample
+             * @default []
+             */
+            deletes_sample: string[];
+            /** Destination Free Bytes */
+            destination_free_bytes: number;
+            /** Directories */
+            directories: number;
+            /** Excluded Files */
+            excluded_files: number;
+            /** Files */
+            files: number;
+            /** Identical Files */
+            identical_files: number;
+            /** Overwrites */
+            overwrites: number;
+            /**
+             * Overwrites Sample
+             * @default []
+             */
+            overwrites_sample: string[];
+            /** Overwritten Bytes */
+            overwritten_bytes: number;
+            /**
+             * Sample
+             * @default []
+             */
+            sample: string[];
+            /** Skipped Special */
+            skipped_special: number;
+            /** Symlinks */
+            symlinks: number;
         };
         /**
          * Token
          * @description `secret` is present only in the answer that makes the token.
          */
         Token: {
-            /** Id */
-            id: string;
-            /** Name */
-            name: string;
-            /** Scopes */
-            scopes: string[];
             /** Agent */
             agent?: string | null;
             /**
@@ -1812,8 +1817,14 @@ export interface components {
              * Format: date-time
              */
             expires: string;
+            /** Id */
+            id: string;
             /** Last Used */
             last_used?: string | null;
+            /** Name */
+            name: string;
+            /** Scopes */
+            scopes: string[];
             /** Secret */
             secret?: string | null;
         };
@@ -1822,6 +1833,11 @@ export interface components {
          * @description An API token for a pipeline or an assistant; never more than its maker's own scopes.
          */
         TokenRequest: {
+            /**
+             * Agent
+             * @description name of the assistant that will act with it
+             */
+            agent?: string | null;
             /** Name */
             name: string;
             /** Scopes */
@@ -1831,39 +1847,21 @@ export interface components {
              * @default 2592000
              */
             valid_s: number;
-            /**
-             * Agent
-             * @description name of the assistant that will act with it
-             */
-            agent?: string | null;
         };
         /**
          * Transfer
          * @description The execution of a plan.
          */
         Transfer: {
-            /** Id */
-            id: string;
-            /** Plan */
-            plan: string;
-            /** Plan Digest */
-            plan_digest: string;
-            state: components["schemas"]["TransferState"];
-            /**
-             * State Reason
-             * @default
-             */
-            state_reason: string;
-            /** Requester */
-            requester: string;
-            /** Agent */
-            agent?: string | null;
             /** Action */
             action: string;
-            /** Source */
-            source: string;
-            /** Destination */
-            destination: string;
+            /** Agent */
+            agent?: string | null;
+            /**
+             * Attempt
+             * @default 0
+             */
+            attempt: number;
             /**
              * Canonical Sentence
              * @default
@@ -1874,35 +1872,50 @@ export interface components {
              * Format: date-time
              */
             created: string;
-            /** Started */
-            started?: string | null;
+            /** Destination */
+            destination: string;
             /** Ended */
             ended?: string | null;
-            /**
-             * Attempt
-             * @default 0
-             */
-            attempt: number;
-            /** Rate Ceiling Bps */
-            rate_ceiling_bps?: number | null;
+            error?: components["schemas"]["Problem"] | null;
+            /** Id */
+            id: string;
+            /** Plan */
+            plan: string;
+            /** Plan Digest */
+            plan_digest: string;
             /**
              * @default {
-             *       "files_total": 0,
+             *       "bytes_durable": 0,
+             *       "bytes_received": 0,
+             *       "bytes_total": 0,
              *       "files_done": 0,
              *       "files_failed": 0,
-             *       "bytes_total": 0,
-             *       "bytes_received": 0,
-             *       "bytes_durable": 0,
-             *       "resent_bytes": 0,
+             *       "files_total": 0,
+             *       "limiter": "",
              *       "rate_bps": 0,
-             *       "streams": 0,
-             *       "limiter": ""
+             *       "resent_bytes": 0,
+             *       "streams": 0
              *     }
              */
             progress: components["schemas"]["Progress"];
-            error?: components["schemas"]["Problem"] | null;
+            /** Rate Ceiling Bps */
+            rate_ceiling_bps?: number | null;
             /** Receipt */
             receipt?: string | null;
+            /** Requester */
+            requester: string;
+            /** Requester Name */
+            requester_name?: string | null;
+            /** Source */
+            source: string;
+            /** Started */
+            started?: string | null;
+            state: components["schemas"]["TransferState"];
+            /**
+             * State Reason
+             * @default
+             */
+            state_reason: string;
             /**
              * Summary
              * @default
@@ -1914,8 +1927,6 @@ export interface components {
          * @description One entry of a transfer's history; also what `watch` streams (`kind` `progress` is not kept).
          */
         TransferEvent: {
-            /** Sequence */
-            sequence: number;
             /**
              * At
              * Format: date-time
@@ -1925,6 +1936,8 @@ export interface components {
             kind: string;
             /** Message */
             message: string;
+            /** Sequence */
+            sequence: number;
             transfer?: components["schemas"]["Transfer"] | null;
         };
         /**
@@ -1938,73 +1951,48 @@ export interface components {
              */
             action: "copy" | "sync" | "move";
             /**
-             * Source
-             * @description `endpoint:/path`
+             * Compare
+             * @default size-mtime
+             * @enum {string}
              */
-            source: string;
+            compare: "size-mtime" | "checksum";
+            /** Deadline */
+            deadline?: string | null;
+            /**
+             * Delete Extraneous
+             * @default false
+             */
+            delete_extraneous: boolean;
             /**
              * Destination
              * @description `endpoint:/path`; a trailing slash means 'into this folder'
              */
             destination: string;
             /**
-             * Include
-             * @default []
-             */
-            include: string[];
-            /**
-             * Exclude
-             * @default []
-             */
-            exclude: string[];
-            /** Min Size Bytes */
-            min_size_bytes?: number | null;
-            /** Max Size Bytes */
-            max_size_bytes?: number | null;
-            /** Modified After */
-            modified_after?: string | null;
-            /** Modified Before */
-            modified_before?: string | null;
-            /** Start */
-            start?: string | null;
-            /** Deadline */
-            deadline?: string | null;
-            /** Window */
-            window?: string[] | null;
-            /** Repeat */
-            repeat?: string | null;
-            /** Rate Limit Bps */
-            rate_limit_bps?: number | null;
-            /**
-             * Priority
-             * @default normal
-             * @enum {string}
-             */
-            priority: "low" | "normal" | "high";
-            /**
              * Encryption
              * @default true
              */
             encryption: boolean;
             /**
-             * Verify
-             * @default default
-             * @enum {string}
+             * Exclude
+             * @default []
              */
-            verify: "default" | "in-transit" | "at-rest" | "blake3" | "sha256" | "sha1" | "md5" | "crc32c" | "none";
+            exclude: string[];
+            /**
+             * Include
+             * @default []
+             */
+            include: string[];
+            /** Max Size Bytes */
+            max_size_bytes?: number | null;
+            /** Min Size Bytes */
+            min_size_bytes?: number | null;
+            /** Modified After */
+            modified_after?: string | null;
+            /** Modified Before */
+            modified_before?: string | null;
             /** On Conflict */
             on_conflict?: ("skip" | "overwrite" | "fail" | "newer") | null;
-            /**
-             * Compare
-             * @default size-mtime
-             * @enum {string}
-             */
-            compare: "size-mtime" | "checksum";
-            /**
-             * Delete Extraneous
-             * @default false
-             */
-            delete_extraneous: boolean;
             /**
              * Preserve
              * @default [
@@ -2014,6 +2002,31 @@ export interface components {
              *     ]
              */
             preserve: ("timestamps" | "permissions" | "symlinks" | "xattrs")[];
+            /**
+             * Priority
+             * @default normal
+             * @enum {string}
+             */
+            priority: "low" | "normal" | "high";
+            /** Rate Limit Bps */
+            rate_limit_bps?: number | null;
+            /** Repeat */
+            repeat?: string | null;
+            /**
+             * Source
+             * @description `endpoint:/path`
+             */
+            source: string;
+            /** Start */
+            start?: string | null;
+            /**
+             * Verify
+             * @default default
+             * @enum {string}
+             */
+            verify: "default" | "in-transit" | "at-rest" | "blake3" | "sha256" | "sha1" | "md5" | "crc32c" | "none";
+            /** Window */
+            window?: string[] | null;
         };
         /**
          * TransferState
@@ -2082,6 +2095,169 @@ export type TransferIntent = components['schemas']['TransferIntent'];
 export type TransferState = components['schemas']['TransferState'];
 export type $defs = Record<string, never>;
 export interface operations {
+    audit: {
+        parameters: {
+            query?: {
+                /** @description skip what is up to this number */
+                after?: number;
+                limit?: number;
+                kind?: string | null;
+                person?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEvent"][];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verify_audit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditVerdict"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"][];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_endpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndpointUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    browse: {
+        parameters: {
+            query?: {
+                path?: string;
+                after?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntryPage"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     health: {
         parameters: {
             query?: never;
@@ -2098,6 +2274,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    interpret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InterpretRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Interpretation"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    accept_invitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcceptInvitation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -2140,40 +2382,7 @@ export interface operations {
             };
         };
     };
-    sign_in: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["SignIn"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Session"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    sign_out: {
+    nodes: {
         parameters: {
             query?: never;
             header?: never;
@@ -2183,11 +2392,13 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description Successful Response */
-            204: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["Node"][];
+                };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
             default: {
@@ -2200,7 +2411,7 @@ export interface operations {
             };
         };
     };
-    accept_invitation: {
+    create_join_token: {
         parameters: {
             query?: never;
             header?: never;
@@ -2209,7 +2420,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AcceptInvitation"];
+                "application/json": components["schemas"]["JoinTokenRequest"];
             };
         };
         responses: {
@@ -2219,7 +2430,100 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Session"];
+                    "application/json": components["schemas"]["JoinToken"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    drain_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undrain_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -2313,130 +2617,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Person"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    tokens: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Token"][];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    create_token: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["TokenRequest"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Token"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    revoke_token: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                token: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    interpret: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["InterpretRequest"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Interpretation"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -2552,7 +2732,7 @@ export interface operations {
             };
         };
     };
-    confirm_plan: {
+    approve_plan: {
         parameters: {
             query?: never;
             header?: never;
@@ -2563,7 +2743,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Confirmation"];
+                "application/json": components["schemas"]["Approval"];
             };
         };
         responses: {
@@ -2587,7 +2767,7 @@ export interface operations {
             };
         };
     };
-    approve_plan: {
+    confirm_plan: {
         parameters: {
             query?: never;
             header?: never;
@@ -2598,7 +2778,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Approval"];
+                "application/json": components["schemas"]["Confirmation"];
             };
         };
         responses: {
@@ -2641,6 +2821,345 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Decision"];
                 };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    policies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyVersion"][];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    propose_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicyText"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyVersion"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    check_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicyText"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyCheck"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    publish_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyVersion"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    receipt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                receipt: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    receipt_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                receipt: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_out: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"][];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
             default: {
@@ -2823,39 +3342,6 @@ export interface operations {
             };
         };
     };
-    watch: {
-        parameters: {
-            query?: never;
-            header?: {
-                "last-event-id"?: number;
-            };
-            path: {
-                transfer: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/event-stream": string;
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     failed_files: {
         parameters: {
             query?: {
@@ -2891,12 +3377,14 @@ export interface operations {
             };
         };
     };
-    receipt: {
+    watch: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "last-event-id"?: number;
+            };
             path: {
-                receipt: string;
+                transfer: string;
             };
             cookie?: never;
         };
@@ -2908,482 +3396,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Receipt"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    receipt_files: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                receipt: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/x-ndjson": string;
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    endpoints: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Endpoint"][];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    update_endpoint: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                endpoint: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["EndpointUpdate"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Endpoint"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    browse: {
-        parameters: {
-            query?: {
-                path?: string;
-                after?: string | null;
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                endpoint: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EntryPage"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    nodes: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Node"][];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    create_join_token: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["JoinTokenRequest"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["JoinToken"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    drain_node: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                node: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Node"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    undrain_node: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                node: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Node"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    revoke_node: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                node: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Node"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    policies: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PolicyVersion"][];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    propose_policy: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PolicyText"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PolicyVersion"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    check_policy: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PolicyText"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PolicyCheck"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    publish_policy: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                version: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PolicyVersion"];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    audit: {
-        parameters: {
-            query?: {
-                /** @description skip what is up to this number */
-                after?: number;
-                limit?: number;
-                kind?: string | null;
-                person?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AuditEvent"][];
-                };
-            };
-            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    verify_audit: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AuditVerdict"];
+                    "text/event-stream": string;
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

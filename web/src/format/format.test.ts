@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { join, parent, shortened, splitLocation, visible } from "./path";
+import { join, parent, shortened, shortId, splitLocation, visible } from "./path";
 import { clock, duration, instant } from "./time";
 import { bytes, parseBytes, parseRate, percent, rate, share } from "./units";
 
@@ -8,8 +8,9 @@ describe("units", () => {
     [0, "0 B"],
     [999, "999 B"],
     [1000, "1.00 kB"],
-    [1_717_986_918, "1.72 GB"],
-    [999_950, "1.00 MB"],
+    [1_717_986_918, "1.71 GB"],
+    [999_999, "999 kB"],
+    [1_150_000, "1.15 MB"],
     [12_345_678_901_234, "12.3 TB"],
   ])("bytes %i are written %s", (value, text) => expect(bytes(value)).toBe(text));
 
@@ -62,6 +63,11 @@ describe("times", () => {
 });
 
 describe("paths with odd bytes", () => {
+  it("ids and digests are cut to what tells them apart, and other words are not", () => {
+    expect(shortId("pn_e239032552b01c40839ab54f70e64f9e")).toBe("pn_e23903255…");
+    expect(shortId("ed25519:RdYDyqiuNlhuwVUWum6eEwokRdYDyqiuNlhuwVUWum6")).toBe("ed25519:RdYD…");
+    expect(shortId("a sentence of more than thirty-two letters")).toBe("a sentence of more than thirty-two letters");
+  });
   it("characters that hide or turn text around are made visible", () => {
     expect(visible("invoice\u202Efdp.exe")).toBe("invoice<U+202E>fdp.exe");
     expect(visible("zero\u200Bwidth\u0007")).toBe("zero<U+200B>width<U+0007>");

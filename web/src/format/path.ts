@@ -33,3 +33,8 @@ export function parent(path: string): string {
 export function join(path: string, name: string): string {
   return `${path.replace(/\/+$/, "")}/${name}`;
 }
+
+/** Ids, digests and keys by their beginning, which is enough to tell them apart; other words as they are. */
+export function shortId(text: string): string {
+  return /^(?:[a-z]{2,3}_|ed25519:)?[0-9A-Za-z_-]{32,}$/.test(text) ? `${text.slice(0, 12)}…` : text;
+}

@@ -1,4 +1,4 @@
-/** Numbers with their units, spelled: `GB` is bytes, `Gbit/s` is bits per second, decimal steps of 1000. */
+/** Numbers with their units, spelled: `GB` is bytes, `Gbit/s` is bits per second, decimal steps of 1000, rounded down as the service does. */
 
 const BYTES = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
 const RATES = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"];
@@ -18,14 +18,11 @@ export function rate(bitsPerSecond: number): string {
 
 function scaled(value: number, units: readonly string[]): string {
   let step = 0;
-  let rest = value;
-  // 999.95 would print as 1000 of the smaller unit.
-  while (rest >= 999.95 && step < units.length - 1) {
-    rest /= 1000;
-    step += 1;
-  }
-  const digits = step === 0 || rest >= 99.95 ? 0 : rest >= 9.995 ? 1 : 2;
-  return `${step === 0 ? whole.format(rest) : rest.toFixed(digits)} ${units[step] ?? ""}`;
+  while (value >= 1000 ** (step + 1) && step < units.length - 1) step += 1;
+  const unit = 1000 ** step;
+  const digits = step === 0 || value >= 100 * unit ? 0 : value >= 10 * unit ? 1 : 2;
+  const shown = Math.floor((value * 10 ** digits) / unit) / 10 ** digits;
+  return `${shown.toFixed(digits)} ${units[step] ?? ""}`;
 }
 
 /** A whole percentage that says 100 only when all is there. */

@@ -8,19 +8,18 @@ import { PlanCard } from "../plan/PlanCard";
 import { t } from "../i18n";
 import { Empty, Page, Stack } from "../ui/basics";
 import classes from "./Table.module.css";
-import { useWho } from "../ui/Who";
+import { who } from "../ui/who";
 import { whyNot } from "../ui/permissions";
 
 export function Approvals() {
   const { data: me } = useSuspenseQuery(meQuery);
   const { data: plans } = useSuspenseQuery(awaitingQuery);
-  const who = useWho();
   const denied = whyNot(me, "approve");
   return (
     <Page title={t("nav.approvals")} lead={t("approvals.lead")}>
       {plans.length === 0 && <Empty title={denied ?? t("approvals.empty")}>{denied === null ? t("approvals.empty.detail") : undefined}</Empty>}
       {plans.map((plan) => (
-        <article key={plan.id} aria-label={t("approvals.one", { person: who(plan.requester) })}>
+        <article key={plan.id} aria-label={t("approvals.one", { person: who(plan.requester, plan.requester_name) })}>
           <Stack>
             <PlanCard plan={plan} />
             <ApproverActions plan={plan} />

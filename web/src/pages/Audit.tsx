@@ -3,16 +3,16 @@
 import { Alert, Badge, Button, Table, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useMutation, useSuspenseInfiniteQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { IconAlertTriangle, IconShieldCheck } from "@tabler/icons-react";
 import { answer, api } from "../api/client";
 import { auditQuery } from "../api/queries";
 import type { AuditEvent } from "../api/schema";
-import { visible } from "../format/path";
+import { shortId, visible } from "../format/path";
 import { count } from "../format/units";
 import { t, tn } from "../i18n";
 import { Empty, Failure, Page, Time } from "../ui/basics";
-import { useWho } from "../ui/Who";
+import { who } from "../ui/who";
 import classes from "./Table.module.css";
 
 const route = getRouteApi("/app/audit");
@@ -54,11 +54,13 @@ export function Audit() {
       <search className={classes.filters}>
         <TextInput
           label={t("audit.kind")}
+          placeholder={t("audit.kind.placeholder")}
           defaultValue={filter.kind ?? ""}
           onChange={(event) => set({ kind: event.currentTarget.value || undefined })}
         />
         <TextInput
           label={t("audit.person")}
+          placeholder={t("audit.person.placeholder")}
           defaultValue={filter.person ?? ""}
           onChange={(event) => set({ person: event.currentTarget.value || undefined })}
         />
@@ -74,7 +76,6 @@ export function Audit() {
 }
 
 function Chain({ events }: { events: readonly AuditEvent[] }) {
-  const who = useWho();
   return (
     <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("nav.audit")}>
       <Table className={classes.table}>
@@ -89,32 +90,65 @@ function Chain({ events }: { events: readonly AuditEvent[] }) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {events.map(({ sequence, at, kind, person, agent, door, subject, detail, hash }) => (
-            <Table.Tr key={sequence}>
-              <Table.Td title={hash}>{count(sequence)}</Table.Td>
-              <Table.Td>
-                <Time value={at} />
-              </Table.Td>
-              <Table.Td>
-                <Badge color="gray">{kind}</Badge>
-              </Table.Td>
-              <Table.Td>
-                {person == null ? t("value.none") : who(person)}
-                {agent != null && <div className={classes.second}>{t("transfers.through", { agent: visible(agent) })}</div>}
-                {door != null && <div className={classes.second}>{door}</div>}
-              </Table.Td>
-              <Table.Td className={classes.mono}>{subject == null ? t("value.none") : visible(subject)}</Table.Td>
-              <Table.Td className={classes.wide}>
-                {Object.entries(detail).map(([name, value]) => (
-                  <div key={name} className={classes.second}>
-                    {visible(name)}: {visible(value)}
-                  </div>
-                ))}
-              </Table.Td>
-            </Table.Tr>
+          {events.map((event) => (
+            <Row key={event.sequence} event={event} />
           ))}
         </Table.Tbody>
       </Table>
     </div>
+  );
+}
+
+function Row({ event: { sequence, at, kind, person, person_name: name, agent, door, subject, detail, hash } }: { event: AuditEvent }) {
+  return (
+    <Table.Tr>
+      <Table.Td title={hash}>{count(sequence)}</Table.Td>
+      <Table.Td>
+        <Time value={at} />
+      </Table.Td>
+      <Table.Td>
+        <Badge color="gray">{kind}</Badge>
+      </Table.Td>
+      <Table.Td>
+        {person == null ? t("audit.nobody") : who(person, name)}
+        <div className={classes.second}>
+          {[door, agent == null ? null : t("transfers.through", { agent })].filter((part) => part != null).map(visible).join(", ")}
+        </div>
+      </Table.Td>
+      <Table.Td>{subject == null || subject === "" ? t("value.none") : <Subject id={subject} />}</Table.Td>
+      <Table.Td className={classes.wide}>
+        <div className={classes.details}>
+          {Object.entries(detail).map(([field, value]) => (
+            <span key={field} title={visible(value)}>
+              <span className={classes.second}>{visible(field)}</span> {visible(shortId(value))}
+            </span>
+          ))}
+        </div>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+/** What an event is about; transfers and plans have pages of their own. */
+function Subject({ id }: { id: string }) {
+  const shown = visible(shortId(id));
+  if (id.startsWith("tr_")) {
+    return (
+      <Link to="/transfers/$transfer" params={{ transfer: id }} className={classes.id} title={id} preload={false}>
+        {shown}
+      </Link>
+    );
+  }
+  if (id.startsWith("pl_")) {
+    return (
+      <Link to="/plans/$plan" params={{ plan: id }} className={classes.id} title={id} preload={false}>
+        {shown}
+      </Link>
+    );
+  }
+  return (
+    <span className={classes.id} title={visible(id)}>
+      {shown}
+    </span>
   );
 }

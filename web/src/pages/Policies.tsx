@@ -8,11 +8,12 @@ import { meQuery, policiesQuery } from "../api/queries";
 import type { PolicyVersion } from "../api/schema";
 import { visible } from "../format/path";
 import { t } from "../i18n";
+import { Examples } from "../policies/Examples";
 import { Propose } from "../policies/Propose";
 import { Publish } from "../policies/Publish";
 import { Act, Card, Empty, Loading, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
-import { useWho } from "../ui/Who";
+import { who } from "../ui/who";
 import { PolicyBadge } from "../ui/state";
 import classes from "./Table.module.css";
 
@@ -50,7 +51,6 @@ export function Policies() {
 }
 
 function History({ versions, shown }: { versions: readonly PolicyVersion[]; shown: PolicyVersion | undefined }) {
-  const who = useWho();
   return (
     <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("policies.history")}>
       <Table className={classes.table}>
@@ -65,7 +65,7 @@ function History({ versions, shown }: { versions: readonly PolicyVersion[]; show
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {versions.map(({ version, state, note, author, publisher, created }) => (
+          {versions.map(({ version, state, note, author, author_name: name, publisher, publisher_name: publisherName, created }) => (
             <Table.Tr key={version} aria-current={version === shown?.version}>
               <Table.Td className={classes.mono}>
                 <Link to="/policies" search={{ version }} className={classes.link}>
@@ -76,8 +76,8 @@ function History({ versions, shown }: { versions: readonly PolicyVersion[]; show
                 <PolicyBadge state={state} />
               </Table.Td>
               <Table.Td className={classes.wide}>{visible(note) || t("value.none")}</Table.Td>
-              <Table.Td>{who(author)}</Table.Td>
-              <Table.Td>{publisher == null ? t("value.none") : who(publisher)}</Table.Td>
+              <Table.Td>{who(author, name)}</Table.Td>
+              <Table.Td>{publisher == null ? t("value.none") : who(publisher, publisherName)}</Table.Td>
               <Table.Td>
                 <Time value={created} />
               </Table.Td>
@@ -100,6 +100,10 @@ function Version({ version, active }: { version: PolicyVersion; active: PolicyVe
       <Suspense fallback={<Loading />}>
         <Editor key={id} label={t("policies.textOf", { version: id.slice(0, 12) })} text={text} before={compared ? active.text : undefined} />
       </Suspense>
+      <details>
+        <summary>{t("examples.title")}</summary>
+        <Examples text={text} />
+      </details>
       {compared && (
         <Button variant="subtle" component="a" href={`data:text/plain;charset=utf-8,${encodeURIComponent(text)}`} download={`${id.slice(0, 12)}.cedar`}>
           {t("policies.download")}

@@ -4,8 +4,8 @@ import { Tabs } from "@mantine/core";
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { transferQuery } from "../api/queries";
-import { visible } from "../format/path";
-import { t } from "../i18n";
+import { shortened, visible } from "../format/path";
+import { t, tData } from "../i18n";
 import { useWatch } from "../live/watch";
 import { PlanSection } from "../plan/PlanSection";
 import { Controls } from "../transfers/Controls";
@@ -27,7 +27,7 @@ export function TransferDetail() {
   useWatch(transfer);
   return (
     <Page
-      title={t("transfer.title", { id: transfer.id })}
+      title={t("transfer.title", { action: tData("action.name", transfer.action), source: shortened(transfer.source, 60) })}
       lead={
         <>
           <TransferBadge state={transfer.state} /> {visible(transfer.canonical_sentence)}

@@ -14,7 +14,7 @@ import { TRANSFER_STATES } from "../router";
 import { Bulk } from "../transfers/Bulk";
 import { Act, Empty, Name, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
-import { useWho } from "../ui/Who";
+import { who } from "../ui/who";
 import { TransferBadge } from "../ui/state";
 import classes from "./Table.module.css";
 
@@ -28,8 +28,8 @@ export function Transfers() {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const all = list.data.pages.flat();
   const wanted = find.toLowerCase();
-  const shown = all.filter(({ id, source, destination, requester }) =>
-    [id, source, destination, requester].some((field) => field.toLowerCase().includes(wanted)),
+  const shown = all.filter(({ id, source, destination, requester, requester_name: name }) =>
+    [id, source, destination, name ?? requester].some((field) => field.toLowerCase().includes(wanted)),
   );
   const picked = shown.filter(({ id }) => chosen.has(id));
   const toggle = (id: string) => {
@@ -105,8 +105,7 @@ export function Transfers() {
 }
 
 function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean; toggle: (id: string) => void }) {
-  const who = useWho();
-  const { id, action, source, destination, state, progress, requester, agent, created } = transfer;
+  const { id, action, source, destination, state, progress, requester, requester_name: name, agent, created } = transfer;
   return (
     <Table.Tr>
       <Table.Td className={classes.tight}>
@@ -136,7 +135,7 @@ function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean
         </div>
       </Table.Td>
       <Table.Td>
-        {who(requester, agent)}
+        {who(requester, name, agent)}
       </Table.Td>
       <Table.Td>
         <Time value={created} />

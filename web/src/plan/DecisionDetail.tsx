@@ -3,16 +3,15 @@ import type { ApprovalView, Decision } from "../api/schema";
 import { visible } from "../format/path";
 import { t } from "../i18n";
 import { Time } from "../ui/basics";
-import { useWho } from "../ui/Who";
+import { Prose } from "../ui/Prose";
 import classes from "./PlanCard.module.css";
 
 /** What policy says and why, rule by rule, and who has said yes or no so far. */
 export function DecisionDetail({ decision, approvals }: { decision: Decision; approvals: readonly ApprovalView[] }) {
-  const who = useWho();
   const given = approvals.filter(({ verdict }) => verdict === "approved").length;
   return (
     <div className={classes.decision}>
-      <Text>{visible(decision.why)}</Text>
+      <Text><Prose>{decision.why}</Prose></Text>
       {decision.rules.length > 0 && (
         <details>
           <summary>{t("decision.rules", { version: decision.policy_version.slice(0, 12), qos: decision.qos_class })}</summary>
@@ -34,7 +33,7 @@ export function DecisionDetail({ decision, approvals }: { decision: Decision; ap
         <ul className={classes.rules}>
           {approvals.map(({ person, verdict, reason, at }) => (
             <li key={`${person}-${at}`}>
-              {t(verdict === "approved" ? "decision.approvedBy" : "decision.refusedBy", { person: who(person) })} <Time value={at} />
+              {t(verdict === "approved" ? "decision.approvedBy" : "decision.refusedBy", { person: visible(person) })} <Time value={at} />
               {reason !== "" && <>: {visible(reason)}</>}
             </li>
           ))}

@@ -7,7 +7,7 @@ import { count } from "../format/units";
 import { visible } from "../format/path";
 import { t } from "../i18n";
 import { Card, Copyable, Facts, Loading, Name, Time } from "../ui/basics";
-import { useWho } from "../ui/Who";
+import { who } from "../ui/who";
 import { DecisionBadge, PlanBadge } from "../ui/state";
 import { Counts } from "./Counts";
 import { DecisionDetail } from "./DecisionDetail";
@@ -17,7 +17,6 @@ import { Refusals } from "./WordsBar";
 
 export function PlanCard({ plan }: { plan: Plan }) {
   const { survey, decision } = plan;
-  const who = useWho();
   return (
     <Card
       title={t("plan.title")}
@@ -57,7 +56,7 @@ export function PlanCard({ plan }: { plan: Plan }) {
       {decision != null && <DecisionDetail decision={decision} approvals={plan.approvals} />}
       <Facts
         rows={[
-          [t("plan.requester"), who(plan.requester, plan.agent)],
+          [t("plan.requester"), who(plan.requester, plan.requester_name, plan.agent)],
           [t("plan.created"), <Time key="created" value={plan.created} />],
           [t("plan.expires"), <Time key="expires" value={plan.expires} />],
         ]}

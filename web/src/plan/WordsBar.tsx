@@ -7,6 +7,7 @@ import type { Interpretation, Question, Refusal, Span } from "../api/schema";
 import { visible } from "../format/path";
 import { useZone } from "../format/time";
 import { t, tData } from "../i18n";
+import { Prose } from "../ui/Prose";
 import { answered, meaning, pieces } from "./reading";
 import classes from "./WordsBar.module.css";
 
@@ -90,7 +91,9 @@ export function Ask({ question, use }: { question: Question; use: (value: string
     <div className={classes.ask} role="group" aria-label={t("words.question", { slot: tData("slot", question.slot) })}>
       <IconHelpCircle size={20} aria-hidden className={classes.askIcon} />
       <div className={classes.askBody}>
-        <Text fw={600}>{visible(question.message)}</Text>
+        <Text fw={600}>
+          <Prose>{question.message}</Prose>
+        </Text>
         {question.words != null && question.words !== "" && (
           <Text size="sm" c="dimmed">
             {t("words.about")} <Code>{visible(question.words)}</Code>
@@ -112,7 +115,7 @@ export function Ask({ question, use }: { question: Question; use: (value: string
         >
           <TextInput
             aria-label={t("words.own", { slot: tData("slot", question.slot) })}
-            placeholder={t("words.own.placeholder")}
+            placeholder={t(question.choices.length > 0 ? "words.own.orElse" : "words.own.placeholder")}
             value={own}
             onChange={(event) => setOwn(event.currentTarget.value)}
           />
@@ -130,7 +133,9 @@ export function Refusals({ refusals }: { refusals: readonly Refusal[] }) {
     <div key={`${rule}-${index.toString()}`} className={classes.refusal} role="alert">
       <IconBan size={20} aria-hidden className={classes.askIcon} />
       <div>
-        <Text fw={600}>{visible(message)}</Text>
+        <Text fw={600}>
+          <Prose>{message}</Prose>
+        </Text>
         <div className={classes.rule}>
           <Pill size="sm">{t("words.rule", { rule })}</Pill>
           {words !== "" && <Code>{visible(words)}</Code>}

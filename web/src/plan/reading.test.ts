@@ -24,6 +24,15 @@ it("one phrase may fill several slots, and little words none", () => {
   ]);
 });
 
+it("a comma before a phrase is no part of it", () => {
+  const found = pieces("sync a:/, delete extra", [span(8, 22, "delete_extraneous")]);
+  expect(found.map(({ text, spans }) => [text, spans.length])).toEqual([
+    ["sync a:/, ", 0],
+    ["delete extra", 1],
+  ]);
+  expect(meaning({ ...span(0, 1, "delete_extraneous"), reading: "yes" }, "utc")).toBe("");
+});
+
 it("numbers and times are shown with their units and zone", () => {
   const read = (slot: string, reading: string) => meaning({ ...span(0, 1, slot), reading }, "utc");
   expect(read("rate_limit_bps", "3000000000")).toBe("3.00 Gbit/s");

@@ -27,8 +27,10 @@ export function pieces(text: string, spans: readonly Span[]): Piece[] {
   const told = spans.filter(({ slot }) => !PLAIN.has(slot));
   for (const span of [...told].sort((one, other) => one.start - other.start)) {
     if (span.start < at || span.end > points.length) continue;
-    push(at, span.start, []);
-    push(span.start, span.end, told.filter(({ start, end }) => start === span.start && end === span.end));
+    // A comma may belong to what follows it; it is still only a comma.
+    const comma = /^[\s,;]*/.exec(points.slice(span.start, span.end).join(""))?.[0].length ?? 0;
+    push(at, span.start + comma, []);
+    push(span.start + comma, span.end, told.filter(({ start, end }) => start === span.start && end === span.end));
     at = span.end;
   }
   push(at, points.length, []);
@@ -68,5 +70,6 @@ export function meaning({ slot, reading }: Span, zone: Zone): string {
   if (slot === "rate_limit_bps" && /^\d+$/.test(reading)) return rate(Number(reading));
   if ((slot === "min_size" || slot === "max_size") && /^\d+$/.test(reading)) return bytes(Number(reading));
   if (TIMES.has(slot)) return instant(reading, zone);
-  return reading === slot || reading === "a place" ? "" : visible(reading);
+  // "delete the source: yes" says it twice.
+  return reading === slot || reading === "a place" || reading === "yes" ? "" : visible(reading);
 }

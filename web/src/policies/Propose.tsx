@@ -11,12 +11,15 @@ import { visible } from "../format/path";
 import { t, tn } from "../i18n";
 import { Act, Card, Failure, Loading } from "../ui/basics";
 import { tell } from "../ui/toasts";
+import { Examples } from "./Examples";
 
 const Editor = lazy(() => import("./Editor"));
 
 export function Propose({ start, done, close }: { start: string; done: (version: string) => void; close: () => void }) {
   const client = useQueryClient();
   const [text, setText] = useState(start);
+  // The editor keeps what is typed; what is put in from outside starts it anew.
+  const [given, setGiven] = useState(start);
   const [note, setNote] = useState("");
   const check = useMutation({ mutationFn: () => answer(api.POST("/api/v1/policies/check", { body: { text, note } })) });
   const propose = useMutation({
@@ -35,7 +38,7 @@ export function Propose({ start, done, close }: { start: string; done: (version:
   return (
     <Card title={t("policies.new")}>
       <Suspense fallback={<Loading />}>
-        <Editor label={t("policies.editor")} text={start} onChange={edit} />
+        <Editor key={given} label={t("policies.editor")} text={given} onChange={edit} />
       </Suspense>
       <TextInput
         label={t("policies.note")}
@@ -43,6 +46,14 @@ export function Propose({ start, done, close }: { start: string; done: (version:
         maxLength={500}
         value={note}
         onChange={(event) => setNote(event.currentTarget.value)}
+      />
+      <Examples
+        text={text}
+        broken={brokenLines(check.data, text)}
+        add={(longer) => {
+          setGiven(longer);
+          edit(longer);
+        }}
       />
       {check.data !== undefined && <Checked check={check.data} text={text} />}
       {check.isError && <Failure error={check.error} />}
@@ -66,7 +77,7 @@ function Checked({ check, text }: { check: PolicyCheck; text: string }) {
   const problems = check.problems.map(({ message, rule, start }) => ({
     message: visible(message),
     rule: rule ?? null,
-    line: start == null ? null : text.slice(0, start).split("\n").length,
+    line: start == null ? null : lineOf(text, start),
   }));
   return (
     <Alert
@@ -86,4 +97,13 @@ function Checked({ check, text }: { check: PolicyCheck; text: string }) {
       </ul>
     </Alert>
   );
+}
+
+/** The service counts code points. */
+function lineOf(text: string, start: number): number {
+  return Array.from(text).slice(0, start).join("").split("\n").length;
+}
+
+function brokenLines(check: PolicyCheck | undefined, text: string): ReadonlySet<number> {
+  return new Set(check?.problems.flatMap(({ start }) => (start == null ? [] : [lineOf(text, start)])));
 }

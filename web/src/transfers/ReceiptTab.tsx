@@ -7,15 +7,16 @@ import type { Transfer } from "../api/schema";
 import { visible } from "../format/path";
 import { t } from "../i18n";
 import { Card, Copyable, Empty, Facts, Failure, Loading, Time } from "../ui/basics";
+import { who } from "../ui/who";
 import { receiptRows } from "./receipt";
 import classes from "./ReceiptTab.module.css";
 
 export function ReceiptTab({ transfer }: { transfer: Transfer }) {
   if (transfer.receipt == null) return <Empty title={t("receipt.none")}>{t("receipt.none.detail")}</Empty>;
-  return <Shown id={transfer.receipt} />;
+  return <Shown id={transfer.receipt} requester={who(transfer.requester, transfer.requester_name, transfer.agent)} />;
 }
 
-function Shown({ id }: { id: string }) {
+function Shown({ id, requester }: { id: string; requester: string }) {
   const receipt = useQuery(receiptQuery(id));
   if (receipt.isPending) return <Loading />;
   if (receipt.isError) return <Failure error={receipt.error} />;
@@ -23,7 +24,7 @@ function Shown({ id }: { id: string }) {
   return (
     <Card title={t("receipt.title", { id })}>
       {summary !== "" && <Text>{visible(summary)}</Text>}
-      <Facts rows={[[t("plan.created"), <Time key="created" value={created} />], ...receiptRows(document)]} />
+      <Facts rows={[[t("plan.created"), <Time key="created" value={created} />], [t("transfers.who"), requester], ...receiptRows(document)]} />
       <div>
         <Text size="xs" c="dimmed">
           {t("plan.digest")}

@@ -8,11 +8,10 @@ import { duration } from "../format/time";
 import { bytes, count, percent, rate, share } from "../format/units";
 import { t, tData } from "../i18n";
 import { Throughput } from "../live/Throughput";
-import { useWho } from "../ui/Who";
+import { who } from "../ui/who";
 import { Card, Facts, Name, Stack, Time } from "../ui/basics";
 
 export function Summary({ transfer }: { transfer: Transfer }) {
-  const who = useWho();
   const { progress, error, state, state_reason: reason } = transfer;
   const ended = ENDED.has(state);
   return (
@@ -43,12 +42,13 @@ export function Summary({ transfer }: { transfer: Transfer }) {
           rows={[
             [t("form.source"), <Name key="source" wrap>{transfer.source}</Name>],
             [t("form.destination"), <Name key="destination" wrap>{transfer.destination}</Name>],
-            [t("transfers.who"), who(transfer.requester, transfer.agent)],
+            [t("transfers.who"), who(transfer.requester, transfer.requester_name, transfer.agent)],
             [t("transfer.created"), <Time key="created" value={transfer.created} />],
             [t("transfer.started"), <Time key="started" value={transfer.started} />],
             [t("transfer.ended"), <Time key="ended" value={transfer.ended} />],
             [t("transfer.took"), took(transfer)],
             [t("transfer.attempts"), count(transfer.attempt)],
+            [t("transfer.id"), <Name key="id">{transfer.id}</Name>],
           ]}
         />
       </Card>

@@ -1,14 +1,13 @@
 /** Reading a receipt for people. Its document is a text that was signed: it is shown, never rewritten. */
 
 import { bytes, count } from "../format/units";
-import { visible } from "../format/path";
-import { t } from "../i18n";
+import { shortId, visible } from "../format/path";
+import { t, tData } from "../i18n";
 
 const ROWS = [
   ["files", "receipt.field.files"],
   ["bytes", "receipt.field.bytes"],
   ["verified", "receipt.field.verified"],
-  ["requester", "receipt.field.requester"],
   ["words", "receipt.field.words"],
   ["policy_version", "receipt.field.policy"],
 ] as const;
@@ -27,6 +26,10 @@ function written(name: string, value: string): string {
   switch (name) {
     case "bytes":
       return `${bytes(Number(value))} (${count(Number(value))} B)`;
+    case "verified":
+      return tData("verify", value);
+    case "policy_version":
+      return shortId(value);
     case "files":
       return count(Number(value));
     default:

@@ -7,6 +7,7 @@ import { inWords } from "../api/problem";
 import { instant, useZone } from "../format/time";
 import { visible } from "../format/path";
 import { t } from "../i18n";
+import { Prose } from "./Prose";
 import classes from "./basics.module.css";
 
 export function Page(props: { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
@@ -61,7 +62,9 @@ export function Failure(props: { error: unknown; again?: () => void }) {
   const { title, detail, code } = inWords(props.error);
   return (
     <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title={title} role="alert">
-      <div>{visible(detail)}</div>
+      <div>
+        <Prose>{detail}</Prose>
+      </div>
       {code !== null && <div className={classes.code}>{code}</div>}
       {props.again !== undefined && (
         <Button variant="default" mt="xs" onClick={props.again}>

@@ -1,11 +1,12 @@
 import { MantineProvider } from "@mantine/core";
-import { render, screen } from "@testing-library/react";
+import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import type { ReactNode } from "react";
 import { expect, it, vi } from "vitest";
 import { ApiError, inWords, toProblem, Unreachable } from "../api/problem";
 import type { Me } from "../api/schema";
 import { Act, Failure, Name } from "./basics";
+import { who } from "./who";
 import { whyNot } from "./permissions";
 
 const show = (node: ReactNode) => render(<MantineProvider env="test">{node}</MantineProvider>);
@@ -31,6 +32,21 @@ it("a name from storage is text, never markup", () => {
   show(<Name>{'<img src=x onerror="alert(1)">\u202Egpj'}</Name>);
   expect(document.querySelector("img")).toBeNull();
   expect(screen.getByText('<img src=x onerror="alert(1)"><U+202E>gpj')).toBeTruthy();
+});
+
+it("what the service sets in backticks is code, and a lone backtick is a backtick", () => {
+  show(<Failure error={new Error("`krios1` needs a path, such as `krios1:/<b>`")} />);
+  expect([...document.querySelectorAll("code")].map(({ textContent }) => textContent)).toEqual(["krios1", "krios1:/<b>"]);
+  cleanup();
+  show(<Failure error={new Error("a ` alone")} />);
+  expect(document.querySelector("code")).toBeNull();
+  expect(screen.getByRole("alert").textContent).toContain("a ` alone");
+});
+
+it("people are called by name, by id when the name is gone, and with the assistant that asked for them", () => {
+  expect(who("pn_1", "ada")).toBe("ada");
+  expect(who("pn_1", null)).toBe("pn_1");
+  expect(who("pn_1", "ada", "claude\u202E")).toBe("ada, through claude<U+202E>");
 });
 
 it("a problem is told with its code; what is no problem document still makes sense", () => {

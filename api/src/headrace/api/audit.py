@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from enum import StrEnum
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.audit_file import HeadsFile, verify_file
@@ -18,7 +18,8 @@ from headrace.api.caller import Caller
 from headrace.api.clock import Clock
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
 from headrace.api.store import Database, Tx
-from headrace.api.store.tables_site import AuditRow
+from headrace.api.store.tables_site import AuditRow, PersonRow
+from headrace.auth import fold
 from headrace.client import models as m
 from headrace.guardrails import Link, link, utc_text
 
@@ -109,14 +110,18 @@ class Audit:
         self.writable = True
 
     async def events(self, *, after: int, limit: int, kind: str | None, person: str | None) -> list[m.AuditEvent]:
-        """One page of the chain in order."""
+        """One page of the chain in order; `person` is an id or a name."""
         query = select(AuditRow).where(AuditRow.sequence > after).order_by(AuditRow.sequence).limit(limit)
         if kind:
             query = query.where(AuditRow.kind == kind)
         if person:
-            query = query.where(AuditRow.person == person)
+            named = select(PersonRow.id).where(PersonRow.name_key == fold(person))
+            query = query.where(or_(AuditRow.person == person, AuditRow.person.in_(named)))
         async with self._database.read() as tx:
-            return [m.AuditEvent(**json.loads(row.body), hash=row.hash) for row in await tx.scalars(query)]
+            return [
+                m.AuditEvent(**json.loads(row.body), hash=row.hash, person_name=row.person_name)
+                for row in await tx.scalars(query)
+            ]
 
     async def verify(self) -> m.AuditVerdict:
         """Check the whole chain against itself and the last exported head."""

@@ -81,6 +81,7 @@ class Plans:
         return card.model_copy(
             update={
                 "state": state,
+                "requester_name": row.requester_name,
                 "confirmed": confirmation is not None and confirmation.verdict == "confirmed",
                 "approvals": [
                     m.ApprovalView(

@@ -81,6 +81,7 @@ class Policies:
             await self._core.audit.append(
                 tx, Kind.POLICY_PROPOSED, caller=caller, subject=str(number), detail={"digest": parsed.version}
             )
+            await tx.refresh(row)
         return _view(row)
 
     async def publish(self, caller: Caller, version: str) -> m.PolicyVersion:
@@ -107,6 +108,7 @@ class Policies:
             await self._core.audit.append(
                 tx, Kind.POLICY_PUBLISHED, caller=caller, subject=version, detail={"digest": row.digest}
             )
+            await tx.refresh(row)
         self._active = parsed
         return _view(row)
 
@@ -158,7 +160,9 @@ def _view(row: PolicyRow) -> m.PolicyVersion:
         version=str(row.number),
         state=row.state,
         author=row.author,
+        author_name=row.author_name,
         publisher=row.publisher,
+        publisher_name=row.publisher_name,
         note=row.note,
         created=row.created,
         published=row.published,

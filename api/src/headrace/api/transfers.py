@@ -71,6 +71,7 @@ class Transfers:
             detail = {"plan": plan.id, "digest": row.plan_digest}
             await self.parts.core.audit.append(tx, Kind.SUBMITTED, caller=caller, subject=row.id, detail=detail)
             await self.parts.ledger.record(tx, row, "queued", "the plan was submitted", caller=caller)
+            await tx.refresh(row)
         self._executor.admit(row)
         self.parts.core.broker.notify(plan.id)
         return self._view(row)

@@ -17,6 +17,7 @@ def transfer_view(row: TransferRow, progress: m.Progress | None = None) -> m.Tra
         state=m.TransferState(row.state),
         state_reason=row.state_reason,
         requester=row.requester,
+        requester_name=row.requester_name,
         agent=row.agent,
         action=row.action,
         source=row.source,

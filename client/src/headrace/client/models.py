@@ -74,7 +74,7 @@ class TransferIntent(Model):
     priority: Literal["low", "normal", "high"] = "normal"
     encryption: bool = True
     verify: Literal["default", "in-transit", "at-rest", "blake3", "sha256", "sha1", "md5", "crc32c", "none"] = "default"
-    on_conflict: Literal["fail", "skip", "overwrite", "newer"] | None = None
+    on_conflict: Literal["skip", "overwrite", "fail", "newer"] | None = None
     compare: Literal["size-mtime", "checksum"] = "size-mtime"
     delete_extraneous: bool = False
     preserve: list[Literal["timestamps", "permissions", "symlinks", "xattrs"]] = [
@@ -235,6 +235,7 @@ class Plan(Model):
     id: str
     state: PlanState
     requester: str
+    requester_name: str | None = None
     agent: str | None = None
     words: str | None = None
     created: datetime
@@ -326,6 +327,7 @@ class Transfer(Model):
     state: TransferState
     state_reason: str = ""
     requester: str
+    requester_name: str | None = None
     agent: str | None = None
     action: str
     source: str
@@ -495,7 +497,9 @@ class PolicyVersion(Model):
     version: str
     state: Literal["proposed", "active", "retired"]
     author: str
+    author_name: str | None = None
     publisher: str | None = None
+    publisher_name: str | None = None
     note: str = ""
     created: datetime
     published: datetime | None = None
@@ -509,6 +513,7 @@ class AuditEvent(Model):
     at: datetime
     kind: str
     person: str | None = None
+    person_name: str | None = Field(default=None, description="the name now; not part of the link")
     agent: str | None = None
     door: str | None = None
     subject: str | None = None

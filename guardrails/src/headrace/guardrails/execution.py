@@ -8,7 +8,7 @@ from typing import Final, Literal, Protocol, Self
 from headrace.guardrails.seal import JsonObject
 
 Action = Literal["copy", "sync", "move"]
-OnConflict = Literal["fail", "skip", "overwrite", "newer"]
+OnConflict = Literal["skip", "overwrite", "fail", "newer"]
 Compare = Literal["size-mtime", "checksum"]
 Verify = Literal["in-transit", "at-rest"]
 Encryption = Literal["required", "off"]

@@ -1,6 +1,7 @@
 /** Words of asking: new transfer, plan card, approvals. */
 
 export const asking = {
+  "action.name.browse": "Look into a folder",
   "action.name.copy": "Copy",
   "action.name.sync": "Sync",
   "action.name.move": "Move",
@@ -196,7 +197,8 @@ export const asking = {
   "words.label": "What should be where?",
   "words.means": "{slot}: {means}",
   "words.own": "Your own answer: {slot}",
-  "words.own.placeholder": "or answer in your own words",
+  "words.own.orElse": "or answer in your own words",
+  "words.own.placeholder": "your answer",
   "words.placeholder": "copy krios1:/run42 to archive:/2026/run42, keep timestamps, no faster than 3 Gb/s",
   "words.question": "Question: {slot}",
   "words.reading": "How it was read",

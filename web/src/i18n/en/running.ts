@@ -61,7 +61,6 @@ export const running = {
   "receipt.field.files": "Files",
   "receipt.field.bytes": "Bytes",
   "receipt.field.verified": "Verified",
-  "receipt.field.requester": "Asked by",
   "receipt.field.words": "In the words",
   "receipt.field.policy": "Policy version",
 
@@ -72,7 +71,8 @@ export const running = {
   "throughput.table": "The same as a table",
   "throughput.time": "Time",
 
-  "transfer.title": "Transfer {id}",
+  "transfer.id": "Transfer",
+  "transfer.title": "{action} {source}",
   "transfer.tabs": "About this transfer",
   "transfer.tab.summary": "Summary",
   "transfer.tab.files": "Files and failures",

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import ForeignKey, Index, ScalarSelect, String, Text, UniqueConstraint, select
+from sqlalchemy.orm import Mapped, column_property, mapped_column
 
 from headrace.api.store.base import Base, Names, Utc
 
@@ -23,6 +23,11 @@ class PersonRow(Base):
     groups: Mapped[tuple[str, ...]] = mapped_column(Names)
     password_hash: Mapped[str | None] = mapped_column(Text)
     created: Mapped[datetime] = mapped_column(Utc)
+
+
+def name_of(person: Mapped[str] | Mapped[str | None]) -> ScalarSelect[str]:
+    """Return the name of the person whom a column holds, read together with its row (a row just made has none yet)."""
+    return select(PersonRow.name).where(PersonRow.id == person).correlate_except(PersonRow).scalar_subquery()
 
 
 class SessionRow(Base):
@@ -127,7 +132,9 @@ class PolicyRow(Base):
     digest: Mapped[str] = mapped_column(String(64))
     state: Mapped[Literal["proposed", "active", "retired"]] = mapped_column(String(16))
     author: Mapped[str] = mapped_column(String(40))
+    author_name: Mapped[str | None] = column_property(name_of(author))
     publisher: Mapped[str | None] = mapped_column(String(40))
+    publisher_name: Mapped[str | None] = column_property(name_of(publisher))
     note: Mapped[str] = mapped_column(Text)
     created: Mapped[datetime] = mapped_column(Utc)
     published: Mapped[datetime | None] = mapped_column(Utc)
@@ -143,5 +150,6 @@ class AuditRow(Base):
     sequence: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str] = mapped_column(String(40))
     person: Mapped[str | None] = mapped_column(String(40))
+    person_name: Mapped[str | None] = column_property(name_of(person))
     body: Mapped[str] = mapped_column(Text)
     hash: Mapped[str] = mapped_column(String(64))

@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Literal
 
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, column_property, mapped_column
 
 from headrace.api.store.base import Base, Names, Utc
+from headrace.api.store.tables_site import name_of
 
 
 class PlanRow(Base):
@@ -18,6 +19,7 @@ class PlanRow(Base):
     digest: Mapped[str | None] = mapped_column(String(64), unique=True)
     state: Mapped[str] = mapped_column(String(16), index=True)
     requester: Mapped[str] = mapped_column(ForeignKey("people.id"), index=True)
+    requester_name: Mapped[str | None] = column_property(name_of(requester))
     agent: Mapped[str | None] = mapped_column(String(120))
     door: Mapped[str] = mapped_column(String(16))
     words: Mapped[str | None] = mapped_column(Text)
@@ -88,6 +90,7 @@ class TransferRow(Base):
     state: Mapped[str] = mapped_column(String(16), index=True)
     state_reason: Mapped[str] = mapped_column(Text, default="")
     requester: Mapped[str] = mapped_column(ForeignKey("people.id"))
+    requester_name: Mapped[str | None] = column_property(name_of(requester))
     agent: Mapped[str | None] = mapped_column(String(120))
     action: Mapped[str] = mapped_column(String(16))
     source: Mapped[str] = mapped_column(Text)

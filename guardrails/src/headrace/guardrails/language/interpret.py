@@ -69,13 +69,22 @@ def _explained(answer: Interpretation, chosen: Sequence[Chosen], tokens: Sequenc
 def spans_of(answer: Interpretation, chosen: Sequence[Chosen], tokens: Sequence[Token]) -> list[Span]:
     """Give each owned stretch of words with the slots that it fills."""
     form = answer.intent.to_json()
+    # A place without a cue ("copy krios1:/run42 to ...") is the end that no other words name.
+    named = {fact.slot for one in chosen for fact in one.facts}
+    bare = "destination" if "source" in named else "source"
     spans: list[Span] = []
     for one in chosen:
         first, last = tokens[one.first : one.first + 1], tokens[one.last - 1 : one.last]
         if not first:
             continue
         end = last[0].end if last else tokens[-1].end
-        for slot in dict.fromkeys(fact.slot for fact in one.facts) or ("-",):
-            reading = form.get(slot, one.name)
-            spans.append(Span(first[0].start, end, one.words, slot, str(reading)))
+        for filled in dict.fromkeys(fact.slot for fact in one.facts) or ("-",):
+            slot = bare if filled == "place" and bare in form else filled
+            spans.append(Span(first[0].start, end, one.words, slot, _told(form.get(slot, one.name))))
     return spans
+
+
+def _told(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
