@@ -252,7 +252,7 @@ async def test_revoking_a_node_ends_what_runs_there(site: Site) -> None:
 
 @pytest.mark.anyio
 async def test_a_file_that_cannot_be_read_fails_alone_and_is_tried_again(site: Site) -> None:
-    small_set(site)
+    files = small_set(site)
     (site.archive / "copy").mkdir()
     (site.archive / "copy" / "a.txt").mkdir()  # a folder stands where a file should go
     plan = await site.ada.plan("lab:/set", "archive:/copy")
@@ -261,6 +261,7 @@ async def test_a_file_that_cannot_be_read_fails_alone_and_is_tried_again(site: S
     assert ended.state is m.TransferState.PARTIAL, ended.summary
     [failed] = await site.ada.port.failed_files(ended.id)
     assert failed.path == "a.txt"
+    assert ended.progress.bytes_durable == sum(len(files[name]) for name in ("sub/b.bin", "sub/empty"))
     assert (await site.ada.port.receipt(ended.id)).summary.startswith("partial")
     (site.archive / "copy" / "a.txt").rmdir()
     await site.ada.port.control(ended.id, m.ControlRequest(action="retry"))

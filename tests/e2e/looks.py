@@ -92,7 +92,7 @@ LOOKS: Mapping[str, Look] = {
 }
 
 
-def furnish(house: House, slow: str = "no faster than 200 kb/s") -> dict[str, str]:
+def furnish(house: House, slow: str = "no faster than 0.4 Mb/s") -> dict[str, str]:
     """Make something of every kind happen, with `slow` transfers still running; answer with the ids that paths name."""
     ada, bob, cleo = (house.people[name] for name in ("ada", "bob", "cleo"))
     change_policies(house)

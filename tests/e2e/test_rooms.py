@@ -4,13 +4,7 @@ import re
 
 from playwright.sync_api import expect
 from tests.e2e.house import ADMIN, PASSWORD, House
-
-NO_COPIES = """
-@id("no-copies-now")
-@reason("nothing is copied there during the migration")
-forbid (principal, action == Action::"copy", resource)
-when { resource.destination.within.contains("/policy") };
-"""
+from tests.e2e.looks import NO_COPIES
 
 
 def test_a_published_policy_denies_the_same_request_until_it_is_rolled_back(house: House) -> None:
@@ -69,6 +63,9 @@ def test_a_viewer_is_offered_nothing_that_he_may_not_do(house: House) -> None:
         expect(entry).to_have_attribute("aria-disabled", "true")
         expect(entry).to_have_attribute("aria-description", re.compile("Only "))
     expect(page.get_by_role("button", name="New transfer")).to_have_attribute("aria-disabled", "true")
+    page.goto(house.url + "/new?words=copy krios1:/run42 to archive:/x")
+    make = page.get_by_role("button", name="Make the plan")
+    expect(make).to_have_attribute("aria-description", re.compile("Only requesters"))
     page.goto(house.url + "/endpoints")
     for name in ("Let a node join", "Drain", "Revoke"):
         expect(page.get_by_role("button", name=name).first).to_have_attribute("aria-disabled", "true")
@@ -106,6 +103,9 @@ def test_the_audit_chain_is_filtered_and_verified(house: House) -> None:
     page = house.page("otto", "/audit")
     page.get_by_role("button", name="Verify the chain").click()
     expect(page.get_by_text("The chain is whole")).to_be_visible()
+    page.get_by_label("Person").fill("root-admin")
+    expect(page.get_by_role("row").filter(has_text="invited").first).to_contain_text("root-admin")
+    expect(page.get_by_role("row").filter(has_text="service_started")).to_have_count(0)
     page.get_by_label("Person").fill("nobody-of-that-name")
     expect(page.get_by_text("No event matches")).to_be_visible()
     expect(page).to_have_url(re.compile("person=nobody"))
@@ -128,25 +128,36 @@ def test_a_token_is_made_shown_once_and_revoked(house: House) -> None:
     expect(page.get_by_text("The token is revoked.")).to_be_visible()
 
 
-def test_with_the_keyboard_alone_one_signs_in_finds_a_room_and_reads_a_sentence(house: House) -> None:
-    page = house.page(None, "/sign-in")
-    expect(page.get_by_label("Name")).to_be_focused()
-    page.keyboard.type("ada")
-    page.keyboard.press("Tab")
-    page.keyboard.type(PASSWORD)
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Transfers")).to_be_visible()
-    page.keyboard.press("Control+k")
-    expect(page.get_by_role("dialog")).to_be_visible()
-    page.keyboard.type("new tr")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="New transfer")).to_be_visible()
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.tagName") == "TEXTAREA":
-            break
-    page.keyboard.type("copy krios1:/run42 to archive:/keys")
-    expect(page.get_by_label("How it was read")).to_contain_text("archive:/keys")
+def test_an_example_that_does_not_hold_is_shown_and_stops_the_proposal(house: House) -> None:
+    page = house.page("bob", "/policies?edit=true")
+    examples = page.get_by_role("region", name="Examples that must hold")
+    expect(examples.get_by_role("row").last).to_be_visible()
+    before = examples.get_by_role("row").count()
+    page.get_by_label("Must be").select_option("Denied")
+    page.get_by_label("Action").select_option("Copy")
+    page.get_by_role("button", name="Add this example").click()
+    expect(examples.get_by_role("row")).to_have_count(before + 1)
+    page.get_by_role("button", name="Check with the service").click()
+    expect(page.get_by_text("This text can't be published")).to_be_visible()
+    expect(examples.get_by_role("row").last).to_contain_text("does not hold")
+    expect(page.get_by_role("button", name="Propose", exact=True)).to_have_attribute("aria-disabled", "true")
+
+
+def test_a_node_is_drained_and_a_join_token_is_shown_once(house: House) -> None:
+    page = house.page("otto", "/endpoints")
+    row = page.get_by_role("row").filter(has_text="dtn-a").filter(has_text="Revoke")
+    row.get_by_role("button", name="Drain").click()
+    expect(row.get_by_text("Draining")).to_be_visible()
+    row.get_by_role("button", name="Undrain").click()
+    expect(row.get_by_text("Attached")).to_be_visible()
+    page.get_by_role("button", name="Let a node join").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name of the node").fill("dtn-x")
+    dialog.get_by_role("button", name="Make the token").click()
+    expect(dialog.locator("code")).to_contain_text("headrace-node join")
+    dialog.get_by_role("button", name="Close").click()
+    row.get_by_role("button", name="Revoke").click()
+    expect(page.get_by_role("dialog")).to_contain_text("It is shut out for good")
 
 
 def test_times_switch_between_utc_and_local_and_the_theme_is_kept(house: House) -> None:

@@ -1,6 +1,6 @@
 /** Every place of the console and what its address holds. The address is the state: filters, tabs and open plans survive a reload. */
 
-import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, Outlet, redirect } from "@tanstack/react-router";
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, Link, Outlet, redirect } from "@tanstack/react-router";
 import type { QueryClient } from "@tanstack/react-query";
 import { isStatus } from "./api/problem";
 import {
@@ -27,9 +27,11 @@ import { t } from "./i18n";
 const root = createRootRouteWithContext<{ client: QueryClient }>()({
   component: Outlet,
   notFoundComponent: () => (
-    <Page title={t("notFound.title")}>
-      <p>{t("notFound.detail")}</p>
-    </Page>
+    <main>
+      <Page title={t("notFound.title")} lead={t("notFound.detail")}>
+        <Link to="/transfers">{t("notFound.go")}</Link>
+      </Page>
+    </main>
   ),
 });
 

@@ -109,7 +109,7 @@ function Row({ event: { sequence, at, kind, person, person_name: name, agent, do
       <Table.Td>
         <Badge color="gray">{kind}</Badge>
       </Table.Td>
-      <Table.Td>
+      <Table.Td className={classes.person}>
         {person == null ? t("audit.nobody") : who(person, name)}
         <div className={classes.second}>
           {[door, agent == null ? null : t("transfers.through", { agent })].filter((part) => part != null).map(visible).join(", ")}

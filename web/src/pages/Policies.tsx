@@ -105,9 +105,11 @@ function Version({ version, active }: { version: PolicyVersion; active: PolicyVe
         <Examples text={text} />
       </details>
       {compared && (
-        <Button variant="subtle" component="a" href={`data:text/plain;charset=utf-8,${encodeURIComponent(text)}`} download={`${id.slice(0, 12)}.cedar`}>
-          {t("policies.download")}
-        </Button>
+        <div>
+          <Button variant="subtle" component="a" href={`data:text/plain;charset=utf-8,${encodeURIComponent(text)}`} download={`${id.slice(0, 12)}.cedar`}>
+            {t("policies.download")}
+          </Button>
+        </div>
       )}
     </Card>
   );

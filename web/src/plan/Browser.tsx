@@ -150,7 +150,7 @@ function Row({ entry, chosen, open, take }: { entry: Entry; chosen: boolean; ope
           <Time value={entry.modified} />
         </span>
       </button>
-      <Button variant="subtle" size="compact-xs" aria-label={t("browse.take.what", { name })} aria-pressed={chosen} onClick={take}>
+      <Button variant="subtle" size="compact-xs" aria-label={t(chosen ? "browse.taken.what" : "browse.take.what", { name })} aria-pressed={chosen} onClick={take}>
         {chosen ? t("browse.taken") : t("browse.take")}
       </Button>
     </div>

@@ -7,6 +7,7 @@ import { count } from "../format/units";
 import { visible } from "../format/path";
 import { t } from "../i18n";
 import { Card, Copyable, Facts, Loading, Name, Time } from "../ui/basics";
+import { Prose } from "../ui/Prose";
 import { who } from "../ui/who";
 import { DecisionBadge, PlanBadge } from "../ui/state";
 import { Counts } from "./Counts";
@@ -49,7 +50,7 @@ export function PlanCard({ plan }: { plan: Plan }) {
       {plan.notes.length > 0 && (
         <ul className={classes.notes}>
           {plan.notes.map((note) => (
-            <li key={note}>{visible(note)}</li>
+            <li key={note}><Prose>{note}</Prose></li>
           ))}
         </ul>
       )}

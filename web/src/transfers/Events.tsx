@@ -2,10 +2,10 @@ import { Badge, Table } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { eventsQuery } from "../api/queries";
 import type { Transfer } from "../api/schema";
-import { visible } from "../format/path";
 import { t } from "../i18n";
 import classes from "../pages/Table.module.css";
 import { Empty, Failure, Loading, Time } from "../ui/basics";
+import { Prose } from "../ui/Prose";
 
 /** A transfer's history, newest first. */
 export function Events({ transfer }: { transfer: Transfer }) {
@@ -32,7 +32,7 @@ export function Events({ transfer }: { transfer: Transfer }) {
               <Table.Td>
                 <Badge color="gray">{kind}</Badge>
               </Table.Td>
-              <Table.Td className={classes.wide}>{visible(message)}</Table.Td>
+              <Table.Td className={classes.wide}><Prose>{message}</Prose></Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

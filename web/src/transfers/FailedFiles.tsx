@@ -2,11 +2,11 @@ import { Badge, Table } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { failedQuery } from "../api/queries";
 import type { Transfer } from "../api/schema";
-import { visible } from "../format/path";
 import { count } from "../format/units";
 import { t } from "../i18n";
 import classes from "../pages/Table.module.css";
 import { Card, Empty, Facts, Failure, Loading, Name } from "../ui/basics";
+import { Prose } from "../ui/Prose";
 
 export function FailedFiles({ transfer }: { transfer: Transfer }) {
   const failed = useQuery(failedQuery(transfer.id));
@@ -39,7 +39,7 @@ export function FailedFiles({ transfer }: { transfer: Transfer }) {
                     <Name wrap>{path}</Name>
                   </Table.Td>
                   <Table.Td className={classes.wide}>
-                    {visible(message)}
+                    <Prose>{message}</Prose>
                     <div className={classes.mono}>{error}</div>
                   </Table.Td>
                   <Table.Td>

@@ -7,6 +7,7 @@ import type { Transfer } from "../api/schema";
 import { visible } from "../format/path";
 import { t } from "../i18n";
 import { Card, Copyable, Empty, Facts, Failure, Loading, Time } from "../ui/basics";
+import { Prose } from "../ui/Prose";
 import { who } from "../ui/who";
 import { receiptRows } from "./receipt";
 import classes from "./ReceiptTab.module.css";
@@ -23,7 +24,7 @@ function Shown({ id, requester }: { id: string; requester: string }) {
   const { document, summary, created, plan_digest: digest } = receipt.data;
   return (
     <Card title={t("receipt.title", { id })}>
-      {summary !== "" && <Text>{visible(summary)}</Text>}
+      {summary !== "" && <Text><Prose>{summary}</Prose></Text>}
       <Facts rows={[[t("plan.created"), <Time key="created" value={created} />], [t("transfers.who"), requester], ...receiptRows(document)]} />
       <div>
         <Text size="xs" c="dimmed">

@@ -6,9 +6,10 @@ import type { Transfer } from "../api/schema";
 import { visible } from "../format/path";
 import { duration } from "../format/time";
 import { bytes, count, percent, rate, share } from "../format/units";
-import { t, tData } from "../i18n";
+import { t } from "../i18n";
 import { Throughput } from "../live/Throughput";
 import { who } from "../ui/who";
+import { Prose } from "../ui/Prose";
 import { Card, Facts, Name, Stack, Time } from "../ui/basics";
 
 export function Summary({ transfer }: { transfer: Transfer }) {
@@ -18,12 +19,12 @@ export function Summary({ transfer }: { transfer: Transfer }) {
     <Stack>
       {error != null && (
         <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title={visible(error.title)}>
-          {visible(error.detail)} ({error.code})
+          <Prose>{error.detail}</Prose> ({error.code})
         </Alert>
       )}
       {error == null && reason !== "" && (
         <Alert color={state === "waiting" || state === "paused" ? "yellow" : "gray"} title={t(`transfer.state.${state}`)}>
-          {visible(reason)}
+          <Prose>{reason}</Prose>
         </Alert>
       )}
       <Card title={t("transfer.progress")}>
@@ -35,6 +36,11 @@ export function Summary({ transfer }: { transfer: Transfer }) {
           {t("transfer.progress.of", { done: bytes(progress.bytes_durable), total: bytes(progress.bytes_total) })}
         </Text>
         <Facts rows={figures(transfer, ended)} />
+        {state === "running" && progress.limiter !== "" && (
+          <Text>
+            {t("figure.limiter")} {visible(progress.limiter)}
+          </Text>
+        )}
         {!ended && <Throughput transfer={transfer.id} />}
       </Card>
       <Card title={t("transfer.what")}>
@@ -48,7 +54,7 @@ export function Summary({ transfer }: { transfer: Transfer }) {
             [t("transfer.ended"), <Time key="ended" value={transfer.ended} />],
             [t("transfer.took"), took(transfer)],
             [t("transfer.attempts"), count(transfer.attempt)],
-            [t("transfer.id"), <Name key="id">{transfer.id}</Name>],
+            [t("transfer.id"), <Name key="id" wrap>{transfer.id}</Name>],
           ]}
         />
       </Card>
@@ -56,18 +62,17 @@ export function Summary({ transfer }: { transfer: Transfer }) {
   );
 }
 
-function figures({ progress, rate_ceiling_bps: ceiling }: Transfer, ended: boolean): [string, ReactNode][] {
+function figures({ state, progress, rate_ceiling_bps: ceiling }: Transfer, ended: boolean): [string, ReactNode][] {
   const rows: [string, ReactNode][] = [
     [t("figure.files"), t("figure.files.of", { done: count(progress.files_done), total: count(progress.files_total) })],
     [t("figure.failed"), count(progress.files_failed)],
     [t("figure.resent"), bytes(progress.resent_bytes)],
     [t("figure.ceiling"), ceiling == null ? t("value.none") : rate(ceiling)],
   ];
-  if (ended) return rows;
+  if (ended || state !== "running") return rows;
   return [
     [t("figure.rate"), rate(progress.rate_bps)],
     [t("figure.eta"), progress.eta_s == null ? t("value.unknown") : duration(progress.eta_s)],
-    [t("figure.limiter"), progress.limiter === "" ? t("value.unknown") : tData("limiter", progress.limiter)],
     [t("figure.streams"), count(progress.streams)],
     ...rows,
     [t("figure.asOf"), <Time key="at" value={progress.at} />],

@@ -361,6 +361,9 @@ def _final(progress: m.Progress, signed: Made, state: m.TransferState) -> m.Prog
     """Correct the last progress that was reported by what was signed in the end."""
     done = max(progress.files_done, signed.files + signed.identical)
     final = {"files_done": done, "files_failed": signed.failed, "files_total": done + signed.failed, "limiter": ""}
+    # The last report may be older than what arrived last.
+    final |= {"bytes_received": max(progress.bytes_received, signed.bytes)}
+    final |= {"bytes_durable": max(progress.bytes_durable, signed.bytes)}
     if state is m.TransferState.COMPLETE:
         final |= dict.fromkeys(
             ("bytes_total", "bytes_received", "bytes_durable"), max(progress.bytes_total, signed.bytes)

@@ -32,6 +32,7 @@ export const asking = {
   "browse.take.what": "Choose {name}",
   "browse.takeFolder": "Choose this folder",
   "browse.taken": "Chosen",
+  "browse.taken.what": "Chosen: {name}",
   "browse.up": "Folder above",
   "browse.withheld": "{n} names; policy withholds them.",
 
@@ -52,7 +53,7 @@ export const asking = {
 
   "decision.allowed": "Allowed",
   "decision.approve": "Needs approval",
-  "decision.confirm": "Needs your confirmation",
+  "decision.confirm": "Needs confirmation",
   "decision.denied": "Denied",
   "decision.approvals": "{given} of {needed} approvals given; who may: {groups}",
   "decision.approvedBy": "Approved by {person},",

@@ -51,7 +51,8 @@ export const common = {
   "error.unreachable": "The service does not answer",
   "error.unreachable.detail": "The connection failed. The page tries again by itself; transfers go on without it.",
   "notFound.title": "There is no such page",
-  "notFound.detail": "The address may be cut off, or the page has moved. The menu shows what there is.",
+  "notFound.detail": "The address may be cut off, or the page has moved.",
+  "notFound.go": "Go to the transfers",
 
   "problem.sign_in_failed": "That name and password do not match",
   "problem.too_many_sign_ins": "Too many attempts",

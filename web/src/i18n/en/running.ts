@@ -45,7 +45,7 @@ export const running = {
   "figure.failed": "Files failed",
   "figure.files": "Files safe",
   "figure.files.of": "{done} of {total}",
-  "figure.limiter": "What limits it",
+  "figure.limiter": "What limits it:",
   "figure.rate": "Rate now",
   "figure.resent": "Sent again",
   "figure.streams": "Streams",

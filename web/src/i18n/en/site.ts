@@ -105,7 +105,7 @@ export const site = {
   "policies.author": "Written by",
   "policies.check": "Check with the service",
   "policies.created": "Written",
-  "policies.diff": "What {version} would change",
+  "policies.diff": "What version {version} would change",
   "policies.download": "Download this text",
   "policies.edit": "Propose a change",
   "policies.editor": "Policy text",
