@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::{sockopt, tls};
 
 /// Bytes of ciphertext read at once.
-const INBOUND_BYTES: usize = 256 * 1024;
+const INBOUND_BYTES: usize = 64 * 1024;
 /// How long a read waits before the caller is asked whether to go on.
 const POLL: Duration = Duration::from_millis(250);
 /// Plaintext handed to rustls at once; more only makes its buffers fall out of the cache.
