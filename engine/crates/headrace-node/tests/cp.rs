@@ -8,7 +8,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use cp_support::{Desk, Sshd, eventually, finish, kill, snapshot};
+use cp_support::{Desk, Sshd, eventually, finish, interrupt, kill, snapshot};
 use headrace_core::sealed::{Document, DocumentType, SigningKey};
 use serde_json::{Value, json};
 use support::Site;
@@ -201,23 +201,33 @@ fn invariant_5_a_copy_goes_on_after_the_near_program_was_killed() {
     let sshd = Sshd::start(&desk);
     desk.many("from", 200);
     let there = format!("far:{}", desk.path("there").display());
-    let arguments = sshd.with(&["from", &there]);
+    let arguments = sshd.with(&["from", &there, "--through-ssh"]);
     let mut copy = half_way(&desk, &arguments);
     copy.kill().expect("it runs");
     copy.wait().expect("it ends");
     goes_on(&desk, &arguments);
+    // Neither ssh nor anything on the other machine outlives the program.
+    eventually("every session ends", || sshd.sessions() == 0);
 }
 
 #[test]
 fn an_interrupted_copy_says_how_it_goes_on() {
-    let desk = Desk::new();
-    desk.many("from", 200);
-    let copy = half_way(&desk, &["from", "there"]);
-    kill("-INT", &copy.id().to_string());
-    let ran = finish(copy);
-    assert_eq!(ran.refused(), (Some(130), "stopped".to_owned()), "{ran:?}");
-    assert!(ran.err.contains("the same command goes on"), "{ran:?}");
-    goes_on(&desk, &["from", "there"]);
+    let here = Desk::new();
+    let over_ssh = Desk::new();
+    let sshd = Sshd::start(&over_ssh);
+    let there = format!("far:{}", over_ssh.path("there").display());
+    for (desk, arguments) in [
+        (&here, vec!["from", "there"]),
+        (&over_ssh, sshd.with(&["from", &there])),
+    ] {
+        desk.many("from", 200);
+        let copy = half_way(desk, &arguments);
+        interrupt(&copy);
+        let ran = finish(copy);
+        assert_eq!(ran.refused(), (Some(130), "stopped".to_owned()), "{ran:?}");
+        assert!(ran.err.contains("the same command goes on"), "{ran:?}");
+        goes_on(desk, &arguments);
+    }
 }
 
 #[test]
@@ -248,7 +258,7 @@ fn other_rules_make_a_new_plan_of_what_was_interrupted() {
     let desk = Desk::new();
     desk.many("from", 200);
     let copy = half_way(&desk, &["from", "there"]);
-    kill("-INT", &copy.id().to_string());
+    interrupt(&copy);
     assert_eq!(finish(copy).code, Some(130));
     fs::write(desk.path("there/0199"), "in the way").expect("our file");
     let done = desk.cp(&["from", "there", "--overwrite"]).done();

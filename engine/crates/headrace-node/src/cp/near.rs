@@ -42,6 +42,7 @@ pub(crate) async fn run(
 ) -> Result<Copied, Problem> {
     let id = job_id(copying)?;
     let job = Job::open(copying.state.dir("cp")?.join(id.as_str())).await?;
+    let interrupt = stop.clone();
     let met = tokio::select! {
         met = meet(copying, &job, &id) => met,
         () = stopped(&mut stop) => Err(interrupted()),
@@ -63,7 +64,14 @@ pub(crate) async fn run(
     if !job.has_plan() {
         job.remove();
     }
-    copied
+    // The terminal interrupts ssh, too: its end is not the reason then.
+    copied.map_err(|problem| {
+        if *interrupt.borrow() {
+            interrupted()
+        } else {
+            problem
+        }
+    })
 }
 
 struct Copier<'a> {

@@ -105,13 +105,15 @@ impl Ssh {
         drop(free);
         let mut command = self.command();
         command
-            .args(["-N", "-T", "-x", "-a"])
+            .args(["-T", "-x", "-a"])
             .args(["-o", "ExitOnForwardFailure=yes", "-o", "RemoteCommand=none"])
             .arg("-L")
             .arg(format!("127.0.0.1:{ours}:127.0.0.1:{port}"))
             .arg("--")
             .arg(&self.host)
-            .stdin(Stdio::null())
+            // Ends when its input does, so that nothing stays when this process is killed.
+            .arg("cat")
+            .stdin(Stdio::piped())
             .stdout(Stdio::null());
         let mut running = self.spawn(command)?;
         for _ in 0..FORWARD_TRIES {

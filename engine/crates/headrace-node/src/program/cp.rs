@@ -94,7 +94,6 @@ impl Cp {
         };
         match copied {
             Ok(copied) => Ok(say(out, &copying, &copied)),
-            // The terminal interrupts ssh, too: its end is not the reason then.
             Err(problem) if *stop.borrow() => {
                 out.problem(&problem);
                 Ok(Exit::Interrupted)

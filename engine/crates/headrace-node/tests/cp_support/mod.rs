@@ -6,8 +6,11 @@ use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -82,10 +85,12 @@ impl Desk {
         finish(self.start_cp(arguments))
     }
 
+    /// Starts `cp --json` in a process group of its own, as a shell does.
     pub(crate) fn start_cp(&self, arguments: &[&str]) -> Child {
         let mut command = self.command(&["cp", "--json"]);
         command
             .args(arguments)
+            .process_group(0)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command.spawn().expect("the program starts")
@@ -192,6 +197,7 @@ pub(crate) struct Sshd {
     /// neither works; `closed`, which lets nobody in.
     pub(crate) config: String,
     folder: PathBuf,
+    sessions: Arc<AtomicUsize>,
 }
 
 impl Sshd {
@@ -218,8 +224,12 @@ impl Sshd {
             desk.path("far-state").display(),
         );
         std::fs::write(folder.join("sshd_config"), settings).expect("a file");
-        let port = serve(&sshd, &folder.join("sshd_config"));
-        let pump = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}; cat <&3 & exec cat >&3'");
+        let sessions = Arc::default();
+        let port = serve(&sshd, &folder.join("sshd_config"), Arc::clone(&sessions));
+        // Ends both halves of itself when ssh closes its input, however ssh ended.
+        let pump = format!(
+            "bash -c 'trap \"\" HUP; exec 3<>/dev/tcp/127.0.0.1/{port}; cat <&3 & cat >&3; kill $!'"
+        );
         let straight = format!("{} -i -f {}", sshd.display(), at("sshd_config"));
         let user = std::env::var("USER").unwrap_or_else(|_| whoami());
         let text = format!(
@@ -238,7 +248,13 @@ impl Sshd {
         Self {
             config: at("config"),
             folder,
+            sessions,
         }
+    }
+
+    /// How many connections to the port are served now.
+    pub(crate) fn sessions(&self) -> usize {
+        self.sessions.load(Ordering::SeqCst)
     }
 
     /// The arguments of a copy that goes to or from this server.
@@ -264,14 +280,21 @@ impl Sshd {
     }
 }
 
-/// Sends a signal to one process.
+/// What Ctrl-C does: interrupts a program and whatever it has started.
+pub(crate) fn interrupt(child: &Child) {
+    kill("-INT", &format!("-{}", child.id()));
+}
+
+/// Sends a signal to one process, or to a group of them.
 pub(crate) fn kill(signal: &str, pid: &str) {
-    let sent = Command::new("kill").args([signal, pid.trim()]).status();
+    let sent = Command::new("kill")
+        .args([signal, "--", pid.trim()])
+        .status();
     assert!(sent.expect("kill").success());
 }
 
 /// Answers each connection with an ssh server of its own, as inetd does; gives the port.
-fn serve(sshd: &Path, settings: &Path) -> u16 {
+fn serve(sshd: &Path, settings: &Path, sessions: Arc<AtomicUsize>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("bound").port();
     let (sshd, settings) = (sshd.to_owned(), settings.to_owned());
@@ -287,7 +310,12 @@ fn serve(sshd: &Path, settings: &Path) -> u16 {
                 .stderr(Stdio::null())
                 .spawn();
             let mut server = started.expect("sshd starts");
-            std::thread::spawn(move || server.wait());
+            sessions.fetch_add(1, Ordering::SeqCst);
+            let sessions = Arc::clone(&sessions);
+            std::thread::spawn(move || {
+                server.wait().expect("our child");
+                sessions.fetch_sub(1, Ordering::SeqCst);
+            });
         }
     });
     port
