@@ -39,7 +39,8 @@ $(VENV)/.members: $(VENV)/.packages $(foreach m,$(PURE_MEMBERS),$(m)/pyproject.t
 
 $(VENV)/.engine: $(VENV)/.packages $(ENGINE_SOURCES)
 	@echo "building the engine (a few minutes the first time)"
-	@cd engine && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --quiet
+	@mkdir -p engine/target
+	@cd engine && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --quiet >target/develop.log 2>&1 || { cat target/develop.log; exit 1; }
 	@touch $@
 
 $(NODE_PROGRAM): $(ENGINE_SOURCES)

@@ -64,11 +64,16 @@ def test_a_wrong_password_and_no_login_exit_8(service: Service, tmp_path: Path) 
 def test_a_copy_arrives_whole_and_a_second_one_moves_nothing(service: Service, anna: Person, here: str) -> None:
     done = anna.run("copy", f"src:/{here}", f"dst:/{here}", "--yes", "--json")
     assert done.code == 0, done.err
-    assert (done.document["state"], done.document["progress"]["files_failed"]) == ("complete", 0)
+    moved = [path for path in (service.source / here).rglob("*") if path.is_file()]
+    progress = done.document["progress"]
+    assert (done.document["state"], progress["files_failed"]) == ("complete", 0)
+    assert (progress["files_total"], progress["files_done"]) == (len(moved), len(moved))
+    assert progress["bytes_total"] == progress["bytes_durable"] == sum(path.stat().st_size for path in moved)
     assert same(service.source / here, service.destination / here)
     again = anna.run("copy", f"src:/{here}", f"dst:/{here}", "--yes", "--json")
     assert again.code == 0, again.err
-    assert again.document["progress"]["bytes_durable"] == 0
+    progress = again.document["progress"]
+    assert (progress["bytes_total"], progress["bytes_durable"], progress["files_done"]) == (0, 0, len(moved))
 
 
 def test_a_sentence_is_enough(service: Service, anna: Person, here: str) -> None:

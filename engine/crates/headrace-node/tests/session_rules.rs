@@ -447,11 +447,15 @@ fn a_local_copy_keeps_the_same_promises() {
         Arc::clone(&pair.destination.root),
         Arc::clone(&pair.destination.root),
     );
-    let end = start(&pair.destination.plane, spec.clone())
-        .expect("it starts")
-        .wait();
+    let handle = start(&pair.destination.plane, spec.clone()).expect("it starts");
+    let end = handle.wait();
     assert_eq!(end.outcome, Outcome::Complete, "{end:?}");
     assert!(tree(&from) == tree(&pair.to()));
+    let progress = handle.progress();
+    assert_eq!(
+        (progress.files_total, progress.bytes_total),
+        (3, 1 + (5 << 20) + 7)
+    );
     let statement = end.statement.expect("a statement");
     assert_eq!((statement.totals.files, statement.encrypted), (3, false));
     let again = start(&pair.destination.plane, spec)

@@ -477,6 +477,7 @@ impl Context<'_> {
             geometry: super::landing::Geometry::new(unit_bytes),
             window,
             delete_source: execution.delete_source,
+            counts_totals: !matches!(self.spec.role, Role::Local(..)),
             scratch: self.folder.to_owned(),
         }
     }

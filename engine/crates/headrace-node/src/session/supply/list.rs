@@ -92,6 +92,7 @@ impl Supply {
     fn count(&self, item: &Item) {
         if let Item::Entry(entry) = item
             && entry.kind != Kind::Dir
+            && self.spec.counts_totals
         {
             add(&self.counters.files_total, 1);
             if entry.kind == Kind::File {

@@ -54,6 +54,8 @@ pub struct SupplySpec {
     pub window: u32,
     /// Whether sources are deleted once they have arrived.
     pub delete_source: bool,
+    /// Whether what is listed is counted as the total: in a local copy the landing counts it.
+    pub counts_totals: bool,
     /// A folder of our own on this machine for what need not survive.
     pub scratch: PathBuf,
 }
