@@ -139,6 +139,6 @@ def visit(house: House, page: Page, look: Look, made: Mapping[str, str]) -> None
     if "plan" in look.path:
         page.get_by_role("region", name="Plan", exact=True).wait_for()
     if "/policies" in look.path:
-        page.locator(".cm-content").first.wait_for()
+        page.locator(".cm-line span:not([class^=cm-])").first.wait_for()
     if "{running}" in look.path:
         page.get_by_role("img", name="Rate since this page was opened").wait_for(timeout=60_000)

@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 from tests.e2e.house import House, open_house
 from tests.e2e.looks import LOOKS, furnish, visit
 
-TALL = 1700
+TALL = 1300
 WIDTH = 1280
 RUN_BYTES = 256 * 1_000_000
 READINGS = 25

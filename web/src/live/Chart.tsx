@@ -33,6 +33,8 @@ export default function Chart({ points }: { points: readonly Point[] }) {
       {
         width,
         height: HEIGHT,
+        // Room for half of the last label.
+        padding: [8, 32, 0, 0],
         cursor: { show: false },
         legend: { show: false },
         scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 1000)] } },

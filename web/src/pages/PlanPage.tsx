@@ -8,7 +8,7 @@ const route = getRouteApi("/app/plans/$plan");
 export function PlanPage() {
   const { plan } = route.useParams();
   return (
-    <Page title={t("plan.page", { id: plan })}>
+    <Page title={t("plan.page")} lead={plan}>
       <PlanSection plan={plan} />
     </Page>
   );

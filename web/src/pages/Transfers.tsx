@@ -81,7 +81,7 @@ export function Transfers() {
               <Table.Tr>
                 <Table.Th className={classes.tight}>{t("transfers.pick")}</Table.Th>
                 <Table.Th>{t("transfers.what")}</Table.Th>
-                <Table.Th>{t("transfers.state")}</Table.Th>
+                <Table.Th className={classes.onDesk}>{t("transfers.state")}</Table.Th>
                 <Table.Th>{t("transfers.progress")}</Table.Th>
                 <Table.Th>{t("transfers.who")}</Table.Th>
                 <Table.Th>{t("transfers.asked")}</Table.Th>
@@ -119,8 +119,11 @@ function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean
           → <Name>{shortened(destination, 60)}</Name>
         </div>
         <div className={classes.second}>{id}</div>
+        <div className={classes.onPhone}>
+          <TransferBadge state={state} />
+        </div>
       </Table.Td>
-      <Table.Td>
+      <Table.Td className={classes.onDesk}>
         <TransferBadge state={state} />
       </Table.Td>
       <Table.Td className={classes.progress}>

@@ -6,7 +6,7 @@ import type { Plan } from "../api/schema";
 import { count } from "../format/units";
 import { visible } from "../format/path";
 import { t } from "../i18n";
-import { Card, Copyable, Facts, Loading, Name, Time } from "../ui/basics";
+import { Card, Copyable, Facts, Loading, Time } from "../ui/basics";
 import { Prose } from "../ui/Prose";
 import { who } from "../ui/who";
 import { DecisionBadge, PlanBadge } from "../ui/state";
@@ -29,15 +29,6 @@ export function PlanCard({ plan }: { plan: Plan }) {
       }
     >
       <Text className={classes.sentence}>{visible(plan.canonical_sentence ?? plan.words ?? "")}</Text>
-      {plan.intent != null && (
-        <div className={classes.route}>
-          <Name wrap>{plan.intent.source}</Name>
-          <span className={classes.arrow} role="img" aria-label={t("plan.to")}>
-            →
-          </span>
-          <Name wrap>{plan.intent.destination}</Name>
-        </div>
-      )}
       {plan.state === "surveying" && (
         <>
           <Loading />

@@ -127,8 +127,7 @@ export const asking = {
   "new.blocked.source": "Name a source first.",
 
   "plan.title": "Plan",
-  "plan.page": "Plan {id}",
-  "plan.to": "to",
+  "plan.page": "One plan",
   "plan.surveyed": "{n} names looked at so far. Nothing is written.",
   "plan.requester": "Asked by",
   "plan.through": "{person}, through {agent}",
