@@ -9,7 +9,7 @@ from headrace.api.settings import SettingError, Settings, environment_name
 PAGE = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
 
 
-def test_every_setting_is_documented_with_its_default_unit_and_meaning() -> None:
+def test_invariant_8_every_setting_is_documented_as_it_is_declared() -> None:
     rows = re.findall(r"^\| `(HEADRACE_\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGE, re.MULTILINE)
     documented = {name: (default.strip("`").replace("_", ""), unit, meaning) for name, default, unit, meaning in rows}
     declared = {
