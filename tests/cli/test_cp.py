@@ -31,3 +31,32 @@ def test_cp_copies_a_folder_without_any_service(tmp_path: Path) -> None:
     (destination / "sub" / "å %").write_bytes(b"another")
     refused = cp()
     assert (refused.returncode, json.loads(refused.stdout)["code"]) == (4, "destination_exists")
+
+
+def test_a_full_disk_fails_what_does_not_fit_by_name_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    """In a mount namespace of its own: a destination with room for 18 files, then for all."""
+    source, disk = tmp_path / "from", tmp_path / "disk"
+    source.mkdir()
+    disk.mkdir()
+    for number in range(40):
+        (source / f"{number:02}").write_bytes(bytes([number]) * 1000)
+    cp = f"{HEADRACE} cp {source} {disk}/out --json || test $? -eq 6"
+    script = (
+        f"mount -t tmpfs -o size=20m,nr_inodes=20 none {disk}; {cp}; ls -A {disk}/out | wc -l;"
+        f"mount -o remount,nr_inodes=500 {disk}; {cp}; diff -r {source} {disk}/out"
+    )
+    done = subprocess.run(
+        ["unshare", "--mount", "--map-root-user", "bash", "-ec", script],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "HEADRACE_NODE_STATE": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")},
+    )
+    assert done.returncode == 0, done.stderr
+    first, there, second = done.stdout.splitlines()
+    full, whole = json.loads(first), json.loads(second)
+    assert {failure["error"] for failure in full["failed"]} == {"no_space"}
+    assert full["files"] + full["failed_count"] == 40
+    assert int(there) == full["files"]
+    assert (whole["failed_count"], whole["files"]) == (0, 40)
