@@ -39,7 +39,7 @@ def plan_card(plan: m.Plan) -> RenderableType:
     grid = _grid()
     if plan.words:
         by = f", through {visible(plan.agent)}" if plan.agent else ""
-        grid.add_row("asked", Text(f"“{visible(plan.words)}” ({visible(plan.requester)}{by})"))
+        grid.add_row("asked", Text(f"“{visible(plan.words)}” ({visible(plan.requester_name or plan.requester)}{by})"))
     if plan.intent is not None:
         grid.add_row("from", Text(visible(plan.intent.source), style="bold"))
         grid.add_row("to", Text(visible(plan.intent.destination), style="bold"))
