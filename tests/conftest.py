@@ -1,8 +1,13 @@
 """Property tests try the same examples every time, and a busy machine does not make them fail."""
 
+import signal
+
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "headrace", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("headrace")
+
+# Started in the background by a shell, this process ignores Ctrl-C, and so would every command it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)

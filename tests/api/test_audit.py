@@ -54,7 +54,8 @@ async def test_invariant_3_without_an_audit_log_nothing_is_transferred(site: Sit
 @pytest.mark.anyio
 async def test_the_chain_is_whole_and_says_who_did_what_by_which_door(quiet_site: Site) -> None:
     secret, port = await quiet_site.ada.token("transfer:read", "transfer:plan", agent="helper")
-    await port.create_plan(m.PlanRequest(words="copy a:/b to c:/d"))
+    plan = await port.create_plan(m.PlanRequest(words="copy a:/b to c:/d"))
+    assert (await port.plan(plan.id, wait_s=20)).state is not m.PlanState.SURVEYING
     aud = await quiet_site.person("aud", "auditor")
     verdict = await aud.port.verify_audit()
     assert verdict.intact, verdict.detail

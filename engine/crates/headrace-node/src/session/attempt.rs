@@ -201,7 +201,11 @@ impl AttemptHandle {
     #[must_use]
     pub fn progress(&self) -> Progress {
         let counters = &self.shared.counters;
-        let (rate_bps, limiter) = self.shared.meter.lock().measure(counters, Instant::now());
+        let (rate_bps, limiter) =
+            self.shared
+                .meter
+                .lock()
+                .measure(counters, self.shared.pace.rate().0, Instant::now());
         Progress {
             files_total: read(&counters.files_total),
             files_done: read(&counters.files_done),

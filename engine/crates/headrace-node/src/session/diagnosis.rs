@@ -9,6 +9,9 @@ const WINDOW: Duration = Duration::from_secs(2);
 /// Share of its threads' time from which on a stage counts as the limit.
 const BUSY_SHARE: f64 = 0.5;
 
+/// Share of the rate ceiling from which on the ceiling is the limit, percent.
+const AT_CEILING_PERCENT: u64 = 90;
+
 /// Measures the rate and names the limit.
 #[derive(Debug)]
 pub(super) struct Meter {
@@ -30,8 +33,14 @@ impl Meter {
         }
     }
 
-    /// The rate in bits per second and the limit, renewed when the last measurement is old enough.
-    pub(super) fn measure(&mut self, counters: &Counters, now: Instant) -> (u64, String) {
+    /// The rate in bits per second and the limit, renewed when the last measurement is old enough. `ceiling_bps` is what the attempt
+    /// may not exceed: only its source waits for it, but both ends know of it.
+    pub(super) fn measure(
+        &mut self,
+        counters: &Counters,
+        ceiling_bps: Option<u64>,
+        now: Instant,
+    ) -> (u64, String) {
         let elapsed = now.saturating_duration_since(self.since);
         if elapsed >= WINDOW || (self.rate_bps == 0 && elapsed >= WINDOW / 8) {
             let bytes = read(&counters.bytes_received).max(read(&counters.bytes_sent));
@@ -39,7 +48,13 @@ impl Meter {
             let busy_ns = Stage::ALL.map(|stage| counters.busy_ns(stage));
             let spent = Stage::ALL
                 .map(|stage| busy_ns[stage as usize].saturating_sub(self.busy_ns[stage as usize]));
-            self.limiter = verdict(&spent);
+            let at_ceiling = ceiling_bps
+                .is_some_and(|ceiling| self.rate_bps >= ceiling / 100 * AT_CEILING_PERCENT);
+            self.limiter = if at_ceiling {
+                "rate ceiling of this transfer".to_owned()
+            } else {
+                verdict(&spent)
+            };
             (self.since, self.bytes, self.busy_ns) = (now, bytes, busy_ns);
         }
         (self.rate_bps, self.limiter.clone())
@@ -96,17 +111,36 @@ mod tests {
         let (mut meter, counters) = (Meter::new(start), Counters::default());
         add(&counters.bytes_received, 1_000_000);
         assert_eq!(
-            meter.measure(&counters, start + Duration::from_secs(2)).0,
+            meter
+                .measure(&counters, None, start + Duration::from_secs(2))
+                .0,
             4_000_000
         );
         add(&counters.bytes_received, 500_000);
         assert_eq!(
-            meter.measure(&counters, start + Duration::from_secs(3)).0,
+            meter
+                .measure(&counters, None, start + Duration::from_secs(3))
+                .0,
             4_000_000
         );
         assert_eq!(
-            meter.measure(&counters, start + Duration::from_secs(4)).0,
+            meter
+                .measure(&counters, None, start + Duration::from_secs(4))
+                .0,
             2_000_000
+        );
+    }
+
+    #[test]
+    fn a_transfer_at_its_ceiling_is_limited_by_it() {
+        let start = Instant::now();
+        let (mut meter, counters) = (Meter::new(start), Counters::default());
+        add(&counters.bytes_received, 1_000_000);
+        let (rate, limiter) =
+            meter.measure(&counters, Some(4_100_000), start + Duration::from_secs(2));
+        assert_eq!(
+            (rate, &*limiter),
+            (4_000_000, "rate ceiling of this transfer")
         );
     }
 
