@@ -9,6 +9,7 @@ pub mod mover;
 mod results;
 
 use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -59,7 +60,7 @@ struct Settings {
     config: Config,
     roots: Roots,
     /// Of the file the settings were read from.
-    modified: Option<SystemTime>,
+    modified: Option<(SystemTime, u64)>,
 }
 
 /// A running node. Dropping it closes it; attempts end with the process.
@@ -290,8 +291,9 @@ impl Shared {
     }
 }
 
-fn modified(state: &StateDir) -> Option<SystemTime> {
-    std::fs::metadata(Config::path(state))
-        .and_then(|metadata| metadata.modified())
-        .ok()
+/// What tells one version of the settings from the next: they are replaced as a whole, so the inode differs even when the clock of the
+/// file system has not moved on.
+fn modified(state: &StateDir) -> Option<(SystemTime, u64)> {
+    let metadata = std::fs::metadata(Config::path(state)).ok()?;
+    Some((metadata.modified().ok()?, metadata.ino()))
 }
