@@ -1,4 +1,4 @@
-"""Property tests try the same examples every time, and a busy machine does not make them fail."""
+"""What holds for all tests: the same examples every time, patience with a busy machine, and commands that hear Ctrl-C."""
 
 import signal
 
