@@ -1,4 +1,4 @@
-"""What holds for all tests: the same examples every time, patience with a busy machine, and commands that hear Ctrl-C."""
+"""For all tests: the same examples every time, patience with a busy machine, commands that hear Ctrl-C."""
 
 import signal
 

@@ -255,7 +255,7 @@ class Driver:
                 await parts.core.hub.set_rate(transfer=run.transfer, rate_bps=rate)
         except EngineError as error:
             # An attempt that is not known any more may just have ended: its end is on the way then.
-            if error.code == _ATTEMPT_UNKNOWN and not await self._is_ending():
+            if error.code == _ATTEMPT_UNKNOWN and await self._end_within(_END_LIMIT_S, on_its_way=True) is None:
                 raise
             if error.code != _ATTEMPT_UNKNOWN and not error.retryable:
                 raise
@@ -263,28 +263,22 @@ class Driver:
             _log.info("a node of transfer %s was not told: %s", run.transfer, error)
         return None
 
-    async def _is_ending(self) -> bool:
+    async def _end_within(self, seconds: float, *, on_its_way: bool) -> End | None:
+        """Wait for the end of the attempt; unless it is on its way already, only while a node is there to tell it."""
         run, loop = self._run, asyncio.get_running_loop()
-        limit = loop.time() + _END_LIMIT_S
+        limit = loop.time() + seconds
         while run.end is None and loop.time() < limit:
-            run.woken.clear()
-            if run.end is None:
-                await wait_for(run.woken, limit - loop.time())
-        return run.end is not None
-
-    async def _stop(self, reason: str) -> End:
-        """Stop the attempt and wait (bounded) for its end."""
-        run = self._run
-        await self._parts.core.hub.stop_attempt(transfer=run.transfer, reason=reason)
-        loop = asyncio.get_running_loop()
-        limit = loop.time() + _STOP_LIMIT_S
-        while run.end is None and loop.time() < limit:
-            if all(self._parts.nodes.attached(key) is None for key in run.nodes):
+            if not on_its_way and all(self._parts.nodes.attached(key) is None for key in run.nodes):
                 break
             run.woken.clear()
             if run.end is None:
                 await wait_for(run.woken, limit - loop.time())
-        return run.end or End("stopped", message=reason)
+        return run.end
+
+    async def _stop(self, reason: str) -> End:
+        """Stop the attempt and wait (bounded) for its end."""
+        await self._parts.core.hub.stop_attempt(transfer=self._run.transfer, reason=reason)
+        return await self._end_within(_STOP_LIMIT_S, on_its_way=False) or End("stopped", message=reason)
 
     # -- after an attempt --
 
@@ -362,12 +356,11 @@ def _final(progress: m.Progress, signed: Made, state: m.TransferState) -> m.Prog
     done = max(progress.files_done, signed.files + signed.identical)
     final = {"files_done": done, "files_failed": signed.failed, "files_total": done + signed.failed, "limiter": ""}
     # The last report may be older than what arrived last.
-    final |= {"bytes_received": max(progress.bytes_received, signed.bytes)}
-    final |= {"bytes_durable": max(progress.bytes_durable, signed.bytes)}
+    for name in ("bytes_received", "bytes_durable"):
+        final[name] = max(getattr(progress, name), signed.bytes)
     if state is m.TransferState.COMPLETE:
-        final |= dict.fromkeys(
-            ("bytes_total", "bytes_received", "bytes_durable"), max(progress.bytes_total, signed.bytes)
-        )
+        size = max(progress.bytes_total, signed.bytes)
+        final |= dict.fromkeys(("bytes_total", "bytes_received", "bytes_durable"), size)
     return progress.model_copy(update=final)
 
 
