@@ -1,23 +1,21 @@
 //! A TLS connection on blocking sockets: owned by one thread, or split into a half that reads and one that many threads write to.
 
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headrace_core::sealed::PublicKey;
 use parking_lot::Mutex;
-use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
+use rustls::{ClientConfig, ClientConnection, Connection, KeyLog, ServerConfig, ServerConnection};
 use thiserror::Error;
 
+use crate::records::{HEADER_BYTES, KeyUpdateOwed, MAX_SEALED_BYTES, Opener, Sealer};
+use crate::secrets::{Keys, Secrets};
 use crate::{sockopt, tls};
 
-/// Bytes of ciphertext read at once.
-const INBOUND_BYTES: usize = 64 * 1024;
 /// How long a read waits before the caller is asked whether to go on.
 const POLL: Duration = Duration::from_millis(250);
-/// Plaintext handed to rustls at once; more only makes its buffers fall out of the cache.
-const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Limits of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -28,12 +26,14 @@ pub struct Patience {
     pub dead_after: Duration,
 }
 
-/// A connection after its handshake.
+/// A connection after its handshake, which is rustls' work; its records are ours.
 #[derive(Debug)]
 pub struct TlsStream {
+    /// Kept for what it knows of the handshake.
     tls: Connection,
     socket: TcpStream,
-    inbound: Inbound,
+    opener: Opener,
+    sealer: Sealer,
     peer: PublicKey,
     round_trip: Duration,
 }
@@ -70,11 +70,15 @@ impl TlsStream {
         let start = Instant::now();
         let socket = TcpStream::connect_timeout(&address, patience.connect)?;
         let round_trip = start.elapsed();
-        let tls = ClientConnection::new(config, tls::peer_name()).map_err(ConnectError::Tls)?;
-        let stream = Self::shake(tls.into(), socket, alpn, start + patience.connect, patience)?;
+        let secrets = Secrets::new();
+        let mut config = ClientConfig::clone(&config);
+        config.key_log = Arc::clone(&secrets) as Arc<dyn KeyLog>;
+        let tls = ClientConnection::new(config.into(), tls::peer_name()).map_err(ConnectError::Tls)?;
+        let deadline = start + patience.connect;
+        let shaken = Self::shake(tls.into(), socket, alpn, deadline, patience, &secrets)?;
         Ok(Self {
             round_trip,
-            ..stream
+            ..shaken
         })
     }
 
@@ -89,8 +93,11 @@ impl TlsStream {
         patience: Patience,
     ) -> Result<Self, ConnectError> {
         let deadline = Instant::now() + patience.connect;
-        let tls = ServerConnection::new(config).map_err(ConnectError::Tls)?;
-        Self::shake(tls.into(), socket, alpn, deadline, patience)
+        let secrets = Secrets::new();
+        let mut config = ServerConfig::clone(&config);
+        config.key_log = Arc::clone(&secrets) as Arc<dyn KeyLog>;
+        let tls = ServerConnection::new(config.into()).map_err(ConnectError::Tls)?;
+        Self::shake(tls.into(), socket, alpn, deadline, patience, &secrets)
     }
 
     fn shake(
@@ -99,22 +106,18 @@ impl TlsStream {
         alpn: &[u8],
         deadline: Instant,
         patience: Patience,
+        secrets: &Secrets,
     ) -> Result<Self, ConnectError> {
         sockopt::prepare(&socket, patience.dead_after);
         while tls.is_handshaking() || tls.wants_write() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(io::Error::from(io::ErrorKind::TimedOut).into());
-            }
             if tls.wants_write() {
-                socket.set_write_timeout(Some(left))?;
+                socket.set_write_timeout(Some(left(deadline)?))?;
                 tls.write_tls(&mut socket)?;
                 continue;
             }
-            socket.set_read_timeout(Some(left))?;
-            if tls.read_tls(&mut socket)? == 0 {
-                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-            }
+            // One record at a time: rustls must not get one that comes after the handshake.
+            let record = read_record(&mut socket, deadline)?;
+            tls.read_tls(&mut &record[..])?;
             if let Err(error) = tls.process_new_packets() {
                 // Tell the other side why, as far as it still listens.
                 drop(tls.write_tls(&mut socket));
@@ -129,12 +132,14 @@ impl TlsStream {
             return Err(ConnectError::Protocol);
         }
         let peer = tls::peer_key(tls.peer_certificates()).map_err(|_| ConnectError::WrongKey)?;
+        let (opener, sealer) = records(&tls, secrets).ok_or(ConnectError::Protocol)?;
         socket.set_read_timeout(Some(POLL))?;
         socket.set_write_timeout(Some(patience.dead_after))?;
         Ok(Self {
             tls,
             socket,
-            inbound: Inbound::new(),
+            opener,
+            sealer,
             peer,
             round_trip: Duration::ZERO,
         })
@@ -183,42 +188,25 @@ impl TlsStream {
     /// [`io::ErrorKind::UnexpectedEof`] when the other side closed, what `idle` answers, or what socket and TLS answer.
     pub fn read_exact(
         &mut self,
-        mut out: &mut [u8],
+        out: &mut [u8],
         idle: &mut dyn FnMut() -> io::Result<()>,
     ) -> io::Result<()> {
-        while !out.is_empty() {
-            match self.tls.reader().read(out) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => out = &mut out[count..],
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.inbound.fill(&mut self.socket, idle)?;
-                    self.inbound.feed(&mut self.tls)?;
-                    self.flush_tls()?;
-                }
-                Err(error) => return Err(error),
-            }
+        let Self { opener, sealer, socket, .. } = self;
+        let outcome = opener.read_exact(out, &mut |room| receive(socket, room, idle));
+        if outcome.is_err() && opener.is_refusing() {
+            // As far as it still listens.
+            drop(sealer.say_refused(&mut |sealed| socket.write_all(sealed)));
         }
-        Ok(())
+        outcome
     }
 
     /// Write all of both parts, one after the other.
     ///
     /// # Errors
     /// What socket and TLS answer; [`io::ErrorKind::WouldBlock`] after the time a write may wait.
-    pub fn write_all(&mut self, mut head: &[u8], mut body: &[u8]) -> io::Result<()> {
-        while !head.is_empty() || !body.is_empty() {
-            let chunk = &body[..body.len().min(CHUNK_BYTES.saturating_sub(head.len()))];
-            let mut count = self
-                .tls
-                .writer()
-                .write_vectored(&[IoSlice::new(head), IoSlice::new(chunk)])?;
-            let of_head = count.min(head.len());
-            head = &head[of_head..];
-            count -= of_head;
-            body = &body[count..];
-            self.flush_tls()?;
-        }
-        Ok(())
+    pub fn write_all(&mut self, head: &[u8], body: &[u8]) -> io::Result<()> {
+        let Self { sealer, socket, .. } = self;
+        sealer.write_all(head, body, &mut |sealed| socket.write_all(sealed))
     }
 
     /// Say that nothing more will be written. The other side sees the difference between this and a broken connection.
@@ -226,9 +214,9 @@ impl TlsStream {
     /// # Errors
     /// What the socket answers.
     pub fn close(&mut self) -> io::Result<()> {
-        self.tls.send_close_notify();
-        self.flush_tls()?;
-        self.socket.shutdown(Shutdown::Write)
+        let Self { sealer, socket, .. } = self;
+        sealer.say_goodbye(&mut |sealed| socket.write_all(sealed))?;
+        socket.shutdown(Shutdown::Write)
     }
 
     /// Split into a half that reads and one that writes.
@@ -236,36 +224,22 @@ impl TlsStream {
     /// # Errors
     /// When the socket cannot be duplicated.
     pub fn split(self) -> io::Result<(TlsReader, TlsWriter)> {
-        let writing = self.socket.try_clone()?;
-        let tls = Arc::new(Mutex::new(self.tls));
+        let writing = Arc::new(Mutex::new((self.socket.try_clone()?, self.sealer)));
         let reader = TlsReader {
-            tls: Arc::clone(&tls),
             socket: self.socket,
-            inbound: self.inbound,
+            opener: self.opener,
+            writing: Arc::clone(&writing),
         };
-        Ok((
-            reader,
-            TlsWriter {
-                tls,
-                socket: Mutex::new(writing),
-            },
-        ))
-    }
-
-    fn flush_tls(&mut self) -> io::Result<()> {
-        while self.tls.wants_write() {
-            self.tls.write_tls(&mut self.socket)?;
-        }
-        Ok(())
+        Ok((reader, TlsWriter { writing }))
     }
 }
 
 /// The reading half of a connection.
 #[derive(Debug)]
 pub struct TlsReader {
-    tls: Arc<Mutex<Connection>>,
     socket: TcpStream,
-    inbound: Inbound,
+    opener: Opener,
+    writing: Arc<Mutex<(TcpStream, Sealer)>>,
 }
 
 impl TlsReader {
@@ -275,32 +249,26 @@ impl TlsReader {
     /// As [`TlsStream::read_exact`].
     pub fn read_exact(
         &mut self,
-        mut out: &mut [u8],
+        out: &mut [u8],
         idle: &mut dyn FnMut() -> io::Result<()>,
     ) -> io::Result<()> {
-        while !out.is_empty() {
-            // The lock is never held while waiting for the network.
-            let got = self.tls.lock().reader().read(out);
-            match got {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => out = &mut out[count..],
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.inbound.fill(&mut self.socket, idle)?;
-                    // Answers that TLS itself wants to give (key updates) go out with the next frame written.
-                    self.inbound.feed(&mut self.tls.lock())?;
-                }
-                Err(error) => return Err(error),
+        let Self { opener, socket, .. } = self;
+        let outcome = opener.read_exact(out, &mut |room| receive(socket, room, idle));
+        if outcome.is_err() && opener.is_refusing() {
+            // Not when somebody is writing: a reader never waits for a writer, which may wait for the other side's reader.
+            if let Some(mut writing) = self.writing.try_lock() {
+                let (socket, sealer) = &mut *writing;
+                drop(sealer.say_refused(&mut |sealed| socket.write_all(sealed)));
             }
         }
-        Ok(())
+        outcome
     }
 }
 
 /// The writing half of a connection, for any number of threads.
 #[derive(Debug)]
 pub struct TlsWriter {
-    tls: Arc<Mutex<Connection>>,
-    socket: Mutex<TcpStream>,
+    writing: Arc<Mutex<(TcpStream, Sealer)>>,
 }
 
 impl TlsWriter {
@@ -309,65 +277,75 @@ impl TlsWriter {
     /// # Errors
     /// What socket and TLS answer.
     pub fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut socket = self.socket.lock();
-        for chunk in bytes.chunks(CHUNK_BYTES) {
-            let mut sealed = Vec::with_capacity(chunk.len() + 1024);
-            {
-                let mut tls = self.tls.lock();
-                tls.writer().write_all(chunk)?;
-                while tls.wants_write() {
-                    tls.write_tls(&mut sealed)?;
-                }
-            }
-            socket.write_all(&sealed)?;
-        }
-        Ok(())
+        let (socket, sealer) = &mut *self.writing.lock();
+        sealer.write_all(&[], bytes, &mut |sealed| socket.write_all(sealed))
     }
 }
 
-/// Ciphertext that was read and not yet given to rustls.
-#[derive(Debug)]
-struct Inbound {
-    bytes: Box<[u8]>,
-    start: usize,
-    end: usize,
+/// Both directions of the records of a connection that has shaken hands.
+fn records(tls: &Connection, secrets: &Secrets) -> Option<(Opener, Sealer)> {
+    let suite = tls.negotiated_cipher_suite()?.suite();
+    let (client, server) = secrets.take()?;
+    let (reading, writing) = match tls {
+        Connection::Client(_) => (server, client),
+        Connection::Server(_) => (client, server),
+    };
+    let owed = KeyUpdateOwed::default();
+    Some((
+        Opener::new(Keys::new(suite, reading)?, Arc::clone(&owed)),
+        Sealer::new(Keys::new(suite, writing)?, owed),
+    ))
 }
 
-impl Inbound {
-    fn new() -> Self {
-        Self {
-            bytes: vec![0; INBOUND_BYTES].into(),
-            start: 0,
-            end: 0,
+/// Receive what is there, or wait for it.
+fn receive(
+    mut socket: &TcpStream,
+    room: &mut [u8],
+    idle: &mut dyn FnMut() -> io::Result<()>,
+) -> io::Result<usize> {
+    loop {
+        match socket.read(room) {
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => idle()?,
+                io::ErrorKind::Interrupted => {}
+                _ => return Err(error),
+            },
+            received => return received,
         }
-    }
-
-    /// Make sure there is something to feed.
-    fn fill(
-        &mut self,
-        socket: &mut TcpStream,
-        idle: &mut dyn FnMut() -> io::Result<()>,
-    ) -> io::Result<()> {
-        while self.start == self.end {
-            match socket.read(&mut self.bytes) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => (self.start, self.end) = (0, count),
-                Err(error) => match error.kind() {
-                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => idle()?,
-                    io::ErrorKind::Interrupted => {}
-                    _ => return Err(error),
-                },
-            }
-        }
-        Ok(())
-    }
-
-    /// Give rustls as much as it takes at once.
-    fn feed(&mut self, tls: &mut Connection) -> io::Result<()> {
-        let mut rest = &self.bytes[self.start..self.end];
-        tls.read_tls(&mut rest)?;
-        self.start = self.end - rest.len();
-        tls.process_new_packets().map_err(io::Error::other)?;
-        Ok(())
     }
 }
+
+/// The next record of a handshake, header included.
+fn read_record(socket: &mut TcpStream, deadline: Instant) -> io::Result<Vec<u8>> {
+    let mut record = vec![0; HEADER_BYTES];
+    read_within(socket, &mut record, deadline)?;
+    let length = usize::from(u16::from_be_bytes([record[3], record[4]]));
+    // rustls says what is wrong with a longer one.
+    record.resize(HEADER_BYTES + length.min(MAX_SEALED_BYTES), 0);
+    read_within(socket, &mut record[HEADER_BYTES..], deadline)?;
+    Ok(record)
+}
+
+fn read_within(socket: &mut TcpStream, mut out: &mut [u8], deadline: Instant) -> io::Result<()> {
+    while !out.is_empty() {
+        socket.set_read_timeout(Some(left(deadline)?))?;
+        match socket.read(out)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => out = &mut out[count..],
+        }
+    }
+    Ok(())
+}
+
+/// The time until `deadline`.
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        Err(io::ErrorKind::TimedOut.into())
+    } else {
+        Ok(left)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -90,7 +90,16 @@ pub fn client_config(
     expected_peer: PublicKey,
     alpn: &[u8],
 ) -> Result<Arc<ClientConfig>, TlsError> {
-    let provider = provider();
+    client_config_with(provider(), identity, expected_peer, alpn)
+}
+
+/// As [`client_config`], with other cryptography than ours.
+pub(crate) fn client_config_with(
+    provider: Arc<CryptoProvider>,
+    identity: &Identity,
+    expected_peer: PublicKey,
+    alpn: &[u8],
+) -> Result<Arc<ClientConfig>, TlsError> {
     let verifier = PinnedServer {
         expected: expected_peer,
         algorithms: provider.signature_verification_algorithms,

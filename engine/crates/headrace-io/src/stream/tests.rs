@@ -1,0 +1,375 @@
+//! Encrypted connections over loopback, also against rustls' own buffered connections at the other end.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use headrace_core::sealed::SigningKey;
+use rustls::crypto::{CipherSuiteCommon, CryptoProvider, aws_lc_rs};
+use rustls::{
+    ClientConfig, ClientConnection, ServerConfig, ServerConnection, Stream, SupportedCipherSuite,
+    Tls13CipherSuite,
+};
+
+use super::{ConnectError, Patience, TlsStream};
+use crate::tls::{
+    ALPN_DATA, Identity, client_config, client_config_with, peer_name, server_config,
+};
+
+const PATIENCE: Patience = Patience {
+    connect: Duration::from_mins(1),
+    dead_after: Duration::from_mins(1),
+};
+const LABEL: &[u8] = b"EXPORTER-a-test";
+/// Several buffers full, and not a multiple of a record.
+const LENGTH: usize = 3_000_017;
+
+fn identity(seed: u8) -> Identity {
+    Identity::new(&SigningKey::from_seed(&[seed; 32])).expect("an identity")
+}
+
+fn settings() -> (Arc<ClientConfig>, Arc<ServerConfig>) {
+    let (here, there) = (identity(1), identity(2));
+    let client = client_config(&here, there.public_key(), ALPN_DATA).expect("settings");
+    let key = here.public_key();
+    let allow = Arc::new(move |shown: &_| *shown == key);
+    let server = server_config(&there, allow, ALPN_DATA).expect("settings");
+    (client, server)
+}
+
+/// Settings of a client that offers this one cipher suite.
+fn offering(suite: SupportedCipherSuite) -> Arc<ClientConfig> {
+    let provider = CryptoProvider {
+        cipher_suites: vec![suite],
+        ..aws_lc_rs::default_provider()
+    };
+    let there = identity(2).public_key();
+    client_config_with(provider.into(), &identity(1), there, ALPN_DATA).expect("settings")
+}
+
+fn listen() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    (listener, address)
+}
+
+fn content(length: usize) -> Vec<u8> {
+    (0..length)
+        .map(|at| u8::try_from((at * 7 + at / 251) % 256).expect("a byte"))
+        .collect()
+}
+
+fn dial(address: SocketAddr, config: Arc<ClientConfig>) -> TlsStream {
+    TlsStream::dial(address, config, ALPN_DATA, PATIENCE).expect("a connection")
+}
+
+fn accept(listener: &TcpListener, config: Arc<ServerConfig>) -> TlsStream {
+    let (socket, _) = listener.accept().expect("a caller");
+    TlsStream::accept(socket, config, ALPN_DATA, PATIENCE).expect("a connection")
+}
+
+/// Both ends of one connection.
+fn pair(client: Arc<ClientConfig>) -> (TlsStream, TlsStream) {
+    let (_, server) = settings();
+    let (listener, address) = listen();
+    thread::scope(|scope| {
+        let dialled = scope.spawn(move || dial(address, client));
+        let accepted = accept(&listener, server);
+        (dialled.join().expect("a connection"), accepted)
+    })
+}
+
+/// Our server, and at the other end a buffered client with which `act` does something.
+fn with_buffered_client(
+    client: Arc<ClientConfig>,
+    act: impl FnOnce(&mut ClientConnection, &mut TcpStream) + Send,
+    check: impl FnOnce(TlsStream),
+) {
+    let (_, server) = settings();
+    let (listener, address) = listen();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut tls = ClientConnection::new(client, peer_name()).expect("a client");
+            let mut socket = TcpStream::connect(address).expect("a socket");
+            while tls.is_handshaking() || tls.wants_write() {
+                tls.complete_io(&mut socket).expect("a handshake");
+            }
+            act(&mut tls, &mut socket);
+        });
+        check(accept(&listener, server));
+    });
+}
+
+/// Our client, and at the other end a buffered server with which `act` does something.
+fn with_buffered_server(
+    client: Arc<ClientConfig>,
+    act: impl FnOnce(&mut ServerConnection, &mut TcpStream) + Send,
+    check: impl FnOnce(TlsStream),
+) {
+    let (_, server) = settings();
+    let (listener, address) = listen();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut tls = ServerConnection::new(server).expect("a server");
+            let (mut socket, _) = listener.accept().expect("a caller");
+            while tls.is_handshaking() || tls.wants_write() {
+                tls.complete_io(&mut socket).expect("a handshake");
+            }
+            act(&mut tls, &mut socket);
+        });
+        check(dial(address, client));
+    });
+}
+
+fn exported<T>(tls: &rustls::ConnectionCommon<T>) -> [u8; 32] {
+    tls.export_keying_material([0; 32], LABEL, None)
+        .expect("a key")
+}
+
+#[test]
+fn both_roles_export_what_a_buffered_connection_exports_with_either_hash() {
+    let (sender, receiver) = mpsc::channel();
+    for suite in [
+        aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256,
+        aws_lc_rs::cipher_suite::TLS13_AES_256_GCM_SHA384,
+    ] {
+        with_buffered_client(
+            offering(suite),
+            |tls, _| sender.send(exported(tls)).expect("a listener"),
+            |stream| {
+                let ours = stream.exporter(LABEL).expect("a key");
+                assert_eq!(ours, receiver.recv().expect("a key"));
+                assert_ne!(ours, stream.exporter(b"another").expect("a key"));
+                assert_eq!(Some(stream.cipher()), suite.suite().as_str());
+            },
+        );
+        with_buffered_server(
+            offering(suite),
+            |tls, _| sender.send(exported(tls)).expect("a listener"),
+            |stream| {
+                let ours = stream.exporter(LABEL).expect("a key");
+                assert_eq!(ours, receiver.recv().expect("a key"));
+            },
+        );
+    }
+}
+
+/// Read what `content` says in reads of many sizes, then the end.
+fn read_all(stream: &mut TlsStream, expected: &[u8]) {
+    let mut received = vec![0; expected.len()];
+    let (mut at, mut size) = (0, 1);
+    while at < received.len() {
+        let end = (at + size).min(received.len());
+        stream
+            .read_exact(&mut received[at..end], &mut || Ok(()))
+            .expect("content");
+        (at, size) = (end, size * 3 % 100_003 + 1);
+    }
+    assert!(received == expected);
+    let end = stream
+        .read_exact(&mut [0], &mut || Ok(()))
+        .expect_err("the end");
+    assert_eq!(end.kind(), io::ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn content_of_many_records_arrives_whole_however_it_is_read() {
+    let (mut from, mut to) = pair(settings().0);
+    let sent = content(LENGTH);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            from.write_all(&sent[..100_000], &sent[100_000..])
+                .expect("sent");
+            from.close().expect("closed");
+        });
+        read_all(&mut to, &sent);
+    });
+}
+
+#[test]
+fn keys_are_changed_before_they_are_used_up() {
+    let (mut from, mut to) = pair(settings().0);
+    // Sixteen records instead of many millions; `LENGTH` needs a dozen times that.
+    from.sealer.records_per_key = 16;
+    let sent = content(LENGTH);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            from.write_all(&[], &sent).expect("sent");
+            from.close().expect("closed");
+        });
+        read_all(&mut to, &sent);
+    });
+}
+
+#[test]
+fn the_other_side_may_change_keys_in_mid_stream() {
+    let sent = content(LENGTH);
+    with_buffered_server(
+        settings().0,
+        |tls, socket| {
+            for part in sent.chunks(300_000) {
+                tls.refresh_traffic_keys().expect("new keys");
+                Stream::new(tls, socket).write_all(part).expect("sent");
+            }
+            // Our answers to that come with new keys too, and what we say is still understood.
+            let mut echo = vec![0; 10];
+            Stream::new(tls, socket)
+                .read_exact(&mut echo)
+                .expect("an answer");
+            assert_eq!(echo, sent[..10]);
+            tls.send_close_notify();
+            Stream::new(tls, socket).flush().expect("sent");
+        },
+        |mut stream| {
+            let mut received = vec![0; LENGTH];
+            stream
+                .read_exact(&mut received, &mut || Ok(()))
+                .expect("content");
+            assert!(received == sent);
+            stream.write_all(&sent[..3], &sent[3..10]).expect("sent");
+            read_all(&mut stream, &[]);
+        },
+    );
+}
+
+#[test]
+fn the_halves_of_a_connection_survive_new_keys_from_the_other_side() {
+    let sent = content(LENGTH);
+    with_buffered_client(
+        settings().0,
+        |tls, socket| {
+            for part in sent.chunks(300_000) {
+                tls.refresh_traffic_keys().expect("new keys");
+                Stream::new(tls, socket).write_all(part).expect("sent");
+                let mut answer = [0; 5];
+                Stream::new(tls, socket)
+                    .read_exact(&mut answer)
+                    .expect("an answer");
+                assert_eq!(&answer, b"taken");
+            }
+        },
+        |stream| {
+            let (mut reader, writer) = stream.split().expect("halves");
+            let mut received = Vec::new();
+            for part in sent.chunks(300_000) {
+                let mut bytes = vec![0; part.len()];
+                reader
+                    .read_exact(&mut bytes, &mut || Ok(()))
+                    .expect("content");
+                received.append(&mut bytes);
+                writer.write_all(b"taken").expect("sent");
+            }
+            assert!(received == sent);
+        },
+    );
+}
+
+#[test]
+fn a_goodbye_and_a_cut_both_end_a_read_and_the_cut_says_so() {
+    for cut in [false, true] {
+        with_buffered_client(
+            settings().0,
+            |tls, socket| {
+                Stream::new(tls, socket).write_all(b"last").expect("sent");
+                if cut {
+                    socket.shutdown(Shutdown::Write).expect("closed");
+                } else {
+                    tls.send_close_notify();
+                    Stream::new(tls, socket).flush().expect("sent");
+                }
+            },
+            |mut stream| {
+                let mut last = [0; 4];
+                stream
+                    .read_exact(&mut last, &mut || Ok(()))
+                    .expect("content");
+                assert_eq!(&last, b"last");
+                for _ in 0..2 {
+                    let end = stream
+                        .read_exact(&mut [0], &mut || Ok(()))
+                        .expect_err("the end");
+                    assert_eq!(end.kind(), io::ErrorKind::UnexpectedEof);
+                    assert_eq!(end.to_string().contains("cut off"), cut);
+                }
+            },
+        );
+    }
+}
+
+#[test]
+fn our_goodbye_is_heard_as_one_by_a_buffered_connection() {
+    with_buffered_server(
+        settings().0,
+        |tls, socket| {
+            let mut heard = Vec::new();
+            // A connection that is cut off would be an error here.
+            Stream::new(tls, socket)
+                .read_to_end(&mut heard)
+                .expect("a clean end");
+            assert_eq!(heard, b"last");
+        },
+        |mut stream| {
+            stream.write_all(b"la", b"st").expect("sent");
+            stream.close().expect("closed");
+        },
+    );
+}
+
+#[test]
+fn ciphertext_that_was_tampered_with_is_refused_and_stays_refused() {
+    with_buffered_client(
+        settings().0,
+        |tls, socket| {
+            let mut sealed = Vec::new();
+            tls.writer().write_all(b"content").expect("memory");
+            tls.write_tls(&mut sealed).expect("memory");
+            *sealed.last_mut().expect("a tag") ^= 1;
+            socket.write_all(&sealed).expect("sent");
+        },
+        |mut stream| {
+            for _ in 0..2 {
+                let error = stream
+                    .read_exact(&mut [0; 7], &mut || Ok(()))
+                    .expect_err("refused");
+                assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            }
+            assert!(stream.write_all(b"more", b"").is_err());
+        },
+    );
+}
+
+#[test]
+fn a_server_with_another_key_is_told_why_it_is_left() {
+    let client = client_config(&identity(1), identity(3).public_key(), ALPN_DATA);
+    let client = client.expect("settings");
+    let (_, server) = settings();
+    let (listener, address) = listen();
+    thread::scope(|scope| {
+        let dialled = scope.spawn(|| TlsStream::dial(address, client, ALPN_DATA, PATIENCE));
+        let (socket, _) = listener.accept().expect("a caller");
+        let told = TlsStream::accept(socket, server, ALPN_DATA, PATIENCE).expect_err("left");
+        assert!(matches!(
+            told,
+            ConnectError::Tls(rustls::Error::AlertReceived(_))
+        ));
+        let refused = dialled.join().expect("no panic").expect_err("refused");
+        assert!(matches!(refused, ConnectError::WrongKey));
+    });
+}
+
+#[test]
+fn nobody_waits_for_a_handshake_that_never_comes() {
+    let (_, server) = settings();
+    let (listener, address) = listen();
+    let silent = TcpStream::connect(address).expect("a socket");
+    let (socket, _) = listener.accept().expect("a caller");
+    let hurried = Patience {
+        connect: Duration::from_millis(50),
+        ..PATIENCE
+    };
+    let error = TlsStream::accept(socket, server, ALPN_DATA, hurried).expect_err("too late");
+    assert!(matches!(error, ConnectError::Io(_)));
+    drop(silent);
+}
