@@ -97,7 +97,7 @@ impl Opener {
     ///
     /// # Errors
     /// [`io::ErrorKind::UnexpectedEof`] when the other side closed or the connection was cut, [`io::ErrorKind::InvalidData`] for what is not TLS or
-    /// was altered, and what `receive` answers. Only after the last of these can reading go on.
+    /// was altered, and what `receive` answers. Where in the stream reading ended is not known then.
     pub(crate) fn read_exact(
         &mut self,
         mut out: &mut [u8],
@@ -166,23 +166,17 @@ impl Opener {
             next: 0,
             held: end - start,
         };
-        let mut outcome = Ok(());
-        while outcome.is_ok() && out.len() - window.held >= MIN_RECEIVE_BYTES {
-            outcome = receive(&mut out[window.held..])
-                .and_then(|count| self.hear(count).map(|()| window.held += count))
-                .and_then(|()| self.open_all(out, &mut window));
+        while out.len() - window.held >= MIN_RECEIVE_BYTES {
+            let count = receive(&mut out[window.held..])?;
+            self.hear(count)?;
+            window.held += count;
+            self.open_all(out, &mut window)?;
         }
-        if self.over.is_none() {
-            // Less than a record, so it fits.
-            let rest = &out[window.next..window.held];
-            self.inbound[..rest.len()].copy_from_slice(rest);
-            self.sealed = (0, rest.len());
-        }
-        match outcome {
-            // What was decrypted must not be lost: the error comes again at the next call.
-            Err(_) if window.opened > 0 => Ok(window.opened),
-            outcome => outcome.map(|()| window.opened),
-        }
+        // Less than a record, so it fits.
+        let rest = &out[window.next..window.held];
+        self.inbound[..rest.len()].copy_from_slice(rest);
+        self.sealed = (0, rest.len());
+        Ok(window.opened)
     }
 
     /// Decrypt all records that are complete.
@@ -249,6 +243,7 @@ struct Window {
 }
 
 /// What a record held.
+#[derive(Debug, Clone, Copy)]
 enum Content {
     Data(usize),
     Alert([u8; 2]),
@@ -326,8 +321,11 @@ impl Sealer {
         let mut parts = [head, body];
         while parts.iter().any(|part| !part.is_empty()) {
             self.outbound.clear();
-            while self.outbound.len() < OUTBOUND_BYTES && parts.iter().any(|part| !part.is_empty()) {
-                if self.keys.used() >= self.records_per_key || self.owed.swap(false, Ordering::AcqRel) {
+            while self.outbound.len() < OUTBOUND_BYTES && parts.iter().any(|part| !part.is_empty())
+            {
+                if self.keys.used() >= self.records_per_key
+                    || self.owed.swap(false, Ordering::AcqRel)
+                {
                     self.put(HANDSHAKE, &mut [&[KEY_UPDATE, 0, 0, 1, 0], &[]])?;
                     self.keys.update().ok_or_else(used_up)?;
                 }
@@ -342,7 +340,10 @@ impl Sealer {
     ///
     /// # Errors
     /// As [`Self::write_all`].
-    pub(crate) fn say_goodbye(&mut self, send: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn say_goodbye(
+        &mut self,
+        send: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
         self.alert(CLOSE_NOTIFY, send)
     }
 
@@ -350,11 +351,18 @@ impl Sealer {
     ///
     /// # Errors
     /// As [`Self::write_all`].
-    pub(crate) fn say_refused(&mut self, send: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn say_refused(
+        &mut self,
+        send: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
         self.alert(BAD_RECORD_MAC, send)
     }
 
-    fn alert(&mut self, alert: [u8; 2], send: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    fn alert(
+        &mut self,
+        alert: [u8; 2],
+        send: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
         self.outbound.clear();
         self.put(ALERT, &mut [&alert, &[]])?;
         self.closed = true;
@@ -364,10 +372,19 @@ impl Sealer {
     /// Add a record with as much of the parts as it takes.
     fn put(&mut self, kind: u8, parts: &mut [&[u8]; 2]) -> io::Result<()> {
         if self.closed {
-            return Err(io::Error::new(io::ErrorKind::NotConnected, "this side has said goodbye"));
+            return Err(io::Error::new(
+                io::ErrorKind::NotConnected,
+                "this side has said goodbye",
+            ));
         }
-        let length = parts.iter().map(|part| part.len()).sum::<usize>().min(RECORD_BYTES);
-        let [high, low] = u16::try_from(length + 1 + TAG_BYTES).unwrap_or(u16::MAX).to_be_bytes();
+        let length = parts
+            .iter()
+            .map(|part| part.len())
+            .sum::<usize>()
+            .min(RECORD_BYTES);
+        let [high, low] = u16::try_from(length + 1 + TAG_BYTES)
+            .unwrap_or(u16::MAX)
+            .to_be_bytes();
         let header = [APPLICATION_DATA, 3, 3, high, low];
         self.outbound.extend_from_slice(&header);
         let start = self.outbound.len();
@@ -377,7 +394,10 @@ impl Sealer {
             *part = later;
         }
         self.outbound.push(kind);
-        let tag = self.keys.seal(header, &mut self.outbound[start..]).ok_or_else(used_up)?;
+        let tag = self
+            .keys
+            .seal(header, &mut self.outbound[start..])
+            .ok_or_else(used_up)?;
         self.outbound.extend_from_slice(&tag);
         Ok(())
     }
@@ -386,3 +406,6 @@ impl Sealer {
 fn used_up() -> io::Error {
     io::Error::other("TLS: the keys of this connection are used up")
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,7 +63,7 @@ impl TlsStream {
     /// [`ConnectError`]; `alpn` must be what the configuration offers.
     pub fn dial(
         address: SocketAddr,
-        config: Arc<ClientConfig>,
+        config: &ClientConfig,
         alpn: &[u8],
         patience: Patience,
     ) -> Result<Self, ConnectError> {
@@ -71,9 +71,10 @@ impl TlsStream {
         let socket = TcpStream::connect_timeout(&address, patience.connect)?;
         let round_trip = start.elapsed();
         let secrets = Secrets::new();
-        let mut config = ClientConfig::clone(&config);
+        let mut config = config.clone();
         config.key_log = Arc::clone(&secrets) as Arc<dyn KeyLog>;
-        let tls = ClientConnection::new(config.into(), tls::peer_name()).map_err(ConnectError::Tls)?;
+        let tls =
+            ClientConnection::new(config.into(), tls::peer_name()).map_err(ConnectError::Tls)?;
         let deadline = start + patience.connect;
         let shaken = Self::shake(tls.into(), socket, alpn, deadline, patience, &secrets)?;
         Ok(Self {
@@ -88,13 +89,13 @@ impl TlsStream {
     /// [`ConnectError`].
     pub fn accept(
         socket: TcpStream,
-        config: Arc<ServerConfig>,
+        config: &ServerConfig,
         alpn: &[u8],
         patience: Patience,
     ) -> Result<Self, ConnectError> {
         let deadline = Instant::now() + patience.connect;
         let secrets = Secrets::new();
-        let mut config = ServerConfig::clone(&config);
+        let mut config = config.clone();
         config.key_log = Arc::clone(&secrets) as Arc<dyn KeyLog>;
         let tls = ServerConnection::new(config.into()).map_err(ConnectError::Tls)?;
         Self::shake(tls.into(), socket, alpn, deadline, patience, &secrets)
@@ -191,7 +192,12 @@ impl TlsStream {
         out: &mut [u8],
         idle: &mut dyn FnMut() -> io::Result<()>,
     ) -> io::Result<()> {
-        let Self { opener, sealer, socket, .. } = self;
+        let Self {
+            opener,
+            sealer,
+            socket,
+            ..
+        } = self;
         let outcome = opener.read_exact(out, &mut |room| receive(socket, room, idle));
         if outcome.is_err() && opener.is_refusing() {
             // As far as it still listens.

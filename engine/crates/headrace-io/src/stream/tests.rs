@@ -7,10 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use headrace_core::sealed::SigningKey;
-use rustls::crypto::{CipherSuiteCommon, CryptoProvider, aws_lc_rs};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::{
     ClientConfig, ClientConnection, ServerConfig, ServerConnection, Stream, SupportedCipherSuite,
-    Tls13CipherSuite,
 };
 
 use super::{ConnectError, Patience, TlsStream};
@@ -61,11 +60,11 @@ fn content(length: usize) -> Vec<u8> {
         .collect()
 }
 
-fn dial(address: SocketAddr, config: Arc<ClientConfig>) -> TlsStream {
+fn dial(address: SocketAddr, config: &ClientConfig) -> TlsStream {
     TlsStream::dial(address, config, ALPN_DATA, PATIENCE).expect("a connection")
 }
 
-fn accept(listener: &TcpListener, config: Arc<ServerConfig>) -> TlsStream {
+fn accept(listener: &TcpListener, config: &ServerConfig) -> TlsStream {
     let (socket, _) = listener.accept().expect("a caller");
     TlsStream::accept(socket, config, ALPN_DATA, PATIENCE).expect("a connection")
 }
@@ -75,8 +74,8 @@ fn pair(client: Arc<ClientConfig>) -> (TlsStream, TlsStream) {
     let (_, server) = settings();
     let (listener, address) = listen();
     thread::scope(|scope| {
-        let dialled = scope.spawn(move || dial(address, client));
-        let accepted = accept(&listener, server);
+        let dialled = scope.spawn(move || dial(address, &client));
+        let accepted = accept(&listener, &server);
         (dialled.join().expect("a connection"), accepted)
     })
 }
@@ -98,13 +97,13 @@ fn with_buffered_client(
             }
             act(&mut tls, &mut socket);
         });
-        check(accept(&listener, server));
+        check(accept(&listener, &server));
     });
 }
 
 /// Our client, and at the other end a buffered server with which `act` does something.
 fn with_buffered_server(
-    client: Arc<ClientConfig>,
+    client: &ClientConfig,
     act: impl FnOnce(&mut ServerConnection, &mut TcpStream) + Send,
     check: impl FnOnce(TlsStream),
 ) {
@@ -146,7 +145,7 @@ fn both_roles_export_what_a_buffered_connection_exports_with_either_hash() {
             },
         );
         with_buffered_server(
-            offering(suite),
+            &offering(suite),
             |tls, _| sender.send(exported(tls)).expect("a listener"),
             |stream| {
                 let ours = stream.exporter(LABEL).expect("a key");
@@ -207,7 +206,7 @@ fn keys_are_changed_before_they_are_used_up() {
 fn the_other_side_may_change_keys_in_mid_stream() {
     let sent = content(LENGTH);
     with_buffered_server(
-        settings().0,
+        &settings().0,
         |tls, socket| {
             for part in sent.chunks(300_000) {
                 tls.refresh_traffic_keys().expect("new keys");
@@ -301,7 +300,7 @@ fn a_goodbye_and_a_cut_both_end_a_read_and_the_cut_says_so() {
 #[test]
 fn our_goodbye_is_heard_as_one_by_a_buffered_connection() {
     with_buffered_server(
-        settings().0,
+        &settings().0,
         |tls, socket| {
             let mut heard = Vec::new();
             // A connection that is cut off would be an error here.
@@ -347,9 +346,9 @@ fn a_server_with_another_key_is_told_why_it_is_left() {
     let (_, server) = settings();
     let (listener, address) = listen();
     thread::scope(|scope| {
-        let dialled = scope.spawn(|| TlsStream::dial(address, client, ALPN_DATA, PATIENCE));
+        let dialled = scope.spawn(|| TlsStream::dial(address, &client, ALPN_DATA, PATIENCE));
         let (socket, _) = listener.accept().expect("a caller");
-        let told = TlsStream::accept(socket, server, ALPN_DATA, PATIENCE).expect_err("left");
+        let told = TlsStream::accept(socket, &server, ALPN_DATA, PATIENCE).expect_err("left");
         assert!(matches!(
             told,
             ConnectError::Tls(rustls::Error::AlertReceived(_))
@@ -369,7 +368,7 @@ fn nobody_waits_for_a_handshake_that_never_comes() {
         connect: Duration::from_millis(50),
         ..PATIENCE
     };
-    let error = TlsStream::accept(socket, server, ALPN_DATA, hurried).expect_err("too late");
+    let error = TlsStream::accept(socket, &server, ALPN_DATA, hurried).expect_err("too late");
     assert!(matches!(error, ConnectError::Io(_)));
     drop(silent);
 }

@@ -303,7 +303,7 @@ impl Plane {
     }
 
     /// Shake hands with whoever connected, and bring the connection to its attempt.
-    fn greet(&self, socket: TcpStream, config: Arc<ServerConfig>) {
+    fn greet(&self, socket: TcpStream, config: &ServerConfig) {
         let greeted = TlsStream::accept(socket, config, ALPN_DATA, GREETING)
             .map_err(|error| Failure::new(Code::PeerUnreachable, error.to_string()))
             .and_then(|mut stream| {
@@ -479,7 +479,7 @@ fn greet_on_thread(plane: &Arc<Plane>, socket: TcpStream, config: Arc<ServerConf
     }
     let greeter = Arc::clone(plane);
     let greet = move || {
-        greeter.greet(socket, config);
+        greeter.greet(socket, &config);
         greeter.greetings.fetch_sub(1, Ordering::AcqRel);
     };
     if let Err(error) = std::thread::Builder::new()

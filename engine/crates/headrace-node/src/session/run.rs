@@ -253,7 +253,7 @@ pub(super) fn dial(
         connect: spec.tuning.connect,
         dead_after: spec.tuning.dead_after,
     };
-    TlsStream::dial(address, config, ALPN_DATA, patience).map_err(|error| {
+    TlsStream::dial(address, &config, ALPN_DATA, patience).map_err(|error| {
         let code = if matches!(error, ConnectError::WrongKey) {
             Code::WrongPeerKey
         } else {

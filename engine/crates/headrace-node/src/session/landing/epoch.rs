@@ -137,8 +137,8 @@ impl Landing {
             active.remove(id);
         }
         drop(active);
-        if !done.is_empty() && self.is_settled() {
-            self.hurry();
+        if !done.is_empty() {
+            self.hurry_when_nothing_else_comes();
         }
         Ok(())
     }
@@ -445,9 +445,21 @@ impl Landing {
     pub(super) fn all_whole(&self, files: Vec<WholeFile>) {
         let mut pending = self.pending();
         pending.whole.extend(files);
-        // With all entries known, and nothing else on its way, there is nothing to wait for.
-        pending.hurry |= self.active.lock().len() <= pending.whole.len();
+        pending.hurry |= self.is_last(&pending);
         self.pending_changed.notify_all();
+    }
+
+    /// Run an epoch now if waiting would bring nothing more into it. To be asked whenever a file is no longer waited for.
+    pub(super) fn hurry_when_nothing_else_comes(&self) {
+        let is_settled = self.is_settled();
+        let mut pending = self.pending.lock();
+        pending.hurry |= is_settled || self.is_last(&pending);
+        self.pending_changed.notify_all();
+    }
+
+    /// Whether all files that are still waited for are in this epoch.
+    fn is_last(&self, pending: &Pending) -> bool {
+        !pending.whole.is_empty() && self.active.lock().len() <= pending.whole.len()
     }
 
     /// Wait while more files wait for an epoch than may be held open; `false` when `is_over` says so first: no epoch comes then.
@@ -491,3 +503,6 @@ struct Sealed {
     hash: PieceHash,
     entry: Entry,
 }
+
+#[cfg(test)]
+mod tests;

@@ -320,9 +320,7 @@ impl Landing {
 
     fn close(&self, id: u64) {
         self.active.lock().remove(&id);
-        if self.is_settled() {
-            self.hurry();
-        }
+        self.hurry_when_nothing_else_comes();
     }
 
     fn record(&self, id: u64, outcome: Outcome) -> Result<(), Failure> {
