@@ -77,6 +77,7 @@ proptest! {
             let (head, more) = rest.split_at(head);
             let (body, more) = more.split_at(body);
             wire.append(&mut seal(&mut sealer, head, body));
+            prop_assert!(sealer.keys.used() <= records_per_key);
             rest = more;
         }
         let mut receive = pieces(&wire, &received);
