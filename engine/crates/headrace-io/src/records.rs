@@ -8,6 +8,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustls::AlertDescription;
+
 use crate::secrets::{Keys, TAG_BYTES};
 
 /// Bytes of a record's header.
@@ -73,7 +75,10 @@ impl From<Over> for io::Error {
             Over::Altered => Self::new(InvalidData, "TLS: a record was altered on its way"),
             Over::Alert(number) => Self::new(
                 ConnectionAborted,
-                format!("TLS: the other side ended the connection with alert {number}"),
+                format!(
+                    "TLS: the other side ended the connection: {:?}",
+                    AlertDescription::from(number)
+                ),
             ),
             Over::Malformed(what) => Self::new(InvalidData, format!("TLS: {what}")),
         }

@@ -185,3 +185,17 @@ fn a_wish_for_new_keys_is_granted_with_the_next_record() {
     assert_eq!(sealer.keys.used(), 1);
     assert!(!opener.owed.load(Ordering::Acquire));
 }
+
+#[test]
+fn why_the_other_side_left_is_said_by_name() {
+    let (mut sealer, mut opener) = pair(SUITES[0]);
+    sealer.put(ALERT, &mut [&[2, 49], &[]]).expect("sealed");
+    let wire = sealer.outbound.clone();
+    let error = opener
+        .read_exact(&mut [0], &mut pieces(&wire, &[wire.len()]))
+        .expect_err("it left");
+    assert_eq!(
+        error.to_string(),
+        "TLS: the other side ended the connection: AccessDenied"
+    );
+}

@@ -1,11 +1,26 @@
 //! What tests of sessions share.
 
+use std::path::Path;
+use std::sync::Arc;
+
+use headrace_core::code::Failure;
 use headrace_core::filter::Filters;
 use headrace_core::list::ListDigest;
 use headrace_core::name::RelPath;
 use headrace_core::sealed::SigningKey;
 use headrace_core::ticket::{
     Action, Compare, Encryption, Execution, OnConflict, Place, Preserve, Verify,
+};
+use headrace_core::value::Digest;
+use headrace_io::storage::Store;
+use headrace_io::storage::simulated::Disk;
+
+use super::landing::{EpochRules, Geometry, LandingSpec};
+
+/// Files cut so small that little content makes many units.
+pub(crate) const GEOMETRY: Geometry = Geometry {
+    block_bytes: 1024,
+    unit_bytes: 4096,
 };
 
 /// A plain copy from folder `from` of root `here` on node 1 to folder `to/deep` of root `there` on node 2.
@@ -35,4 +50,23 @@ pub(crate) fn execution() -> Execution {
         rate_ceiling_bps: None,
         qos_class: "bulk".parse().expect("a label"),
     }
+}
+
+/// The landing of that copy on a simulated disk; without power its journal cannot be reached.
+pub(crate) fn landing_spec(disk: &Disk, scratch: &Path) -> Result<LandingSpec, Failure> {
+    let state = disk.store("state").folder(&RelPath::root());
+    Ok(LandingSpec {
+        transfer: "tr_1".parse().expect("an id"),
+        plan: Digest([1; 32]),
+        execution: execution(),
+        only_failed: None,
+        overwrites: None,
+        deletes: None,
+        store: Arc::new(disk.store("data")),
+        state: state.map_err(super::state_failed)?,
+        scratch: scratch.to_owned(),
+        first_part: 0,
+        geometry: GEOMETRY,
+        epochs: EpochRules::default(),
+    })
 }

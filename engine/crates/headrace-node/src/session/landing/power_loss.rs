@@ -14,19 +14,15 @@ use headrace_core::manifest::Item;
 use headrace_core::message::{Decision, FileResult, Message};
 use headrace_core::name::RelPath;
 use headrace_core::ticket::{Execution, Preserve};
-use headrace_core::value::Digest;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::disk::DiskPool;
 use headrace_io::storage::Store;
 use headrace_io::storage::simulated::{Disk, SimulatedStore};
 use parking_lot::Mutex;
 
-use super::{Accepted, Answers, EpochRules, Finished, Geometry, Landing, LandingSpec};
+use super::{Accepted, Answers, EpochRules, Finished, Landing, LandingSpec};
+use crate::session::tests_support::{GEOMETRY, landing_spec};
 
-const GEOMETRY: Geometry = Geometry {
-    block_bytes: 1024,
-    unit_bytes: 4096,
-};
 const DEFAULT_CUTS: u64 = 1500;
 
 /// A small generator of numbers (`SplitMix64`): the seed is all there is to reproduce a case.
@@ -176,27 +172,15 @@ impl Case {
     }
 
     fn open(&self, session: u64, heard: &Arc<Heard>) -> Result<Arc<Landing>, Failure> {
-        let state = self
-            .disk
-            .store("state")
-            .folder(&RelPath::root())
-            .map_err(crate::session::state_failed)?;
         let spec = LandingSpec {
-            transfer: "tr_1".parse().expect("an id"),
-            plan: Digest([1; 32]),
             execution: self.execution(),
-            only_failed: None,
-            overwrites: None,
-            deletes: None,
             store: Arc::new(self.data.clone()),
-            state,
-            scratch: self.scratch.path().to_owned(),
             first_part: session * 1000,
-            geometry: GEOMETRY,
             epochs: EpochRules {
                 sync_everything_from: self.sync_everything_from,
                 ..EpochRules::default()
             },
+            ..landing_spec(&self.disk, self.scratch.path())?
         };
         let answers: Arc<dyn Answers> = Arc::clone(heard) as Arc<dyn Answers>;
         let disk = Arc::new(DiskPool::new(0).expect("no threads"));

@@ -9,14 +9,13 @@ use headrace_core::integrity::piece_hash;
 use headrace_core::manifest::Item;
 use headrace_core::message::Message;
 use headrace_core::name::RelPath;
-use headrace_core::value::Digest;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::disk::DiskPool;
-use headrace_io::storage::Store;
 use headrace_io::storage::simulated::Disk;
 use tempfile::TempDir;
 
-use super::super::{Answers, EpochRules, Geometry, Landing, LandingSpec};
+use super::super::{Answers, Landing};
+use crate::session::tests_support::landing_spec;
 
 const CONTENT: &[u8] = b"content";
 
@@ -51,27 +50,7 @@ impl Answers for Late {
 }
 
 fn open(answers: Arc<dyn Answers>, scratch: &TempDir) -> Arc<Landing> {
-    let disk = Disk::default();
-    let spec = LandingSpec {
-        transfer: "tr_1".parse().expect("an id"),
-        plan: Digest([1; 32]),
-        execution: crate::session::tests_support::execution(),
-        only_failed: None,
-        overwrites: None,
-        deletes: None,
-        store: Arc::new(disk.store("data")),
-        state: disk
-            .store("state")
-            .folder(&RelPath::root())
-            .expect("a folder"),
-        scratch: scratch.path().to_owned(),
-        first_part: 0,
-        geometry: Geometry {
-            block_bytes: 1024,
-            unit_bytes: 4096,
-        },
-        epochs: EpochRules::default(),
-    };
+    let spec = landing_spec(&Disk::default(), scratch.path()).expect("a spec");
     let threads = Arc::new(DiskPool::new(0).expect("no threads"));
     let buffers = BufferPool::new(BUFFER_BYTES);
     Landing::open(spec, answers, Arc::default(), buffers, threads).expect("a landing")
