@@ -23,7 +23,7 @@ from headrace.guardrails import (
     seal_plan,
     settle,
 )
-from headrace.guardrails.execution import Action, Compare, OnConflict
+from headrace.guardrails.seal.execution import Action, Compare, OnConflict
 
 NOW = datetime(2026, 11, 25, 20, 30, tzinfo=UTC)
 KEY = SigningKey.from_seed(bytes(range(32)))

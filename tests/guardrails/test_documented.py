@@ -5,8 +5,8 @@ import pytest
 
 from headrace.auth import AuthCode, Role
 from headrace.guardrails import PolicySet, Rail, SealCode, check_policy, default_policy, schema_text
-from headrace.guardrails.decide import LARGE_DELETES, NO_POLICY, NO_RULE, NOT_ASKED, POLICY_ERROR
-from headrace.guardrails.decision import QOS_CLASSES, ROLES
+from headrace.guardrails.policy.decide import LARGE_DELETES, NO_POLICY, NO_RULE, NOT_ASKED, POLICY_ERROR
+from headrace.guardrails.policy.decision import QOS_CLASSES, ROLES
 
 DOCS = Path(__file__).parents[2] / "docs"
 ERRORS = (DOCS / "errors-guardrails.md").read_text("utf-8")

@@ -21,7 +21,7 @@ from headrace.guardrails import (
     verify,
     why,
 )
-from headrace.guardrails.execution import MIN_GROWTH_BYTES, MIN_GROWTH_FILES, NO_LIST_DIGEST, nanoseconds
+from headrace.guardrails.seal.execution import MIN_GROWTH_BYTES, MIN_GROWTH_FILES, NO_LIST_DIGEST, nanoseconds
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from headrace.guardrails import (
     settle,
     why,
 )
-from headrace.guardrails.facts import TIB
+from headrace.guardrails.policy.facts import TIB
 
 PERMIT_ALL = '@id("all") @reason("everybody may") permit (principal, action, resource);\n'
 

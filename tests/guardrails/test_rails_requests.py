@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.guardrails.made import NODE_A, NOW, Asked, counts, destination, route, source
 
 from headrace.guardrails import Rail, Refused, SurveyCounts, check_request, check_survey, execution_of, settle
-from headrace.guardrails.rails import MAX_COUNT
-from headrace.guardrails.slots import TransferSlots
+from headrace.guardrails.rails.checks import MAX_COUNT
+from headrace.guardrails.rails.slots import TransferSlots
 
 
 def rules(asked: TransferSlots, at: Any = None) -> set[str]:  # noqa: ANN401 - a route

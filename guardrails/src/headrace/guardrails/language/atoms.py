@@ -10,7 +10,7 @@ from headrace.guardrails.intents.draft import Place
 from headrace.guardrails.language.phrases import Item
 from headrace.guardrails.language.units import is_unit
 from headrace.guardrails.language.zones import is_zone_name
-from headrace.guardrails.resolve.names import deceives, find_endpoint, same_but_for_case
+from headrace.guardrails.resolve.endpoint_names import deceives, find_endpoint, same_but_for_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

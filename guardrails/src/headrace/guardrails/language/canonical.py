@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.language.tokens import QUOTES, scan
-from headrace.guardrails.resolve.schedules import RRULE_DAYS
+from headrace.guardrails.resolve.recurrence import RRULE_DAYS
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.guardrails.intents.text import shown
 from headrace.guardrails.language.canonical import canonical_sentence
-from headrace.guardrails.names import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

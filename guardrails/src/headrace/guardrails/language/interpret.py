@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Interpretation, Refusal, Span
+from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Intent
 from headrace.guardrails.language.assemble import assemble
 from headrace.guardrails.language.lattice import Chosen, read
 from headrace.guardrails.language.tokens import Token, scan
-from headrace.guardrails.names import shown
 from headrace.guardrails.resolve.request import resolve
 
 if TYPE_CHECKING:

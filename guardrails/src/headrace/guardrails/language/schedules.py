@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Hours, Length, Repeat, When
 from headrace.guardrails.language.phrases import Hit, Reading, rule, say
+from headrace.guardrails.resolve.recurrence import RRULE_DAYS, repeat_on, with_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 RRULE = re.compile(r"(?:rrule:)?freq=[a-z]+(?:;[a-z]+=[a-z0-9,+-]+)*", re.IGNORECASE)
-_CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-_WEEKDAYS = _CODES[:5]
-_WEEKEND = _CODES[5:]
+_WEEKDAYS = RRULE_DAYS[:5]
+_WEEKEND = RRULE_DAYS[5:]
 _FREQUENCIES = {
     "hour": "HOURLY", "hourly": "HOURLY",
     "day": "DAILY", "daily": "DAILY", "night": "DAILY", "nightly": "DAILY", "morning": "DAILY",
@@ -75,22 +75,6 @@ def _repeat(hit: Hit) -> Sequence[Reading]:
     return (("repeat", with_day(repeat, _clock(hit))),)
 
 
-def with_day(repeat: Repeat, when: When | None) -> Repeat:
-    """Add a time to a repetition: "weekly" takes a weekday, "monthly" a day of the month."""
-    if when is None:
-        return repeat
-    day = when.day
-    if day is None:
-        return replace(repeat, clock=when)
-    clock = replace(when, day=None) if when.clock is not None else None
-    plain = not (day.which or day.doubt or when.doubt)
-    if plain and repeat.freq == "WEEKLY" and day.weekday is not None:
-        return replace(repeat, days=(_CODES[day.weekday],), clock=clock)
-    if plain and repeat.freq == "MONTHLY" and day.monthday is not None:
-        return replace(repeat, monthdays=(day.monthday,), clock=clock)
-    return replace(repeat, doubt="its days can't be made out")
-
-
 def _clock(hit: Hit) -> When | None:
     found = hit.all(When)
     return found[-1] if found else None
@@ -115,29 +99,6 @@ def _on_days(hit: Hit) -> Sequence[Reading]:
     return (("repeat", repeat_on(hit.words, hit.all(When), interval)),)
 
 
-def repeat_on(words: str, whens: list[When], interval: int = 1) -> Repeat:
-    """Make the weekly (or monthly) repetition of some days."""
-    weekdays = [when.day.weekday for when in whens if when.day and when.day.weekday is not None]
-    monthdays = [when.day.monthday for when in whens if when.day and when.day.monthday is not None]
-    clocks = [when for when in whens if when.clock is not None]
-    clock = replace(clocks[-1], day=None) if clocks else None
-    doubt = None if len(clocks) <= 1 else "it has more than one time of day"
-    strange = any(
-        when.doubt or (when.day and (when.day.which or when.day.doubt)) or (when.part and when.clock is None)
-        for when in whens
-    )
-    if strange or len(weekdays) + len(monthdays) < len(whens) - (0 if weekdays or monthdays else 1):
-        doubt = "its days can't be made out"
-    if monthdays and not weekdays:
-        return Repeat(words, "MONTHLY", interval, monthdays=tuple(monthdays), clock=clock, doubt=doubt)
-    if monthdays:
-        doubt = "it mixes days of the week and of the month"
-    if not weekdays and len(whens) == 1:
-        return Repeat(words, "DAILY", interval, clock=clock, doubt=doubt)
-    codes = tuple(_CODES[day] for day in sorted(set(weekdays)))
-    return Repeat(words, "WEEKLY", interval, codes, clock=clock, doubt=doubt)
-
-
 def _days_or_starts(hit: Hit) -> Sequence[Reading]:
     """Read "Mondays and Thursdays at 6pm" as a repetition; anything else is two times."""
     whens = hit.all(When)
@@ -151,7 +112,7 @@ def _monthly_weekday(hit: Hit) -> Sequence[Reading]:
     place = next((place for word, place in _ORDINALS.items() if hit.has(word)), None)
     if when.day is None or when.day.weekday is None or place is None:
         return (("repeat", Doubt(f"`{hit.words}` is no repetition that can be planned")),)
-    code = f"{place}{_CODES[when.day.weekday]}"
+    code = f"{place}{RRULE_DAYS[when.day.weekday]}"
     clock = next((found for found in hit.all(When) if found.clock), None)
     return (("repeat", Repeat(hit.words, "MONTHLY", days=(code,), clock=clock)),)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Amount
+from headrace.guardrails.intents.limits import MAX_RATE_BPS, MAX_SIZE_BYTES
 from headrace.guardrails.language.numbers import Number, number_at
 
 if TYPE_CHECKING:
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from headrace.guardrails.language.phrases import Item
-
-# Above this no link exists: a typing slip rather than a limit. 100 Tb/s and 2^63 bytes.
-MAX_RATE_BPS = 10**14
-MAX_SIZE_BYTES = 2**63 - 1
 
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _NAMES = ("kilo", "mega", "giga", "tera", "peta")

@@ -3,7 +3,7 @@
 `resolve` takes a draft to an `Interpretation`; `check_intent` takes typed slots the same way.
 """
 
-from headrace.guardrails.resolve.check import apply_changes, check_intent
 from headrace.guardrails.resolve.request import resolve
+from headrace.guardrails.resolve.typed_slots import apply_changes, check_intent
 
 __all__ = ["apply_changes", "check_intent", "resolve"]

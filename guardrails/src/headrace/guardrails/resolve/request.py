@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 from headrace.guardrails.intents.answer import Interpretation
 from headrace.guardrails.intents.values import TRANSFER_ACTIONS, Intent, with_slots
-from headrace.guardrails.resolve.actions import action_of
+from headrace.guardrails.resolve.chosen_action import action_of
+from headrace.guardrails.resolve.control_requests import confirm, control, modify, unknown
 from headrace.guardrails.resolve.findings import DANGERS
-from headrace.guardrails.resolve.orders import confirm, control, modify, unknown
 from headrace.guardrails.resolve.situation import OPTION_SLOTS, Situation
-from headrace.guardrails.resolve.transfers import same, transfer
+from headrace.guardrails.resolve.transfer_requests import same, transfer
 
 if TYPE_CHECKING:
     from headrace.guardrails.intents.context import Context

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Refusal
 from headrace.guardrails.intents.draft import Doubt, Fact, Place
+from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Location, Target
-from headrace.guardrails.names import shown
+from headrace.guardrails.resolve.endpoint_names import near_choices
 from headrace.guardrails.resolve.findings import Findings
-from headrace.guardrails.resolve.names import near_choices
-from headrace.guardrails.resolve.places import resolve_place
+from headrace.guardrails.resolve.locations import resolve_place
 from headrace.guardrails.resolve.targets import LAST
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from headrace.guardrails.intents.answer import Choice, Refusal
 from headrace.guardrails.intents.context import Context, Endpoint
 from headrace.guardrails.intents.draft import Doubt, Place, Step, When
+from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Target, with_slots
-from headrace.guardrails.names import shown
 from headrace.guardrails.resolve import moments
-from headrace.guardrails.resolve.names import resolve_name
-from headrace.guardrails.resolve.values import only, plain
+from headrace.guardrails.resolve.endpoint_names import resolve_name
+from headrace.guardrails.resolve.single_values import only, plain
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from headrace.guardrails.seal import JsonObject
+from headrace.guardrails.seal.documents import JsonObject
 
 Outcome = Literal["allowed", "confirm", "approve", "denied"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from headrace.guardrails.seal import JsonObject, canonical
+from headrace.guardrails.seal.documents import JsonObject, canonical
 
 FIRST: Final = "0" * 64
 """What the first event of a chain names as the one before it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Hours, Repeat, When
@@ -118,3 +119,42 @@ def resolve_hours(hours: Hours) -> tuple[str, str] | Doubt:
     if clocks[0] == clocks[1]:
         return Doubt(f"`{hours.words}`: it opens and closes at the same time")
     return clocks[0], clocks[1]
+
+
+def with_day(repeat: Repeat, when: When | None) -> Repeat:
+    """Add a time to a repetition: "weekly" takes a weekday, "monthly" a day of the month."""
+    if when is None:
+        return repeat
+    day = when.day
+    if day is None:
+        return replace(repeat, clock=when)
+    clock = replace(when, day=None) if when.clock is not None else None
+    plain = not (day.which or day.doubt or when.doubt)
+    if plain and repeat.freq == "WEEKLY" and day.weekday is not None:
+        return replace(repeat, days=(RRULE_DAYS[day.weekday],), clock=clock)
+    if plain and repeat.freq == "MONTHLY" and day.monthday is not None:
+        return replace(repeat, monthdays=(day.monthday,), clock=clock)
+    return replace(repeat, doubt="its days can't be made out")
+
+
+def repeat_on(words: str, whens: list[When], interval: int = 1) -> Repeat:
+    """Make the weekly (or monthly) repetition of some days."""
+    weekdays = [when.day.weekday for when in whens if when.day and when.day.weekday is not None]
+    monthdays = [when.day.monthday for when in whens if when.day and when.day.monthday is not None]
+    clocks = [when for when in whens if when.clock is not None]
+    clock = replace(clocks[-1], day=None) if clocks else None
+    doubt = None if len(clocks) <= 1 else "it has more than one time of day"
+    strange = any(
+        when.doubt or (when.day and (when.day.which or when.day.doubt)) or (when.part and when.clock is None)
+        for when in whens
+    )
+    if strange or len(weekdays) + len(monthdays) < len(whens) - (0 if weekdays or monthdays else 1):
+        doubt = "its days can't be made out"
+    if monthdays and not weekdays:
+        return Repeat(words, "MONTHLY", interval, monthdays=tuple(monthdays), clock=clock, doubt=doubt)
+    if monthdays:
+        doubt = "it mixes days of the week and of the month"
+    if not weekdays and len(whens) == 1:
+        return Repeat(words, "DAILY", interval, clock=clock, doubt=doubt)
+    codes = tuple(RRULE_DAYS[day] for day in sorted(set(weekdays)))
+    return Repeat(words, "WEEKLY", interval, codes, clock=clock, doubt=doubt)

@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, cast
 
 from headrace.guardrails.intents.draft import Doubt
+from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Action, Intent, Location, with_slots
-from headrace.guardrails.names import shown
-from headrace.guardrails.resolve.options import resolve_options, resolve_places
 from headrace.guardrails.resolve.situation import MISSING, PLACE_FACTS
+from headrace.guardrails.resolve.transfer_options import resolve_options, resolve_places
 
 if TYPE_CHECKING:
     from headrace.guardrails.intents.context import PlanRef

@@ -13,9 +13,9 @@ from typing import Final, Literal
 
 import cedarpy
 
-from headrace.guardrails.decision import QOS_CLASSES, Obligation, parse_obligations
-from headrace.guardrails.names import shown
-from headrace.guardrails.seal import digest
+from headrace.guardrails.intents.text import shown
+from headrace.guardrails.policy.decision import QOS_CLASSES, Obligation, parse_obligations
+from headrace.guardrails.seal.documents import digest
 
 MAX_TEXT: Final = 200_000
 MAX_RULES: Final = 1000

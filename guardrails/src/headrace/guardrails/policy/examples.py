@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, get_args
 
-from headrace.guardrails.decide import redecide
-from headrace.guardrails.decision import Outcome, why
-from headrace.guardrails.facts import Caller, Facts, Moment, PolicyAction
-from headrace.guardrails.names import shown
-from headrace.guardrails.places import ResolvedEndpoint
-from headrace.guardrails.policy import PolicyProblem, PolicyProblems, PolicySet
-from headrace.guardrails.record import folder_record, record_of
-from headrace.guardrails.seal import Json, JsonObject
+from headrace.guardrails.intents.text import shown
+from headrace.guardrails.policy.decide import redecide
+from headrace.guardrails.policy.decision import Outcome, why
+from headrace.guardrails.policy.facts import Caller, Facts, Moment, PolicyAction
+from headrace.guardrails.policy.policy_set import PolicyProblem, PolicyProblems, PolicySet
+from headrace.guardrails.policy.record import folder_record, record_of
+from headrace.guardrails.rails.routes import ResolvedEndpoint
+from headrace.guardrails.seal.documents import Json, JsonObject
 
 MAX_EXAMPLES: Final = 200
 _EXAMPLE: Final = re.compile(r"^[ \t]*//[ \t]*example\b(?P<rest>.*)$", re.MULTILINE)

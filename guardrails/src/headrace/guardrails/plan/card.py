@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from headrace.guardrails.decision import Decision, why
-from headrace.guardrails.execution import GROWTH_PERCENT, Execution, SurveyCounts
-from headrace.guardrails.names import counted, shown, sized
+from headrace.guardrails.intents.text import counted, shown, sized
+from headrace.guardrails.policy.decision import Decision, why
+from headrace.guardrails.seal.execution import GROWTH_PERCENT, Execution, SurveyCounts
 
 MAX_SENTENCE: Final = 600
 _VERBS: Final = {"copy": "Copy", "sync": "Bring up to date with a sync of", "move": "Move"}

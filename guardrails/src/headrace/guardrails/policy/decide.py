@@ -10,7 +10,8 @@ from typing import Final
 
 import cedarpy
 
-from headrace.guardrails.decision import (
+from headrace.guardrails.intents.text import counted
+from headrace.guardrails.policy.decision import (
     DEFAULT_QOS_CLASS,
     Decision,
     NeedsApproval,
@@ -20,12 +21,11 @@ from headrace.guardrails.decision import (
     lowest_qos,
     merge_obligations,
 )
-from headrace.guardrails.facts import Caller, Facts, Moment, PolicyAction
-from headrace.guardrails.names import counted
-from headrace.guardrails.places import ResolvedEndpoint, Route
-from headrace.guardrails.policy import PolicyRule, PolicySet, schema
-from headrace.guardrails.record import cedar_entities, cedar_request, folder_record, record_of, route_record
-from headrace.guardrails.seal import Json
+from headrace.guardrails.policy.facts import Caller, Facts, Moment, PolicyAction
+from headrace.guardrails.policy.policy_set import PolicyRule, PolicySet, schema
+from headrace.guardrails.policy.record import cedar_entities, cedar_request, folder_record, record_of, route_record
+from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
+from headrace.guardrails.seal.documents import Json
 
 MAX_UNAPPROVED_DELETES: Final = 10_000
 MAX_UNAPPROVED_SHARE_PERCENT: Final = 50

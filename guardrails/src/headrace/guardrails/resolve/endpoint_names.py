@@ -9,7 +9,7 @@ from rapidfuzz import fuzz, process
 
 from headrace.guardrails.intents.answer import Choice, Refusal
 from headrace.guardrails.intents.draft import Doubt
-from headrace.guardrails.names import endpoint_name_fault, shown
+from headrace.guardrails.intents.text import endpoint_name_fault, shown
 
 if TYPE_CHECKING:
     from headrace.guardrails.intents.context import Context, Endpoint

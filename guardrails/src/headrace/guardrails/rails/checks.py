@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from headrace.guardrails.errors import Rail, RailRefusal, Refused
-from headrace.guardrails.execution import Execution, SurveyCounts
-from headrace.guardrails.names import (
+from headrace.guardrails.intents.text import (
     MAX_COMPONENT_BYTES,
     MAX_DEPTH,
     MAX_PATH_BYTES,
@@ -20,8 +19,9 @@ from headrace.guardrails.names import (
     sized,
     unescape_component,
 )
-from headrace.guardrails.places import Access, Route
-from headrace.guardrails.slots import TransferSlots
+from headrace.guardrails.rails.routes import Access, Route
+from headrace.guardrails.rails.slots import TransferSlots
+from headrace.guardrails.seal.execution import Execution, SurveyCounts
 
 MAX_COUNT: Final = (1 << 62) - 1
 """Largest count of bytes, files or bits per second: two of them still add up in 64 bits."""

@@ -4,9 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from headrace.guardrails.decision import Decision
 from headrace.guardrails.errors import Refused
-from headrace.guardrails.execution import (
+from headrace.guardrails.policy.decision import Decision
+from headrace.guardrails.rails.checks import check_request
+from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
+from headrace.guardrails.rails.slots import TransferSlots
+from headrace.guardrails.seal.documents import Document, JsonObject, new_id, seal, utc_text
+from headrace.guardrails.seal.execution import (
     Execution,
     Filters,
     OnConflict,
@@ -15,11 +19,7 @@ from headrace.guardrails.execution import (
     Verify,
     nanoseconds,
 )
-from headrace.guardrails.places import ResolvedEndpoint, Route
-from headrace.guardrails.rails import check_request
-from headrace.guardrails.seal import Document, JsonObject, new_id, seal, utc_text
-from headrace.guardrails.signing_key import SigningKey
-from headrace.guardrails.slots import TransferSlots
+from headrace.guardrails.seal.signing_key import SigningKey
 
 PLAN_LIFETIME: Final = timedelta(hours=24)
 """How long a plan may wait for its confirmation, approvals and submission."""

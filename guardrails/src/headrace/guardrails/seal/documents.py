@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from headrace.guardrails.errors import SealCode, SealError
 
 if TYPE_CHECKING:
-    from headrace.guardrails.signing_key import SigningKey
+    from headrace.guardrails.seal.signing_key import SigningKey
 
 Json: TypeAlias = "str | int | bool | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from headrace.guardrails.execution import Action, Compare, OnConflict
+from headrace.guardrails.seal.execution import Action, Compare, OnConflict
 
 
 class TransferSlots(Protocol):

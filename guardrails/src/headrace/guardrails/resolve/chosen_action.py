@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt
 from headrace.guardrails.intents.values import CONTROL_ACTIONS, TRANSFER_ACTIONS
+from headrace.guardrails.resolve.single_values import words_of
 from headrace.guardrails.resolve.situation import OPTION_FACTS, PLACE_FACTS
-from headrace.guardrails.resolve.values import words_of
 
 if TYPE_CHECKING:
     from headrace.guardrails.intents.draft import Step

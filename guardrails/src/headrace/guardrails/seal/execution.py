@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, Literal, Protocol, Self
 
-from headrace.guardrails.seal import JsonObject
+from headrace.guardrails.seal.documents import JsonObject
 
 Action = Literal["copy", "sync", "move"]
 OnConflict = Literal["skip", "overwrite", "fail", "newer"]

@@ -7,11 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact, Hours, Place, Repeat, Step, When
-from headrace.guardrails.language.schedules import repeat_on, with_day
 from headrace.guardrails.resolve import moments
-from headrace.guardrails.resolve.places import resolve_place
-from headrace.guardrails.resolve.schedules import resolve_hours, resolve_repeat
-from headrace.guardrails.resolve.values import amount, names, only, plain, verification, words_of
+from headrace.guardrails.resolve.locations import resolve_place
+from headrace.guardrails.resolve.recurrence import repeat_on, resolve_hours, resolve_repeat, with_day
+from headrace.guardrails.resolve.single_values import amount, names, only, plain, verification, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from headrace.guardrails.intents.answer import Interpretation, Refusal
 from headrace.guardrails.intents.context import Endpoint
 from headrace.guardrails.intents.draft import Doubt, Place
+from headrace.guardrails.intents.limits import MAX_RATE_BPS, MAX_SIZE_BYTES
+from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import (
     TRANSFER_ACTIONS,
     Changes,
@@ -18,14 +20,12 @@ from headrace.guardrails.intents.values import (
     Target,
     with_slots,
 )
-from headrace.guardrails.language.units import MAX_RATE_BPS, MAX_SIZE_BYTES
-from headrace.guardrails.names import shown
+from headrace.guardrails.resolve.endpoint_names import resolve_name
 from headrace.guardrails.resolve.findings import Findings
-from headrace.guardrails.resolve.names import resolve_name
-from headrace.guardrails.resolve.places import resolve_place
-from headrace.guardrails.resolve.schedules import check_rrule
+from headrace.guardrails.resolve.locations import resolve_place
+from headrace.guardrails.resolve.recurrence import check_rrule
+from headrace.guardrails.resolve.single_values import is_odd_glob
 from headrace.guardrails.resolve.targets import resolve_transfer
-from headrace.guardrails.resolve.values import is_odd_glob
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -8,9 +8,9 @@ import unicodedata
 from headrace.guardrails.intents.answer import Choice, Refusal
 from headrace.guardrails.intents.context import LOCAL_ENDPOINT, Context, Endpoint
 from headrace.guardrails.intents.draft import Doubt, Place
+from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Location
-from headrace.guardrails.names import shown
-from headrace.guardrails.resolve.names import deceives, resolve_name
+from headrace.guardrails.resolve.endpoint_names import deceives, resolve_name
 
 MAX_PATH = 4096
 

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from headrace.guardrails.errors import SealCode, SealError
-from headrace.guardrails.seal import encode, signature_input
+from headrace.guardrails.seal.documents import encode, signature_input
 
 _MAX_FILE_BYTES: Final = 4096
 

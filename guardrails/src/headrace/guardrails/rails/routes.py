@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from headrace.guardrails.names import path_text
+from headrace.guardrails.intents.text import path_text
 
 Access = Literal["read", "write", "delete"]
 

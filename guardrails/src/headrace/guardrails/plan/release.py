@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from headrace.guardrails.decide import redecide
-from headrace.guardrails.decision import NeedsApproval, Obligation, parse_obligations
 from headrace.guardrails.errors import Rail, RailRefusal, Refused
-from headrace.guardrails.plan import RESERVED
-from headrace.guardrails.policy import PolicySet
-from headrace.guardrails.seal import JsonObject, new_id, utc_text, utc_time, verify
+from headrace.guardrails.plan.planning import RESERVED
+from headrace.guardrails.policy.decide import redecide
+from headrace.guardrails.policy.decision import NeedsApproval, Obligation, parse_obligations
+from headrace.guardrails.policy.policy_set import PolicySet
+from headrace.guardrails.seal.documents import JsonObject, new_id, utc_text, utc_time, verify
 
 TICKET_LIFETIME: Final = timedelta(minutes=15)
 MAX_CLOCK_SKEW: Final = timedelta(seconds=60)

@@ -7,10 +7,10 @@ as decimal strings. Deciding reads nothing else, so a record can be decided agai
 from collections.abc import Mapping
 from typing import Final
 
-from headrace.guardrails.facts import Caller, PolicyAction
-from headrace.guardrails.names import ancestors
-from headrace.guardrails.places import ResolvedEndpoint, Route
-from headrace.guardrails.seal import Json, JsonObject, canonical
+from headrace.guardrails.intents.text import ancestors
+from headrace.guardrails.policy.facts import Caller, PolicyAction
+from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
+from headrace.guardrails.seal.documents import Json, JsonObject, canonical
 
 _TEXT_FACTS: Final = frozenset({"now", "door", "verification"})
 

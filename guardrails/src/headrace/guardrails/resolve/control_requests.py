@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 from headrace.guardrails.intents.draft import Day, Doubt, Step, When
 from headrace.guardrails.intents.values import TRANSFER_ACTIONS, Action, Changes, Intent, Target, with_slots
-from headrace.guardrails.resolve.actions import UNCLEAR_ORDERS, UNCLEAR_VERB
-from headrace.guardrails.resolve.options import resolve_options, resolve_places
+from headrace.guardrails.resolve.chosen_action import UNCLEAR_ORDERS, UNCLEAR_VERB
+from headrace.guardrails.resolve.single_values import words_of
 from headrace.guardrails.resolve.situation import MISSING, OPTION_FACTS, OPTION_SLOTS, PLACE_FACTS
 from headrace.guardrails.resolve.targets import resolve_target
-from headrace.guardrails.resolve.values import words_of
+from headrace.guardrails.resolve.transfer_options import resolve_options, resolve_places
 
 if TYPE_CHECKING:
     from headrace.guardrails.intents.answer import Refusal

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Final, Literal, Self
 from zoneinfo import ZoneInfo
 
-from headrace.guardrails.execution import Execution, SurveyCounts
-from headrace.guardrails.seal import JsonObject, utc_text
+from headrace.guardrails.seal.documents import JsonObject, utc_text
+from headrace.guardrails.seal.execution import Execution, SurveyCounts
 
 PolicyAction = Literal["browse", "plan", "copy", "sync", "move"]
 

@@ -1,0 +1,1 @@
+"""Sealed documents: their canonical bytes, keys, the audit chain, and the part that nodes execute."""
