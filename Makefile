@@ -84,7 +84,7 @@ sshd: ## an ssh server for the tests of `headrace cp`, which start it themselves
 
 .PHONY: screenshots
 screenshots: setup web browser ## every page of the console in both themes, into docs/console/
-	@$(BIN)/python -m tests.e2e.pictures docs/console
+	@$(BIN)/python -m tests.browser.pictures docs/console
 
 .PHONY: demo
 demo: setup ## the main job on real data, from a sentence to verified bytes

@@ -2,6 +2,7 @@
 
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -11,3 +12,8 @@ settings.load_profile("headrace")
 
 # Started in the background by a shell, this process ignores Ctrl-C, and so would every command it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"

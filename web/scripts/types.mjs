@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import openapi, { astToString } from "openapi-typescript";
 import ts from "typescript";
 
-const DOCUMENT = new URL(process.env.HEADRACE_OPENAPI ?? "../../tests/api/openapi.json", import.meta.url);
+const DOCUMENT = new URL(process.env.HEADRACE_OPENAPI ?? "../../tests/interfaces/rest/openapi.json", import.meta.url);
 const TYPES = new URL("../src/api/schema.ts", import.meta.url);
 
 const made = await openapi(DOCUMENT, {
@@ -16,7 +16,7 @@ const made = await openapi(DOCUMENT, {
       ? ts.factory.createArrayTypeNode(ts.factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword))
       : undefined,
 });
-const text = `// Generated from tests/api/openapi.json by \`npm run types\`.\n\n${astToString(made)}`;
+const text = `// Generated from tests/interfaces/rest/openapi.json by \`npm run types\`.\n\n${astToString(made)}`;
 if (process.argv.includes("--check")) {
   if ((await readFile(TYPES, "utf8")) !== text) {
     console.error("src/api/schema.ts is stale: run `npm run types` in web/");

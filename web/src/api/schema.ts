@@ -1,4 +1,4 @@
-// Generated from tests/api/openapi.json by `npm run types`.
+// Generated from tests/interfaces/rest/openapi.json by `npm run types`.
 
 export interface paths {
     "/api/v1/audit": {
@@ -1166,7 +1166,7 @@ export interface components {
         };
         /**
          * Interpretation
-         * @description How the words were read; `intent` is the corpus form (tests/language/SCHEMA.md).
+         * @description How the words were read; `intent` is the corpus form (tests/pure/language/SCHEMA.md).
          */
         Interpretation: {
             /** Action */

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from headrace.api.audit import Audit
-from headrace.api.broker import Broker
+from headrace.api.audit.chain import Audit
 from headrace.api.clock import Clock
+from headrace.api.events.broker import Broker
 from headrace.api.settings import Settings
 from headrace.api.store import Database
 from headrace.engine import Hub

@@ -127,7 +127,7 @@ class InterpretRequest(Model):
 
 
 class Interpretation(Model):
-    """How the words were read; `intent` is the corpus form (tests/language/SCHEMA.md)."""
+    """How the words were read; `intent` is the corpus form (tests/pure/language/SCHEMA.md)."""
 
     outcome: Literal["intent", "ask", "refuse"]
     action: str | None = None

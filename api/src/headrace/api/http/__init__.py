@@ -1,5 +1,1 @@
-"""The HTTP door: thin routes over the port, and what guards them."""
-
-from headrace.api.http.app import create_app
-
-__all__ = ["create_app"]
+"""REST under /api/v1, and the console's files."""

@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import Depends, Request
 from starlette.responses import Response
 
-from headrace.api.acting import Acting
+from headrace.api.access.acting import Acting
+from headrace.api.access.gate import Gate
 from headrace.api.caller import Door
 from headrace.api.errors import Code, ServiceError
 from headrace.api.http.guard import UNSAFE_METHODS
-from headrace.api.service import Service
 from headrace.auth import AuthCode, AuthError
 from headrace.client import models as m
 
@@ -18,10 +18,10 @@ TOKEN_PREFIX = "hrt_"  # noqa: S105 - what a token begins with
 _UNKNOWN_ADDRESS = "unknown"
 
 
-def service_of(request: Request) -> Service:
-    """Return the service behind the app."""
-    service: Service = request.app.state.service
-    return service
+def gate_of(request: Request) -> Gate:
+    """Return the gate behind the app."""
+    gate: Gate = request.app.state.gate
+    return gate
 
 
 def address_of(request: Request) -> str:
@@ -50,15 +50,15 @@ def secret_of(request: Request) -> tuple[str, Door]:
     return cookie, Door.CONSOLE
 
 
-async def acting(request: Request, service: Annotated[Service, Depends(service_of)]) -> Acting:
+async def port_of(request: Request, gate: Annotated[Gate, Depends(gate_of)]) -> Acting:
     """Return the port for whoever sent the request."""
     secret, door = secret_of(request)
-    people = service.whole.use_cases.people
+    people = gate.use_cases.people
     principal = await (people.of_token(secret) if door is Door.API else people.of_session(secret))
-    return service.acting_for(principal, door, on_host=_is_loopback(address_of(request)))
+    return gate.acting_for(principal, door, on_host=_is_loopback(address_of(request)))
 
 
-Port = Annotated[Acting, Depends(acting)]
+Port = Annotated[Acting, Depends(port_of)]
 
 
 def _is_loopback(address: str) -> bool:

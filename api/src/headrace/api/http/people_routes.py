@@ -4,19 +4,19 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from headrace.api.http.identity import Port, address_of, cookie_name, hand_out, secret_of, service_of
-from headrace.api.service import Service
+from headrace.api.access.gate import Gate
+from headrace.api.http.identity import Port, address_of, cookie_name, gate_of, hand_out, secret_of
 from headrace.client import models as m
 
 router = APIRouter(tags=["people"])
 
-TheService = Annotated[Service, Depends(service_of)]
+TheGate = Annotated[Gate, Depends(gate_of)]
 
 
 @router.get("/health")
-async def health(service: TheService) -> m.Health:
+async def health(gate: TheGate) -> m.Health:
     """Say whether the service can work; needs no sign-in."""
-    return service.whole.use_cases.health.report()
+    return gate.use_cases.health.report()
 
 
 @router.get("/me")
@@ -26,26 +26,24 @@ async def me(port: Port) -> m.Me:
 
 
 @router.post("/sessions", status_code=201)
-async def sign_in(request: Request, response: Response, service: TheService, body: m.SignIn) -> m.Session:
+async def sign_in(request: Request, response: Response, gate: TheGate, body: m.SignIn) -> m.Session:
     """Start an interactive session; a browser gets it as a cookie, and an empty `secret`."""
-    session = await service.whole.use_cases.people.sign_in(body, address_of(request))
+    session = await gate.use_cases.people.sign_in(body, address_of(request))
     return hand_out(request, response, session)
 
 
 @router.delete("/sessions/current", status_code=204)
-async def sign_out(request: Request, response: Response, service: TheService) -> None:
+async def sign_out(request: Request, response: Response, gate: TheGate) -> None:
     """End the session that this request is made with."""
     secret, _ = secret_of(request)
-    await service.whole.use_cases.people.sign_out(secret)
+    await gate.use_cases.people.sign_out(secret)
     response.delete_cookie(cookie_name(request), path="/", secure=request.app.state.origins.tls, httponly=True)
 
 
 @router.post("/invitations/accept", status_code=201)
-async def accept_invitation(
-    request: Request, response: Response, service: TheService, body: m.AcceptInvitation
-) -> m.Session:
+async def accept_invitation(request: Request, response: Response, gate: TheGate, body: m.AcceptInvitation) -> m.Session:
     """Choose a password with a one-time link's token, and start a session."""
-    session = await service.whole.use_cases.people.accept_invitation(body, address_of(request))
+    session = await gate.use_cases.people.accept_invitation(body, address_of(request))
     return hand_out(request, response, session)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from headrace.api.http.identity import Port, service_of
+from headrace.api.http.identity import Port, gate_of
 from headrace.api.http.plan_routes import Wait
 from headrace.api.http.streams import event_stream
 from headrace.client import models as m
@@ -64,7 +64,7 @@ async def watch(
 ) -> StreamingResponse:
     """Stream events and progress until the transfer ends: `event` is the kind, `data` a TransferEvent."""
     found = await port.transfer(transfer)
-    events = event_stream(port.watch(found.id, after=last_event_id), service_of(request).settings.heartbeat_s)
+    events = event_stream(port.watch(found.id, after=last_event_id), gate_of(request).settings.heartbeat_s)
     return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 

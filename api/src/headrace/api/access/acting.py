@@ -1,0 +1,257 @@
+"""The port `Headrace` inside the service: every call checked against the access table, every refusal a problem."""
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
+
+from headrace.api.access.table import require
+from headrace.api.access.use_cases import UseCases
+from headrace.api.caller import Caller
+from headrace.api.errors import Code, ServiceError
+from headrace.api.problems import problem_of
+from headrace.api.transfers.receipts import receipt_view
+from headrace.client import HeadraceError
+from headrace.client import models as m
+
+MAX_PAGE = 200
+MAX_LONG_PAGE = 1000
+
+
+class Acting:
+    """`Headrace` for one caller."""
+
+    def __init__(self, use_cases: UseCases, caller: Caller) -> None:
+        """Act for `caller`."""
+        self._do = use_cases
+        self._caller = caller
+
+    @contextmanager
+    def _may(self, method: str) -> Iterator[Caller]:
+        """Check the access table, and turn domain errors into problems."""
+        try:
+            require(self._caller.principal, method)
+            yield self._caller
+        except HeadraceError:
+            raise
+        except Exception as error:
+            raise HeadraceError(problem_of(error)) from error
+
+    async def me(self) -> m.Me:
+        """As in the port."""
+        with self._may("me") as caller:
+            return self._do.people.me(caller)
+
+    async def health(self) -> m.Health:
+        """As in the port."""
+        with self._may("health"):
+            return self._do.health.report()
+
+    async def interpret(self, request: m.InterpretRequest) -> m.Interpretation:
+        """As in the port."""
+        with self._may("interpret") as caller:
+            return await self._do.planner.interpret(caller, request)
+
+    # -- plans --
+
+    async def create_plan(self, request: m.PlanRequest) -> m.Plan:
+        """As in the port."""
+        with self._may("create_plan") as caller:
+            return await self._do.planner.create(caller, request)
+
+    async def plan(self, plan: str, *, wait_s: float = 0, document: bool = False) -> m.Plan:
+        """As in the port."""
+        with self._may("plan") as caller:
+            return await self._do.planner.get(caller, plan, wait_s=wait_s, document=document)
+
+    async def plans(
+        self, *, state: str | None = None, awaiting_me: bool = False, limit: int = 50, after: str | None = None
+    ) -> list[m.Plan]:
+        """As in the port."""
+        with self._may("plans") as caller:
+            limit = _page(limit, MAX_PAGE)
+            return await self._do.plans.page(caller, state=state, awaiting_me=awaiting_me, limit=limit, after=after)
+
+    async def confirm_plan(self, plan: str, confirmation: m.Confirmation) -> m.Plan:
+        """As in the port."""
+        with self._may("confirm_plan") as caller:
+            return await self._do.consent.confirm(caller, plan, confirmation)
+
+    async def approve_plan(self, plan: str, approval: m.Approval) -> m.Plan:
+        """As in the port."""
+        with self._may("approve_plan") as caller:
+            return await self._do.consent.approve(caller, plan, approval)
+
+    async def why(self, plan: str) -> m.Decision:
+        """As in the port."""
+        with self._may("why") as caller:
+            return await self._do.plans.why(caller, plan)
+
+    # -- transfers --
+
+    async def submit(self, request: m.SubmitRequest) -> m.Transfer:
+        """As in the port."""
+        with self._may("submit") as caller:
+            return await self._do.transfers.submit(caller, request.plan_digest)
+
+    async def transfer(self, transfer: str, *, wait_s: float = 0) -> m.Transfer:
+        """As in the port."""
+        with self._may("transfer") as caller:
+            return await self._do.transfers.get(caller, transfer, wait_s=wait_s)
+
+    async def transfers(
+        self, *, state: str | None = None, limit: int = 50, after: str | None = None
+    ) -> list[m.Transfer]:
+        """As in the port."""
+        with self._may("transfers") as caller:
+            return await self._do.transfers.page(caller, state=state, limit=_page(limit, MAX_PAGE), after=after)
+
+    async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
+        """As in the port."""
+        with self._may("control") as caller:
+            return await self._do.transfers.control(caller, transfer, request)
+
+    async def watch(self, transfer: str, *, after: int = 0) -> AsyncGenerator[m.TransferEvent]:
+        """As in the port; begins with the kept event after sequence `after`."""
+        with self._may("watch") as caller:
+            async for event in self._do.transfers.watch(caller, transfer, after):
+                yield event
+
+    async def transfer_events(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.TransferEvent]:
+        """As in the port."""
+        with self._may("transfer_events") as caller:
+            return await self._do.transfers.events(caller, transfer, after=after, limit=_page(limit, MAX_LONG_PAGE))
+
+    async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:
+        """As in the port."""
+        with self._may("failed_files") as caller:
+            return await self._do.transfers.failed(caller, transfer, after=after, limit=_page(limit, MAX_LONG_PAGE))
+
+    async def receipt(self, receipt: str) -> m.Receipt:
+        """As in the port."""
+        with self._may("receipt") as caller:
+            return receipt_view(await self._do.transfers.receipt(caller, receipt))
+
+    async def receipt_files(self, receipt: str) -> AsyncGenerator[bytes]:
+        """As in the port."""
+        with self._may("receipt_files") as caller:
+            row = await self._do.transfers.receipt(caller, receipt)
+            async for chunk in self._do.receipts.files(row):
+                yield chunk
+
+    # -- endpoints, nodes --
+
+    async def endpoints(self) -> list[m.Endpoint]:
+        """As in the port."""
+        with self._may("endpoints"):
+            return await self._do.endpoints.list()
+
+    async def update_endpoint(self, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
+        """As in the port."""
+        with self._may("update_endpoint") as caller:
+            return await self._do.endpoints.update(caller, endpoint, update)
+
+    async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.EntryPage:
+        """As in the port."""
+        with self._may("browse") as caller:
+            limit = _page(limit, MAX_LONG_PAGE)
+            return await self._do.places.browse(caller, endpoint, path, after=after, limit=limit)
+
+    async def nodes(self) -> list[m.Node]:
+        """As in the port."""
+        with self._may("nodes"):
+            return await self._do.nodes.list(self._do.executor.running_by_node())
+
+    async def create_join_token(self, request: m.JoinTokenRequest) -> m.JoinToken:
+        """As in the port."""
+        with self._may("create_join_token") as caller:
+            return await self._do.nodes.create_join_token(caller, request)
+
+    async def drain_node(self, node: str, *, drain: bool) -> m.Node:
+        """As in the port."""
+        with self._may("drain_node") as caller:
+            shown = await self._do.nodes.drain(caller, node, drain=drain)
+            self._do.executor.on_nodes_changed()
+            return shown
+
+    async def revoke_node(self, node: str) -> m.Node:
+        """As in the port."""
+        with self._may("revoke_node") as caller:
+            shown = await self._do.nodes.revoke(caller, node)
+            self._do.executor.on_nodes_changed()
+            return shown
+
+    # -- policy, audit --
+
+    async def policies(self) -> list[m.PolicyVersion]:
+        """As in the port."""
+        with self._may("policies"):
+            return await self._do.policies.versions()
+
+    async def check_policy(self, text: m.PolicyText) -> m.PolicyCheck:
+        """As in the port."""
+        with self._may("check_policy"):
+            return await self._do.policies.check(text)
+
+    async def propose_policy(self, text: m.PolicyText) -> m.PolicyVersion:
+        """As in the port."""
+        with self._may("propose_policy") as caller:
+            return await self._do.policies.propose(caller, text)
+
+    async def publish_policy(self, version: str) -> m.PolicyVersion:
+        """As in the port; every running transfer is held against the new version at once."""
+        with self._may("publish_policy") as caller:
+            shown = await self._do.policies.publish(caller, version)
+            self._do.executor.recheck()
+            return shown
+
+    async def audit(
+        self, *, after: int = 0, limit: int = 200, kind: str | None = None, person: str | None = None
+    ) -> list[m.AuditEvent]:
+        """As in the port."""
+        with self._may("audit"):
+            limit = _page(limit, MAX_LONG_PAGE)
+            return await self._do.audit.events(after=after, limit=limit, kind=kind, person=person)
+
+    async def verify_audit(self) -> m.AuditVerdict:
+        """As in the port."""
+        with self._may("verify_audit"):
+            return await self._do.audit.verify()
+
+    # -- people --
+
+    async def people(self) -> list[m.Person]:
+        """As in the port."""
+        with self._may("people") as caller:
+            return await self._do.people.everybody(caller)
+
+    async def invite(self, request: m.InvitationRequest) -> m.Invitation:
+        """As in the port."""
+        with self._may("invite") as caller:
+            return await self._do.people.invite(caller, request)
+
+    async def disable_person(self, person: str) -> m.Person:
+        """As in the port; the person's running transfers are stopped at once."""
+        with self._may("disable_person") as caller:
+            shown = await self._do.people.disable(caller, person)
+            self._do.executor.recheck()
+            return shown
+
+    async def tokens(self) -> list[m.Token]:
+        """As in the port."""
+        with self._may("tokens") as caller:
+            return await self._do.people.tokens(caller)
+
+    async def create_token(self, request: m.TokenRequest) -> m.Token:
+        """As in the port."""
+        with self._may("create_token") as caller:
+            return await self._do.people.create_token(caller, request)
+
+    async def revoke_token(self, token: str) -> None:
+        """As in the port."""
+        with self._may("revoke_token") as caller:
+            await self._do.people.revoke_token(caller, token)
+
+
+def _page(limit: int, most: int) -> int:
+    if not 1 <= limit <= most:
+        raise ServiceError(Code.INVALID_REQUEST, f"`limit` is {limit}; a page holds 1 to {most}", fields=("limit",))
+    return limit

@@ -1,0 +1,38 @@
+"""Everything the service can do, by room; `Acting` calls these."""
+
+from dataclasses import dataclass
+
+from headrace.api.access.health import Health
+from headrace.api.audit.chain import Audit
+from headrace.api.people.accounts import People
+from headrace.api.planning.consent import Consent
+from headrace.api.planning.intake import Planner
+from headrace.api.planning.locations import Places
+from headrace.api.planning.plan_queries import Plans
+from headrace.api.policy.versions import Policies
+from headrace.api.sites.endpoints import Endpoints
+from headrace.api.sites.nodes import Nodes
+from headrace.api.transfers.cleanup import Tidying
+from headrace.api.transfers.receipts import Receipts
+from headrace.api.transfers.requests import Transfers
+from headrace.api.transfers.scheduler import Executor
+
+
+@dataclass(frozen=True, slots=True)
+class UseCases:
+    """The use cases of one service."""
+
+    audit: Audit
+    consent: Consent
+    endpoints: Endpoints
+    executor: Executor
+    health: Health
+    nodes: Nodes
+    people: People
+    places: Places
+    planner: Planner
+    plans: Plans
+    policies: Policies
+    receipts: Receipts
+    tidying: Tidying
+    transfers: Transfers

@@ -1,0 +1,1 @@
+"""The process: settings read, parts joined, events followed, requests served."""

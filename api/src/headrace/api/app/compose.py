@@ -1,0 +1,106 @@
+"""The composition root: makes every part of a service and joins them."""
+
+import os
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from headrace.api.access.health import Health
+from headrace.api.access.use_cases import UseCases
+from headrace.api.audit.chain import Audit
+from headrace.api.audit.heads import HeadsFile
+from headrace.api.clock import Clock
+from headrace.api.core import Core
+from headrace.api.events.broker import Broker
+from headrace.api.people.accounts import People
+from headrace.api.people.sql_store import SqlPeopleStore
+from headrace.api.planning.consent import Consent
+from headrace.api.planning.intake import Planner
+from headrace.api.planning.locations import Places
+from headrace.api.planning.pipeline import Planning
+from headrace.api.planning.plan_queries import Plans
+from headrace.api.planning.words import Words
+from headrace.api.policy.versions import Policies
+from headrace.api.settings import Settings
+from headrace.api.signing.signer import Signer
+from headrace.api.sites.endpoints import Endpoints
+from headrace.api.sites.nodes import Nodes
+from headrace.api.store import Database
+from headrace.api.transfers.attempt_loop import Parts
+from headrace.api.transfers.cleanup import Tidying
+from headrace.api.transfers.history import Ledger
+from headrace.api.transfers.receipts import Receipts
+from headrace.api.transfers.requests import Transfers
+from headrace.api.transfers.scheduler import Executor
+from headrace.auth import Authenticator, Lifetimes, Pepper
+from headrace.engine import Hub
+from headrace.guardrails import SigningKey
+
+_PEPPER_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All parts of one service that its life cycle needs."""
+
+    core: Core
+    use_cases: UseCases
+
+
+def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, public_url: str) -> Whole:
+    """Join the parts of a service; the data folder exists and the store is migrated."""
+    key = SigningKey.load_or_create(settings.data / "authority.key")
+    heads = HeadsFile(settings.data / "audit-heads.jsonl", key)
+    audit = Audit(database, clock, heads)
+    broker = Broker(settings.max_watchers)
+    core = Core(database, audit, clock, settings, broker, hub)
+    nodes = Nodes(core, key.public)
+    endpoints = Endpoints(core, nodes)
+    policies = Policies(core)
+    signer = Signer(core, key, policies, endpoints)
+    receipts, tidying = Receipts(core, signer), Tidying(core)
+    parts = Parts(core, nodes, signer, Ledger(core), receipts, tidying)
+    executor = Executor(parts)
+    plans = Plans(core)
+    places = Places(core, nodes, endpoints, policies, signer)
+    planning = Planning(core, nodes, places, policies, signer)
+    words = Words(core, endpoints)
+    lifetimes = Lifetimes(
+        idle=timedelta(seconds=settings.session_idle_s), session=timedelta(seconds=settings.session_valid_s)
+    )
+    authenticator = Authenticator(
+        SqlPeopleStore(database, audit), clock, Pepper(_secret_file(settings.data / "pepper.key")), lifetimes
+    )
+    use_cases = UseCases(
+        audit=audit,
+        consent=Consent(core, plans, policies),
+        endpoints=endpoints,
+        executor=executor,
+        health=Health(audit, nodes, signer),
+        nodes=nodes,
+        people=People(core, authenticator, public_url),
+        places=places,
+        planner=Planner(core, planning, plans, words),
+        plans=plans,
+        policies=policies,
+        receipts=receipts,
+        tidying=tidying,
+        transfers=Transfers(parts, executor, plans),
+    )
+    return Whole(core, use_cases)
+
+
+def _secret_file(path: Path) -> bytes:
+    """Read a secret of this installation, made on first use (0600, durable)."""
+    if not path.exists():
+        fresh = path.with_suffix(".new")
+        fresh.unlink(missing_ok=True)
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, secrets.token_bytes(_PEPPER_BYTES))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        fresh.rename(path)
+    return path.read_bytes()

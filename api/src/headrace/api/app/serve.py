@@ -1,0 +1,270 @@
+"""`headrace serve`: the service as one process."""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+import uvicorn
+
+from headrace.api.app.service import Service
+from headrace.api.app.web import create_app
+from headrace.api.errors import ServiceError
+from headrace.api.http.guard import Origins
+from headrace.api.settings import SettingError, Settings
+from headrace.client import models as m
+from headrace.engine import EngineError, Node
+from headrace.guardrails import SealError
+
+_ACCESS = ("read", "write", "delete")
+_USAGE = 2
+_FAILED = 1
+_BACKLOG = 512
+_MAX_CONNECTIONS = 1000
+_SHUTDOWN_S = 10
+_JOIN_VALID_S = 300
+
+Root = tuple[str, str, str]
+"""Name, path, access."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str, what: str) -> "Address":
+        """Read `host:port`; raises `SettingError`."""
+        host, colon, port = text.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not colon or not host or not port.isdigit() or int(port) > 65_535:  # noqa: PLR2004 - largest port
+            message = f"{what} is `{text}`; write `host:port`, for example `127.0.0.1:8470`"
+            raise SettingError(message)
+        return cls(host, int(port))
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this host can reach it."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+def serve(  # noqa: PLR0913, PLR0917 - one parameter each option
+    data: Annotated[Path | None, typer.Option(help="Folder for the database, keys and lists.")] = None,
+    listen: Annotated[str | None, typer.Option(help="host:port of API, console and MCP; port 0 picks one.")] = None,
+    hub_listen: Annotated[str | None, typer.Option(help="host:port where nodes dial in; port 0 picks one.")] = None,
+    hub_advertise: Annotated[str | None, typer.Option(help="host:port that join tokens tell nodes to dial.")] = None,
+    root: Annotated[
+        list[str] | None, typer.Option(help="Export a folder: NAME=PATH[:read|write|delete] (default read).")
+    ] = None,
+    node_name: Annotated[str | None, typer.Option(help="Name of the embedded node.")] = None,
+    tls_cert: Annotated[str | None, typer.Option(help="Certificate chain (PEM).")] = None,
+    tls_key: Annotated[str | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
+    *,
+    allow_root: Annotated[bool, typer.Option("--allow-root", help="Run although this is the root account.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line when ready.")] = False,
+) -> None:
+    """Run the service: API, MCP, signer, and an embedded node when a root is given."""
+    options = {
+        "data": data,
+        "listen": listen,
+        "hub_listen": hub_listen,
+        "hub_advertise": hub_advertise,
+        "node_name": node_name,
+        "tls_cert": tls_cert,
+        "tls_key": tls_key,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    try:
+        settings = Settings.from_environment(os.environ).with_values(given)
+        if os.geteuid() == 0 and not allow_root:
+            _stop("this is the root account; run the service under its own account, or say --allow-root", _USAGE)
+        asyncio.run(run(settings, [parse_root(text) for text in root or ()], as_json=as_json))
+    except SettingError as error:
+        _stop(str(error), _USAGE)
+    except (ServiceError, EngineError, SealError, OSError) as error:
+        _stop(str(error), _FAILED)
+
+
+def parse_root(text: str) -> Root:
+    """Read `NAME=PATH[:read|write|delete]`; raises `SettingError`."""
+    name, equals, rest = text.partition("=")
+    path, colon, access = rest.rpartition(":")
+    if not colon or access not in _ACCESS:
+        path, access = rest, "read"
+    if not equals or not name or not path:
+        message = f"`--root {text}` is not understood; write NAME=PATH, NAME=PATH:write or NAME=PATH:delete"
+        raise SettingError(message)
+    return name, str(Path(path).resolve()), access
+
+
+async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool) -> None:
+    """Serve until SIGTERM or SIGINT, then close cleanly."""
+    address = Address.parse(settings.listen, "--listen (HEADRACE_LISTEN)")
+    tls = bool(settings.tls_cert)
+    if not tls and not address.loopback:
+        message = (
+            f"`{settings.listen}` can be reached from other hosts, and that needs TLS: give --tls-cert and --tls-key, "
+            "or listen on 127.0.0.1"
+        )
+        raise SettingError(message)
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    listener = _listener(address)
+    scheme, port = "https" if tls else "http", listener.getsockname()[1]
+    public_url = settings.public_url.rstrip("/") or f"{scheme}://{_bracketed(address.host)}:{port}"
+    service = await Service.start(settings, public_url=public_url)
+    node: Node | None = None
+    try:
+        if roots:
+            node = await _embedded_node(service, roots)
+        link = await _bootstrap(service)
+        config = _config(service, _origins(scheme, address.host, port, public_url))
+        ready = Ready(public_url, service.whole.core.hub.address, link)
+        await _serve(service, _Server(config, lambda: ready.say(as_json=as_json)), listener)
+    finally:
+        if node is not None:
+            await node.close()
+        await service.close()
+        listener.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What is said once requests are answered. The link itself goes to a terminal only, never into a log."""
+
+    url: str
+    hub: str
+    bootstrap: Path | None
+
+    def say(self, *, as_json: bool) -> None:
+        """Print it."""
+        if as_json:
+            file = str(self.bootstrap) if self.bootstrap else None
+            typer.echo(json.dumps({"url": self.url, "hub": self.hub, "bootstrap_file": file, "pid": os.getpid()}))
+            return
+        typer.echo(f"service    {self.url}")
+        typer.echo(f"nodes dial {self.hub}")
+        if self.bootstrap is None:
+            return
+        typer.echo(f"first admin: the link in {self.bootstrap} (`headrace login --link LINK`)")
+        if sys.stdout.isatty():
+            typer.echo(f"             {self.bootstrap.read_text(encoding='utf-8').strip()}")
+
+
+async def _embedded_node(service: Service, roots: Sequence[Root]) -> Node:
+    """Start the node of this process; it joins with a one-time token like any other, the first time."""
+    settings = service.settings
+    state = settings.data / "node"
+    token: str | None = None
+    if not state.exists():
+        request = m.JoinTokenRequest(name=settings.node_name, valid_s=_JOIN_VALID_S)
+        token = (await service.whole.use_cases.nodes.create_join_token(None, request)).token
+    return await Node.start(
+        state_dir=str(state),
+        name=settings.node_name,
+        roots=list(roots),
+        data_listen=settings.node_data_listen,
+        join_token=token,
+    )
+
+
+async def _bootstrap(service: Service) -> Path | None:
+    """Write the first admin's one-time link to a file of this account only, or remove it when there is an admin."""
+    path = service.settings.data / "bootstrap-link"
+    path.unlink(missing_ok=True)
+    link = await service.whole.use_cases.people.bootstrap_link()
+    if link is None:
+        return None
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(link + "\n")
+    return path
+
+
+def _origins(scheme: str, host: str, port: int, public_url: str) -> Origins:
+    hosts = {f"{_bracketed(host)}:{port}", public_url.split("://", 1)[1]}
+    if Address(host, port).loopback:
+        hosts |= {f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"}
+    return Origins.of(scheme, hosts)
+
+
+def _config(service: Service, origins: Origins) -> uvicorn.Config:
+    settings = service.settings
+    return uvicorn.Config(
+        create_app(service.gate, origins),
+        ssl_certfile=settings.tls_cert or None,
+        ssl_keyfile=settings.tls_key or None,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_graceful_shutdown=_SHUTDOWN_S,
+    )
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, with our own signals (its own would end the process before the service is closed)."""
+
+    def __init__(self, config: uvicorn.Config, say_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._say_ready = say_ready
+
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override] # uvicorn's is a generator
+        return nullcontext()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._say_ready()
+
+
+async def _serve(service: Service, server: uvicorn.Server, listener: socket.socket) -> None:
+    """Answer requests until a signal asks to end; watchers are told first, or they would hold up the end."""
+
+    def end() -> None:
+        service.whole.core.broker.close()
+        server.should_exit = True
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end)
+    await server.serve(sockets=[listener])
+
+
+def _listener(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address.host, address.port))
+    except OSError as error:
+        listener.close()
+        message = f"can't listen on {address.host}:{address.port}: {error.strerror}; is another service running there?"
+        raise SettingError(message) from error
+    listener.listen(_BACKLOG)
+    return listener
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _stop(message: str, code: int) -> NoReturn:
+    typer.echo(f"headrace serve: {message}", err=True)
+    raise typer.Exit(code)

@@ -1,0 +1,61 @@
+"""The web application: REST under /api/v1, MCP at /mcp, and the guard before both."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+from starlette.routing import Route
+
+from headrace.api.access.gate import Gate
+from headrace.api.http import people_routes, plan_routes, site_routes, transfer_routes
+from headrace.api.http.answers import PROBLEM_TYPE, install
+from headrace.api.http.console_files import mount_console
+from headrace.api.http.guard import Guard, Origins
+from headrace.api.mcp.mount import MCP_PATHS, McpDoor
+
+PREFIX = "/api/v1"
+
+_PROBLEM = {
+    "description": "What went wrong, where, and what to do (docs/errors.md lists the codes)",
+    "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+
+
+def create_app(gate: Gate, origins: Origins) -> FastAPI:
+    """Make the application that serves `gate` under `origins`."""
+    door = McpDoor(gate, origins)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with door.running():
+            yield
+
+    app = FastAPI(
+        title="Headrace",
+        version=version("headrace-api"),
+        description="Moves data between storage sites: words or slots -> plan -> policy -> verified bytes.",
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=_operation_id,
+        lifespan=lifespan,
+    )
+    app.state.gate = gate
+    app.state.origins = origins
+    api = APIRouter(prefix=PREFIX, responses={"default": _PROBLEM})
+    for routes in (people_routes, plan_routes, transfer_routes, site_routes):
+        api.include_router(routes.router)
+    app.include_router(api)
+    install(app)
+    app.router.routes.extend(Route(path, door) for path in MCP_PATHS)
+    mount_console(app)
+    limits = gate.settings
+    app.add_middleware(Guard, origins=origins, max_body_bytes=limits.max_body_bytes, timeout_s=limits.request_timeout_s)
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    """Operations are named like the port's methods."""
+    return route.name

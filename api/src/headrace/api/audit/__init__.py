@@ -1,0 +1,1 @@
+"""The audit chain, its exported heads, and the command that checks them."""

@@ -1,0 +1,73 @@
+"""`headrace audit`: checking the audit chain, from the service or from its files."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from headrace.api.audit.heads import last_head, verify_file
+from headrace.client import HeadraceError, login
+from headrace.client import models as m
+from headrace.guardrails import SealError, SigningKey
+
+audit = typer.Typer(help="Check the audit chain.", no_args_is_help=True)
+
+_BROKEN = 1
+_USAGE = 2
+
+
+@audit.callback()
+def root() -> None:
+    """Check the audit chain."""
+
+
+@audit.command()
+def verify(
+    data: Annotated[
+        Path | None, typer.Option(help="Check the files of a service in this folder instead of asking a service.")
+    ] = None,
+    heads: Annotated[
+        Path | None, typer.Option(help="Exported heads (audit-heads.jsonl) that were kept elsewhere; with --data.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="Public key of the heads (default: of the folder's own key).")] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
+) -> None:
+    """Check that no event of the audit chain was changed, removed, or cut off; ends with 1 when one was."""
+    if data is None and (heads is not None or key is not None):
+        _stop("--heads and --key go with --data")
+    try:
+        verdict = asyncio.run(_ask()) if data is None else _check(data, heads, key)
+    except HeadraceError as error:
+        _stop(error.problem.detail)
+    except (OSError, SealError) as error:
+        _stop(str(error))
+    if as_json:
+        typer.echo(verdict.model_dump_json())
+    elif verdict.intact:
+        typer.echo(f"intact: {verdict.events:,} events, head {verdict.head}. {verdict.detail}")
+    else:
+        typer.echo(f"BROKEN at event {verdict.broken_at}: {verdict.detail}", file=sys.stderr)
+    if not verdict.intact:
+        raise typer.Exit(_BROKEN)
+
+
+async def _ask() -> m.AuditVerdict:
+    async with login.connect() as headrace:
+        return await headrace.verify_audit()
+
+
+def _check(data: Path, heads: Path | None, key: str | None) -> m.AuditVerdict:
+    database = data / "headrace.sqlite"
+    if not database.is_file():
+        message = f"there is no `{database}`; --data is the folder that `headrace serve --data` was given"
+        raise FileNotFoundError(message)
+    public = key or SigningKey.load_or_create(data / "authority.key").public
+    return verify_file(database, last_head(heads or data / "audit-heads.jsonl", public))
+
+
+def _stop(message: str) -> NoReturn:
+    typer.echo(f"headrace audit: {message}", err=True)
+    raise typer.Exit(_USAGE)

@@ -1,0 +1,13 @@
+"""Where things lie in the service's data folder."""
+
+from pathlib import Path
+
+
+def lists_dir(data: Path, plan: str) -> Path:
+    """Where the lists that a plan's survey made are kept."""
+    return data / "plans" / plan
+
+
+def result_dir(data: Path, transfer: str, attempt: int) -> Path:
+    """Where the lists that an attempt's nodes hand over are kept."""
+    return data / "transfers" / transfer / str(attempt)

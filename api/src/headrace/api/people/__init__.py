@@ -1,0 +1,1 @@
+"""Local people: accounts, sessions, tokens, and where they are stored."""

@@ -1,0 +1,241 @@
+"""People, invitations, sessions and tokens in the store: `auth.PeopleStore`, with an audit event for every change."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, cast
+
+from sqlalchemy import CursorResult, delete, select, update
+from sqlalchemy.exc import IntegrityError
+
+from headrace.api.audit.chain import Audit, Kind
+from headrace.api.caller import current_caller
+from headrace.api.store import Database, Tx
+from headrace.api.store.tables_site import InvitationRow, PersonRow, SessionRow, TokenRow
+from headrace.auth import (
+    InvitationRecord,
+    NameTaken,
+    PersonRecord,
+    Role,
+    Scope,
+    SessionRecord,
+    TokenRecord,
+    fold,
+)
+
+_MAX_PEOPLE = 10_000
+_MAX_TOKENS = 1000
+
+
+class SqlPeopleStore:
+    """The people of one service; each method is one transaction."""
+
+    def __init__(self, database: Database, audit: Audit) -> None:
+        """Keep people in `database`."""
+        self._database = database
+        self._audit = audit
+
+    async def add_person(self, person: PersonRecord, invitation: InvitationRecord | None = None) -> None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            tx.add(
+                PersonRow(
+                    id=person.id,
+                    name=person.name,
+                    name_key=fold(person.name),
+                    kind=person.kind,
+                    state=person.state,
+                    roles=tuple(sorted(person.roles)),
+                    groups=tuple(sorted(person.groups)),
+                    password_hash=person.password_hash,
+                    created=person.created,
+                )
+            )
+            await _flush_named(tx)
+            if invitation is not None:
+                tx.add(
+                    InvitationRow(
+                        hash=invitation.hash,
+                        person=invitation.person,
+                        created=invitation.created,
+                        expires=invitation.expires,
+                    )
+                )
+            detail = {"name": person.name, "roles": " ".join(sorted(person.roles))}
+            await self._note(tx, Kind.INVITED, person.id, detail)
+
+    async def person(self, person: str) -> PersonRecord | None:
+        """As in the port."""
+        async with self._database.read() as tx:
+            row = await tx.get(PersonRow, person)
+            return _person(row) if row else None
+
+    async def person_named(self, name: str) -> PersonRecord | None:
+        """As in the port."""
+        async with self._database.read() as tx:
+            row = await tx.scalar(select(PersonRow).where(PersonRow.name_key == fold(name)))
+            return _person(row) if row else None
+
+    async def people(self) -> Sequence[PersonRecord]:
+        """As in the port."""
+        query = select(PersonRow).order_by(PersonRow.created, PersonRow.id).limit(_MAX_PEOPLE)
+        async with self._database.read() as tx:
+            return [_person(row) for row in await tx.scalars(query)]
+
+    async def invitation(self, hash: str) -> InvitationRecord | None:  # noqa: A002 - the port's name
+        """As in the port."""
+        async with self._database.read() as tx:
+            row = await tx.get(InvitationRow, hash)
+            if row is None:
+                return None
+            return InvitationRecord(hash=row.hash, person=row.person, created=row.created, expires=row.expires)
+
+    async def redeem(self, hash: str, name: str, password_hash: str, now: datetime) -> PersonRecord | None:  # noqa: A002
+        """As in the port."""
+        async with self._database.write() as tx:
+            # Nobody else writes until this transaction ends, so what is read here still holds when it is used up.
+            invitation = await tx.get(InvitationRow, hash)
+            row = await tx.get(PersonRow, invitation.person) if invitation else None
+            if invitation is None or row is None or row.state != "invited" or invitation.expires <= now:
+                return None
+            await tx.delete(invitation)
+            row.state, row.name, row.name_key, row.password_hash = "active", name, fold(name), password_hash
+            await _flush_named(tx)
+            await self._note(tx, Kind.INVITATION_ACCEPTED, row.id, {"name": name})
+            return _person(row)
+
+    async def set_password_hash(self, person: str, password_hash: str) -> None:
+        """As in the port (the same password under newer parameters: no event)."""
+        query = update(PersonRow).where(PersonRow.id == person, PersonRow.state == "active")
+        async with self._database.write() as tx:
+            await tx.execute(query.values(password_hash=password_hash))
+
+    async def disable(self, person: str) -> PersonRecord | None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(PersonRow, person)
+            if row is None:
+                return None
+            row.state, row.password_hash = "disabled", None
+            for table in (SessionRow, TokenRow, InvitationRow):
+                await tx.execute(delete(table).where(table.person == person))
+            await self._note(tx, Kind.PERSON_DISABLED, row.id, {"name": row.name})
+            return _person(row)
+
+    async def add_session(self, session: SessionRecord) -> None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            tx.add(
+                SessionRow(
+                    hash=session.hash,
+                    person=session.person,
+                    created=session.created,
+                    expires=session.expires,
+                    last_used=session.last_used,
+                )
+            )
+            # Sessions that ended by themselves are of no use to anybody; sign-ins are when to sweep them out.
+            await tx.execute(delete(SessionRow).where(SessionRow.expires <= session.created))
+            await self._note(tx, Kind.SIGNED_IN, session.person, {})
+
+    async def session(self, hash: str) -> SessionRecord | None:  # noqa: A002 - the port's name
+        """As in the port."""
+        async with self._database.read() as tx:
+            row = await tx.get(SessionRow, hash)
+            if row is None:
+                return None
+            return SessionRecord(
+                hash=row.hash, person=row.person, created=row.created, expires=row.expires, last_used=row.last_used
+            )
+
+    async def touch_session(self, hash: str, now: datetime) -> None:  # noqa: A002 - the port's name
+        """As in the port."""
+        async with self._database.write() as tx:
+            await tx.execute(update(SessionRow).where(SessionRow.hash == hash).values(last_used=now))
+
+    async def delete_session(self, hash: str) -> None:  # noqa: A002 - the port's name
+        """As in the port."""
+        async with self._database.write() as tx:
+            query = delete(SessionRow).where(SessionRow.hash == hash).returning(SessionRow.person)
+            person = await tx.scalar(query)
+            if person is not None:
+                await self._note(tx, Kind.SIGNED_OUT, person, {})
+
+    async def add_token(self, token: TokenRecord) -> None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            tx.add(
+                TokenRow(
+                    id=token.id,
+                    hash=token.hash,
+                    person=token.person,
+                    name=token.name,
+                    scopes=tuple(sorted(token.scopes)),
+                    agent=token.agent,
+                    created=token.created,
+                    expires=token.expires,
+                    last_used=token.last_used,
+                )
+            )
+            detail = {"name": token.name, "scopes": " ".join(sorted(token.scopes)), "agent": token.agent or ""}
+            await self._note(tx, Kind.TOKEN_MADE, token.id, detail)
+
+    async def token(self, token: str) -> TokenRecord | None:
+        """As in the port."""
+        async with self._database.read() as tx:
+            row = await tx.get(TokenRow, token)
+            return _token(row) if row else None
+
+    async def tokens_of(self, person: str) -> Sequence[TokenRecord]:
+        """As in the port."""
+        query = select(TokenRow).where(TokenRow.person == person).order_by(TokenRow.created, TokenRow.id)
+        async with self._database.read() as tx:
+            return [_token(row) for row in await tx.scalars(query.limit(_MAX_TOKENS))]
+
+    async def touch_token(self, token: str, now: datetime) -> None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            await tx.execute(update(TokenRow).where(TokenRow.id == token).values(last_used=now))
+
+    async def delete_token(self, token: str) -> None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            gone = cast("CursorResult[Any]", await tx.execute(delete(TokenRow).where(TokenRow.id == token)))
+            if gone.rowcount:
+                await self._note(tx, Kind.TOKEN_REVOKED, token, {})
+
+    async def _note(self, tx: Tx, kind: Kind, subject: str, detail: Mapping[str, str]) -> None:
+        await self._audit.append(tx, kind, caller=current_caller(), subject=subject, detail=detail)
+
+
+async def _flush_named(tx: Tx) -> None:
+    try:
+        await tx.flush()
+    except IntegrityError as error:
+        raise NameTaken from error
+
+
+def _person(row: PersonRow) -> PersonRecord:
+    return PersonRecord(
+        id=row.id,
+        name=row.name,
+        roles=frozenset(map(Role, row.roles)),
+        state=row.state,
+        created=row.created,
+        groups=frozenset(row.groups),
+        kind=row.kind,
+        password_hash=row.password_hash,
+    )
+
+
+def _token(row: TokenRow) -> TokenRecord:
+    return TokenRecord(
+        id=row.id,
+        hash=row.hash,
+        person=row.person,
+        name=row.name,
+        scopes=frozenset(map(Scope, row.scopes)),
+        created=row.created,
+        expires=row.expires,
+        agent=row.agent,
+        last_used=row.last_used,
+    )

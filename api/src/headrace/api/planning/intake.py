@@ -1,0 +1,237 @@
+"""Takes requests to plan: keeps them, reads their words, runs planning in the background, and stores what came out."""
+
+import asyncio
+import logging
+
+from sqlalchemy import select
+
+from headrace.api.audit.chain import Kind
+from headrace.api.caller import Caller
+from headrace.api.core import Core
+from headrace.api.errors import Code, ServiceError
+from headrace.api.events.broker import wait_for
+from headrace.api.planning.pipeline import Asked, Planned, Planning, Stopped
+from headrace.api.planning.plan_queries import Plans
+from headrace.api.planning.words import Reading, Words
+from headrace.api.problems import KNOWN, problem_of
+from headrace.api.store import Tx
+from headrace.api.store.tables_work import PlanRow
+from headrace.client import models as m
+from headrace.guardrails import new_id
+
+_log = logging.getLogger(__name__)
+
+_INTERRUPTED = "The service was restarted while this was being surveyed; nothing was changed. Plan again."
+
+
+class Planner:
+    """Plans in the background, a few at a time."""
+
+    def __init__(self, core: Core, planning: Planning, plans: Plans, words: Words) -> None:
+        """Plan with `planning` what `words` reads."""
+        self._core = core
+        self._planning = planning
+        self._plans = plans
+        self._words = words
+        self._room = asyncio.Semaphore(core.settings.plan_concurrency)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._under_way = 0
+
+    async def create(self, caller: Caller, request: m.PlanRequest) -> m.Plan:
+        """Store a request and begin planning; answers at once."""
+        _check_form(request)
+        self._core.broker.require_open()
+        if self._under_way >= self._core.settings.plan_queue:
+            raise ServiceError(Code.BUSY, f"{self._under_way} plans are being made already; try again in a moment")
+        self._under_way += 1
+        try:
+            card, before = await self._keep(caller, request)
+        except BaseException:
+            self._under_way -= 1
+            raise
+        task = asyncio.create_task(self._plan(caller, request, card, before), name=f"plan {card.id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return card
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._under_way -= 1
+        self._tasks.discard(task)
+
+    async def _keep(self, caller: Caller, request: m.PlanRequest) -> tuple[m.Plan, m.Plan | None]:
+        """Store the request as a plan being surveyed; returns its card, and that of the plan it follows up."""
+        now = self._core.clock()
+        async with self._core.database.write() as tx:
+            base = await self._base(tx, caller, request.plan)
+            row = PlanRow(
+                id=new_id("pl"),
+                state=m.PlanState.SURVEYING,
+                requester=caller.principal.id,
+                agent=caller.principal.agent,
+                door=caller.door,
+                words=request.words,
+                timezone=request.timezone or self._core.settings.timezone,
+                base=base.id if base else None,
+                created=now,
+                card="",
+                obligations=(),
+            )
+            card = m.Plan(
+                id=row.id,
+                state=m.PlanState.SURVEYING,
+                requester=row.requester,
+                agent=row.agent,
+                words=row.words,
+                created=now,
+                intent=request.intent,
+                summary="Being planned.",
+            )
+            row.card = card.model_dump_json()
+            tx.add(row)
+            await self._core.audit.append(tx, Kind.ASKED, caller=caller, subject=row.id, detail=_asked(request))
+        before = m.Plan.model_validate_json(base.card) if base else None
+        return card, before
+
+    async def interpret(self, caller: Caller, request: m.InterpretRequest) -> m.Interpretation:
+        """Read words without planning; nothing is listed or kept."""
+        async with self._core.database.read() as tx:
+            base = await self._base(tx, caller, request.plan)
+        before = m.Plan.model_validate_json(base.card) if base else None
+        return await self._words.interpret(caller, request, before)
+
+    async def get(self, caller: Caller, plan: str, *, wait_s: float, document: bool) -> m.Plan:
+        """Show a plan, at the latest after `wait_s` seconds, earlier when it has left `surveying`."""
+        shown = await self._plans.get(caller, plan, document=document)
+        loop = asyncio.get_running_loop()
+        limit = loop.time() + min(wait_s, self._core.settings.max_wait_s)
+        if shown.state is not m.PlanState.SURVEYING or wait_s <= 0:
+            return shown
+        with self._core.broker.subscribe(shown.id) as woken:
+            while not self._core.broker.closing:
+                woken.clear()
+                shown = await self._plans.get(caller, shown.id, document=document)
+                if shown.state is not m.PlanState.SURVEYING or loop.time() >= limit:
+                    break
+                await wait_for(woken, limit - loop.time())
+        return shown
+
+    async def take_up(self) -> None:
+        """After a start of the service: plans whose survey was cut off become failed."""
+        async with self._core.database.write() as tx:
+            for row in await tx.scalars(select(PlanRow).where(PlanRow.state == m.PlanState.SURVEYING)):
+                card = m.Plan.model_validate_json(row.card)
+                refusal = m.Refusal(rule=Code.INTERRUPTED, message=_INTERRUPTED)
+                failed = card.model_copy(
+                    update={"state": m.PlanState.FAILED, "summary": _INTERRUPTED, "refusals": [refusal]}
+                )
+                row.state, row.card = m.PlanState.FAILED, failed.model_dump_json()
+                await self._core.audit.append(tx, Kind.PLANNING_ENDED, subject=row.id, detail={"state": "failed"})
+
+    async def close(self) -> None:
+        """Stop planning; what was being surveyed is marked as failed at the next start."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _base(self, tx: Tx, caller: Caller, plan: str | None) -> PlanRow | None:
+        """Return the earlier plan that a follow-up is about: one's own, or nothing is there."""
+        if plan is None:
+            return None
+        row = await self._plans.row(tx, caller, plan)
+        if row.requester != caller.principal.id:
+            raise ServiceError(Code.UNKNOWN_PLAN, f"there is no plan `{plan[:80]}` of yours to change")
+        return row
+
+    async def _plan(self, caller: Caller, request: m.PlanRequest, card: m.Plan, before: m.Plan | None) -> None:
+        try:
+            async with self._room:
+                planned = await self._outcome(caller, request, card, before)
+            await self._store(caller, planned)
+        except Exception:  # noqa: BLE001 - the task's boundary: logged whole
+            # Without its outcome stored, the plan stays as it is and fails at the next start.
+            _log.exception("plan %s could not be stored", card.id)
+        self._core.broker.notify(card.id)
+
+    async def _outcome(self, caller: Caller, request: m.PlanRequest, card: m.Plan, before: m.Plan | None) -> Planned:
+        try:
+            reading = await self._words.read(caller, request, before)
+            if reading.intent is None:
+                return Planned(_unread(card, reading))
+            asked = Asked(card.id, caller, reading.intent, request.words, card.created)
+            return await self._planning.run(asked, card)
+        except Stopped as stopped:
+            return stopped.planned
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the plan says so; what is not public is logged
+            return Planned(_failed(card, error))
+
+    async def _store(self, caller: Caller, planned: Planned) -> None:
+        card, decision = planned.card, planned.decision
+        async with self._core.database.write() as tx:
+            row = await tx.get(PlanRow, card.id)
+            if row is None:
+                return
+            row.state, row.card = card.state, card.model_dump_json()
+            if decision is not None:
+                row.obligations = tuple(map(str, decision.obligations))
+                row.policy_version = decision.policy_version
+                row.decision_context = decision.context_json
+                detail = {
+                    "outcome": decision.outcome,
+                    "rules": " ".join(rule.id for rule in decision.rules),
+                    "policy_version": decision.policy_version,
+                    "digest": card.digest or "",
+                }
+                await self._core.audit.append(tx, Kind.DECIDED, caller=caller, subject=row.id, detail=detail)
+            if planned.document is not None and planned.route is not None and planned.execution is not None:
+                row.digest, row.document, row.expires = card.digest, planned.document.text, card.expires
+                row.starts = card.intent.start if card.intent else None
+                row.source, row.destination = planned.route.source.text, planned.route.destination.text
+                row.source_node = planned.route.source.node
+                row.destination_node = planned.route.destination.node
+                row.deletes = planned.execution.delete_source or planned.execution.delete_extraneous
+            detail = {"state": card.state.value, "summary": card.summary}
+            await self._core.audit.append(tx, Kind.PLANNING_ENDED, caller=caller, subject=row.id, detail=detail)
+
+
+def _check_form(request: m.PlanRequest) -> None:
+    given = {name for name in ("words", "intent", "plan", "changes") if getattr(request, name) is not None}
+    if given not in ({"words"}, {"intent"}, {"plan", "changes"}, {"plan", "words"}):
+        raise ServiceError(
+            Code.INVALID_REQUEST,
+            "give exactly one of `words`, `intent`, `plan` with `changes`, or `plan` with `words`",
+            fields=tuple(sorted(given)) or ("words",),
+        )
+
+
+def _asked(request: m.PlanRequest) -> dict[str, str]:
+    said = request.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    return {name: value if isinstance(value, str) else str(value) for name, value in said.items()}
+
+
+def _unread(card: m.Plan, reading: Reading) -> m.Plan:
+    """Return the plan of words that ask for no transfer: questions back, or refusals."""
+    state = m.PlanState.DENIED if reading.refusals else m.PlanState.ASK
+    messages = [one.message for one in reading.refusals] or [one.message for one in reading.questions]
+    return card.model_copy(
+        update={
+            "state": state,
+            "questions": list(reading.questions),
+            "refusals": list(reading.refusals),
+            "danger": list(reading.danger),
+            "summary": " ".join(messages),
+        }
+    )
+
+
+def _failed(card: m.Plan, error: Exception) -> m.Plan:
+    """Return the plan of a request that met an error: denied when the request is at fault, else failed."""
+    problem = problem_of(error, instance=card.id)
+    refused = isinstance(error, KNOWN) and problem.status < 500 and problem.status != 409  # noqa: PLR2004
+    return card.model_copy(
+        update={
+            "state": m.PlanState.DENIED if refused else m.PlanState.FAILED,
+            "refusals": [m.Refusal(rule=problem.code, message=problem.detail)],
+            "summary": problem.detail,
+        }
+    )

@@ -1,0 +1,115 @@
+"""From `endpoint:/path` to a place below a root, and looking into folders."""
+
+from datetime import UTC, datetime, timedelta
+
+from headrace.api.audit.chain import Kind
+from headrace.api.caller import Caller
+from headrace.api.core import Core
+from headrace.api.errors import Code, ServiceError
+from headrace.api.policy.versions import Policies
+from headrace.api.signing.signer import Signer
+from headrace.api.sites.endpoints import Endpoints, Known
+from headrace.api.sites.nodes import Nodes
+from headrace.api.store import Tx
+from headrace.auth import Principal
+from headrace.client import models as m
+from headrace.engine import Listing, ListingEntry
+from headrace.guardrails import Caller as Asker
+from headrace.guardrails import Moment, ResolvedEndpoint, may_browse, names_withheld, path_text, read_path, shown, why
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_COUNT_PAGE = 1000
+_MAX_COUNT_PAGES = 100
+"""A folder whose names are withheld is counted up to 100,000 names."""
+
+
+class Places:
+    """Resolves and lists places."""
+
+    def __init__(self, core: Core, nodes: Nodes, endpoints: Endpoints, policies: Policies, signer: Signer) -> None:
+        """Look at the endpoints of one site."""
+        self._core = core
+        self._nodes = nodes
+        self._endpoints = endpoints
+        self._policies = policies
+        self._signer = signer
+
+    async def resolve(self, tx: Tx, location: str) -> ResolvedEndpoint:
+        """Resolve `endpoint:/path`; raises `unknown_endpoint`, `invalid_request`, or a rail about the path."""
+        name, colon, path = location.partition(":")
+        if not colon or not name:
+            raise ServiceError(
+                Code.INVALID_REQUEST,
+                f"`{shown(location)}` is no location; write `endpoint:/path`",
+                fields=("location",),
+            )
+        return at(await self._endpoints.find(tx, name), path)
+
+    def moment(self, caller: Caller) -> Moment:
+        """Return the time and door of a call, for policies."""
+        return Moment(now=self._core.clock(), zone=self._core.settings.timezone, door=caller.door.value)
+
+    async def browse(self, caller: Caller, endpoint: str, path: str, *, after: str | None, limit: int) -> m.EntryPage:
+        """List one page of a folder, if policy lets the caller look there."""
+        async with self._core.database.read() as tx:
+            folder = at(await self._endpoints.find(tx, endpoint), path)
+            await self._nodes.require_usable(tx, folder.node)
+        asker = asker_of(caller.principal)
+        decision = may_browse(self._policies.active, asker, folder, self.moment(caller))
+        denied = decision.outcome != "allowed"
+        async with self._core.database.write() as tx:
+            kind = Kind.BROWSE_DENIED if denied else Kind.BROWSED
+            detail = {"policy_version": decision.policy_version, "rules": " ".join(rule.id for rule in decision.rules)}
+            await self._core.audit.append(tx, kind, caller=caller, subject=folder.text, detail=detail)
+        if denied:
+            raise ServiceError(
+                Code.DENIED_BY_POLICY, f"`{shown(folder.text)}` can't be listed for you. {why(decision)}"
+            )
+        permit = self._signer.permit(caller.principal.id, folder).text
+        if names_withheld(asker, folder):
+            count = await self._count(permit, folder)
+            return m.EntryPage(
+                endpoint=folder.endpoint, path=path_text(folder.path), entries=[], count=count, names_withheld=True
+            )
+        listing = await self._core.hub.browse(permit=permit, path=folder.path, after=after, limit=limit)
+        entries = [_entry(entry) for entry in listing.entries]
+        return m.EntryPage(
+            endpoint=folder.endpoint,
+            path=path_text(folder.path),
+            entries=entries,
+            count=len(entries),
+            next_after=listing.next_after,
+        )
+
+    async def _count(self, permit: str, folder: ResolvedEndpoint) -> int:
+        count, after = 0, None
+        for _ in range(_MAX_COUNT_PAGES):
+            page: Listing = await self._core.hub.browse(permit=permit, path=folder.path, after=after, limit=_COUNT_PAGE)
+            count, after = count + len(page.entries), page.next_after
+            if after is None:
+                break
+        return count
+
+
+def at(known: Known, path: str) -> ResolvedEndpoint:
+    """Return the place at `path` (as somebody wrote it) of an endpoint; raises the rails about paths."""
+    return ResolvedEndpoint(
+        endpoint=known.id,
+        node=known.node_key,
+        root=known.root,
+        path=read_path(path or "/"),
+        into=path.endswith("/"),
+        access=known.access,
+        labels=known.labels,
+    )
+
+
+def asker_of(principal: Principal) -> Asker:
+    """Return the policy's view of a principal."""
+    roles = frozenset(map(str, principal.roles))
+    return Asker(person=principal.id, roles=roles, groups=principal.groups, agent=principal.agent)
+
+
+def _entry(entry: ListingEntry) -> m.Entry:
+    modified = _EPOCH + timedelta(microseconds=entry.mtime_ns // 1000)
+    return m.Entry(name=entry.name, kind=entry.kind, size_bytes=entry.size, modified=modified)

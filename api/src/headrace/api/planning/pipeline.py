@@ -1,0 +1,269 @@
+"""Planning: from a request to a sealed plan, in the order that keeps every promise.
+
+words or slots -> places -> may this caller look there (policy, before anything is listed) -> rails -> permits -> survey
+-> rails -> policy -> seal. Nothing is written at the endpoints. Each stop leaves a plan that says why.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from headrace.api.caller import Caller
+from headrace.api.core import Core
+from headrace.api.data_folder import lists_dir
+from headrace.api.errors import Code, ServiceError
+from headrace.api.planning.intents import sentence_of
+from headrace.api.planning.locations import Places, asker_of
+from headrace.api.policy.budgets import day_of, used_today
+from headrace.api.policy.versions import Policies
+from headrace.api.signing.signer import Signer
+from headrace.api.sites.nodes import Nodes
+from headrace.client import models as m
+from headrace.engine import Survey
+from headrace.guardrails import (
+    PERMIT_LIFETIME,
+    PLAN_LIFETIME,
+    Decision,
+    Document,
+    Execution,
+    Facts,
+    NeedsApproval,
+    PlanDraft,
+    Refused,
+    Route,
+    SurveyCounts,
+    canonical,
+    card_notes,
+    check_survey,
+    danger_of,
+    decide,
+    execution_of,
+    may_plan,
+    settle,
+    shown,
+    spoken_summary,
+    why,
+)
+
+_log = logging.getLogger(__name__)
+
+_KEPT = frozenset({"start"})
+"""Schedule slots that the service keeps itself."""
+_QOS = ("background", "bulk", "priority")
+_QOS_OF_PRIORITY = {"low": "background", "normal": "bulk", "high": "priority"}
+_SURVEY_LIMIT_S = PERMIT_LIFETIME / timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request to plan, once its words are read."""
+
+    plan: str
+    caller: Caller
+    intent: m.TransferIntent
+    words: str | None
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What planning found out: the card, and the sealed document when the plan is ready."""
+
+    card: m.Plan
+    document: Document | None = None
+    decision: Decision | None = None
+    route: Route | None = None
+    execution: Execution | None = None
+
+
+class Stopped(Exception):  # noqa: N818 - says what is the case
+    """Planning ends here with this plan."""
+
+    def __init__(self, planned: Planned) -> None:
+        """Keep what people will see."""
+        super().__init__(planned.card.summary)
+        self.planned = planned
+
+
+class Planning:
+    """Carries one request through to a sealed plan."""
+
+    def __init__(self, core: Core, nodes: Nodes, places: Places, policies: Policies, signer: Signer) -> None:
+        """Plan for one site."""
+        self._core = core
+        self._nodes = nodes
+        self._places = places
+        self._policies = policies
+        self._signer = signer
+
+    async def run(self, asked: Asked, card: m.Plan) -> Planned:
+        """Plan what was asked; raises `Stopped` with a denied plan, and domain errors for what failed."""
+        intent, asker = asked.intent, asker_of(asked.caller.principal)
+        card = card.model_copy(update={"intent": intent, "canonical_sentence": sentence_of(intent)})
+        self._check_start(intent, asked.created)
+        route = await self._route(intent)
+        decision = may_plan(self._policies.active, asker, route, self._places.moment(asked.caller))
+        if decision.outcome != "allowed":
+            raise Stopped(_denied(card, decision))
+        try:
+            draft = execution_of(intent.model_copy(update={"priority": "normal"}), route, _KEPT)
+        except Refused as error:
+            raise Stopped(_refused(card, error)) from error
+        survey = await self._survey(asked, route, draft)
+        counts = SurveyCounts.of(survey)
+        execution = draft.surveyed(counts)
+        card = card.model_copy(
+            update={
+                "survey": _survey_view(survey),
+                "surveyed_entries": counts.files + counts.directories + counts.identical_files + counts.excluded_files,
+                "danger": list(danger_of(execution)),
+            }
+        )
+        refusals = check_survey(execution, counts, route)
+        if refusals:
+            raise Stopped(_refused(card, Refused(refusals)))
+        decision = await self._decide(asked, route, execution, counts)
+        if decision.outcome == "denied":
+            raise Stopped(_denied(card, decision))
+        execution = replace(execution, qos_class=_qos_class(decision, intent))
+        return self._seal(asked, card, _Settled(route, execution, counts, decision))
+
+    async def _route(self, intent: m.TransferIntent) -> Route:
+        async with self._core.database.read() as tx:
+            source = await self._places.resolve(tx, intent.source)
+            destination = await self._places.resolve(tx, intent.destination)
+            route = settle(source, destination)
+            lives = {end.node: await self._nodes.require_usable(tx, end.node) for end in (source, destination)}
+        if len(lives) > 1 and not any(live.accepts_connections for live in lives.values()):
+            raise ServiceError(
+                Code.NODES_UNREACHABLE,
+                f"the nodes of `{source.endpoint}` and `{destination.endpoint}` can't reach each other: neither takes "
+                "connections; let one of them listen (its `--data-listen`) where the other can connect",
+            )
+        return route
+
+    async def _survey(self, asked: Asked, route: Route, draft: Execution) -> Survey:
+        folder = lists_dir(self._core.settings.data, asked.plan)
+        folder.mkdir(parents=True, exist_ok=True)
+        person = asked.caller.principal.id
+        try:
+            async with asyncio.timeout(_SURVEY_LIMIT_S):
+                return await self._core.hub.survey(
+                    source_permit=self._signer.permit(person, route.source).text,
+                    destination_permit=self._signer.permit(person, route.destination).text,
+                    execution=canonical(draft.to_body()).decode(),
+                    lists_dir=str(folder),
+                )
+        except TimeoutError as error:
+            raise ServiceError(
+                Code.SURVEY_TIMEOUT,
+                f"listing `{shown(route.source.text)}` and `{shown(route.destination.text)}` took more than "
+                f"{_SURVEY_LIMIT_S:.0f} s; plan smaller folders one by one",
+            ) from error
+
+    async def _decide(self, asked: Asked, route: Route, execution: Execution, counts: SurveyCounts) -> Decision:
+        principal = asked.caller.principal
+        day = day_of(self._core.clock(), self._core.settings.timezone)
+        async with self._core.database.read() as tx:
+            budgets = await used_today(tx, principal.id, principal.agent, day)
+        facts = Facts.of(execution, counts, self._places.moment(asked.caller), budgets)
+        return decide(self._policies.active, execution.action, asker_of(principal), route, facts)
+
+    def _seal(self, asked: Asked, card: m.Plan, settled: "_Settled") -> Planned:
+        route, execution, counts, decision = settled.route, settled.execution, settled.counts, settled.decision
+        notes = list(card_notes(execution, counts))
+        wanted = _QOS_OF_PRIORITY[asked.intent.priority]
+        if wanted != execution.qos_class:
+            notes.append(
+                f"Priority {asked.intent.priority} was asked for; policy gives the class {execution.qos_class}."
+            )
+        draft = PlanDraft(
+            id=asked.plan,
+            requester=asked.caller.principal.id,
+            agent=asked.caller.principal.agent,
+            door=asked.caller.door,
+            words=asked.words,
+            canonical_sentence=card.canonical_sentence or "",
+            source=route.source.text,
+            destination=route.destination.text,
+            execution=execution,
+            counts=counts,
+            decision=decision,
+            notes=tuple(notes),
+            danger=tuple(card.danger),
+            created=asked.created,
+        )
+        document = self._signer.plan(draft)
+        summary = spoken_summary(execution, counts, decision, route.source.text, route.destination.text)
+        ready = card.model_copy(
+            update={
+                "state": m.PlanState.READY,
+                "digest": document.digest,
+                "expires": draft.expires,
+                "decision": decision_view(decision, execution.qos_class),
+                "notes": notes,
+                "summary": summary,
+            }
+        )
+        return Planned(ready, document, decision, route, execution)
+
+    def _check_start(self, intent: m.TransferIntent, created: datetime) -> None:
+        if intent.start is None:
+            return
+        if intent.start.tzinfo is None:
+            raise ServiceError(
+                Code.INVALID_REQUEST,
+                "`start` has no zone; write one, such as `2026-11-25T22:00:00Z`",
+                fields=("start",),
+            )
+        if not created < intent.start < created + PLAN_LIFETIME:
+            hours = PLAN_LIFETIME // timedelta(hours=1)
+            raise ServiceError(
+                Code.NOT_SUPPORTED_YET,
+                f"`start` must lie ahead, by at most {hours} hours: a plan is good for that long",
+                fields=("start",),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    route: Route
+    execution: Execution
+    counts: SurveyCounts
+    decision: Decision
+
+
+def decision_view(decision: Decision, qos_class: str) -> m.Decision:
+    """Show a decision."""
+    approvals = [need for need in decision.obligations if isinstance(need, NeedsApproval)]
+    return m.Decision(
+        outcome=decision.outcome,
+        rules=[m.Rule(id=rule.id, reason=rule.reason) for rule in decision.rules],
+        approvals_needed=sum(need.count for need in approvals),
+        approver_groups=[need.by for need in approvals],
+        policy_version=decision.policy_version,
+        why=why(decision),
+        qos_class=qos_class,
+    )
+
+
+def _denied(card: m.Plan, decision: Decision) -> Planned:
+    view = decision_view(decision, decision.qos_class)
+    denied = card.model_copy(update={"state": m.PlanState.DENIED, "decision": view, "summary": view.why})
+    return Planned(denied, decision=decision)
+
+
+def _refused(card: m.Plan, error: Refused) -> Planned:
+    refusals = [m.Refusal(rule=one.rule, message=one.message, words=one.words) for one in error.refusals]
+    summary = " ".join(["Refused:", *(one.message for one in refusals)])
+    return Planned(card.model_copy(update={"state": m.PlanState.DENIED, "refusals": refusals, "summary": summary}))
+
+
+def _qos_class(decision: Decision, intent: m.TransferIntent) -> str:
+    """Return the lower of what policy gives and what was asked for."""
+    return min((decision.qos_class, _QOS_OF_PRIORITY[intent.priority]), key=_QOS.index)
+
+
+def _survey_view(survey: Survey) -> m.SurveyCounts:
+    return m.SurveyCounts(**{name: getattr(survey, name) for name in m.SurveyCounts.model_fields})

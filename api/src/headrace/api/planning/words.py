@@ -1,0 +1,188 @@
+"""From what somebody sent to a typed intent: slots as they are, changes to an earlier plan, or words.
+
+Whatever it was, it meets the same resolution: endpoints by their registered names, times ahead, one reading or a
+question.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from sqlalchemy import select
+
+from headrace.api.caller import Caller
+from headrace.api.core import Core
+from headrace.api.errors import Code, ServiceError
+from headrace.api.planning.intents import changed, from_reading, is_transfer, to_reading
+from headrace.api.sites.endpoints import Endpoints
+from headrace.api.store.tables_work import TransferRow
+from headrace.client import models as m
+from headrace.guardrails.language import (
+    Context,
+    Endpoint,
+    Intent,
+    Interpretation,
+    PlanRef,
+    TransferRef,
+    apply_changes,
+    canonical_sentence,
+    check_intent,
+    interpret,
+)
+
+_MAX_TRANSFERS = 1000
+_LAST = "last"
+LOCAL_ENDPOINT = "local"
+"""The endpoint that a bare path names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was understood: an intent, or the questions and refusals that stand before one."""
+
+    intent: m.TransferIntent | None
+    questions: tuple[m.Question, ...] = ()
+    refusals: tuple[m.Refusal, ...] = ()
+    danger: tuple[str, ...] = ()
+
+
+class Words:
+    """Reads requests."""
+
+    def __init__(self, core: Core, endpoints: Endpoints) -> None:
+        """Read what names the endpoints of the registry."""
+        self._core = core
+        self._endpoints = endpoints
+
+    async def read(self, caller: Caller, request: m.PlanRequest, before: m.Plan | None) -> Reading:
+        """Read a request to plan; `before` is the earlier plan that a follow-up is about."""
+        context = await self._context(caller, request.words or "", request.timezone, before)
+        if request.words is not None:
+            answer = await asyncio.to_thread(interpret, request.words, context)
+            return self._to_plan(answer, context, before)
+        typed = request.intent or changed(_intent_of(before), request.changes or m.Changes())
+        answer = await asyncio.to_thread(check_intent, to_reading(typed), context)
+        if answer.outcome != "intent" or answer.intent.source is None or answer.intent.destination is None:
+            return _stopped(answer)
+        spelled = {"source": str(answer.intent.source), "destination": str(answer.intent.destination)}
+        return Reading(typed.model_copy(update=spelled), danger=answer.danger)
+
+    async def interpret(self, caller: Caller, request: m.InterpretRequest, before: m.Plan | None) -> m.Interpretation:
+        """Read words; nothing is listed, kept or moved."""
+        context = await self._context(caller, request.text, request.timezone, before)
+        answer = await asyncio.to_thread(interpret, request.text, context)
+        complete = answer.outcome == "intent"
+        transfer = from_reading(answer.intent) if complete and is_transfer(answer.intent) else None
+        return m.Interpretation(
+            outcome=answer.outcome,
+            action=answer.intent.action,
+            transfer=transfer,
+            slots={slot: _shown(value) for slot, value in answer.intent.to_json().items()},
+            questions=list(_questions(answer)),
+            refusals=list(_refusals(answer)),
+            danger=list(answer.danger),
+            spans=[
+                m.Span(start=span.start, end=span.end, text=span.text, slot=span.slot, reading=span.reading)
+                for span in answer.spans
+            ],
+            canonical_sentence=_sentence(answer.intent) if complete else None,
+        )
+
+    def _to_plan(self, answer: Interpretation, context: Context, before: m.Plan | None) -> Reading:
+        """Turn the reading of words into an intent to plan, or say why it is none."""
+        intent, earlier = answer.intent, None
+        if answer.outcome == "intent" and intent.action == "modify" and intent.changes is not None:
+            earlier = _intent_of(before)
+            answer = check_intent(apply_changes(to_reading(earlier), intent.changes), context)
+            intent = answer.intent
+        if answer.outcome != "intent":
+            return _stopped(answer)
+        if not is_transfer(intent):
+            return Reading(None, (_no_plan(intent),))
+        return Reading(from_reading(intent, earlier), danger=answer.danger)
+
+    async def _context(self, caller: Caller, text: str, timezone: str | None, before: m.Plan | None) -> Context:
+        zone = _zone(timezone or self._core.settings.timezone)
+        async with self._core.database.read() as tx:
+            known = await self._endpoints.registry(tx)
+            query = select(TransferRow.id).where(TransferRow.requester == caller.principal.id)
+            own = list(await tx.scalars(query.order_by(TransferRow.created.desc()).limit(_MAX_TRANSFERS)))
+        # People write ids with or without their prefix; the one reading holds for the whole text.
+        prefix = "" if "tr_" in text else "tr_"
+        earlier = before.intent if before else None
+        return Context(
+            now=self._core.clock().astimezone(zone),
+            timezone=zone.key,
+            endpoints=tuple(
+                Endpoint(id=one.id, aliases=one.aliases) for one in known if one.id != LOCAL_ENDPOINT or caller.on_host
+            ),
+            plans=(
+                (PlanRef(_LAST, earlier.source, earlier.destination, confirmed=before.confirmed),)
+                if before and earlier
+                else ()
+            ),
+            transfers=tuple(TransferRef(one.removeprefix(prefix), mine=True) for one in own),
+        )
+
+
+def _stopped(answer: Interpretation) -> Reading:
+    return Reading(None, tuple(_questions(answer)), tuple(_refusals(answer)), answer.danger)
+
+
+def _no_plan(intent: Intent) -> m.Question:
+    """Say of a request that was understood why it is no plan."""
+    if intent.then:
+        message = "these are several transfers in a row; plan them one by one"
+        return m.Question(slot="then", message=message)
+    message = (
+        f"this asks for `{intent.action}`, and only a copy, sync or move can be planned; say which of these is meant"
+    )
+    return m.Question(slot="action", message=message)
+
+
+def _questions(answer: Interpretation) -> list[m.Question]:
+    return [
+        m.Question(
+            slot=one.slot,
+            message=one.message,
+            words=one.words,
+            choices=[m.Choice(value=choice.value, label=choice.label) for choice in one.choices],
+        )
+        for one in answer.questions
+    ]
+
+
+def _refusals(answer: Interpretation) -> list[m.Refusal]:
+    return [m.Refusal(rule=one.rule, message=one.message, words=one.words) for one in answer.refusals]
+
+
+def _sentence(intent: Intent) -> str | None:
+    try:
+        return canonical_sentence(intent)
+    except ValueError:
+        return None
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ServiceError(
+            Code.INVALID_REQUEST,
+            f"`{name[:60]}` is no IANA time zone; write one such as `Europe/Berlin`",
+            fields=("timezone",),
+        ) from error
+
+
+def _intent_of(before: m.Plan | None) -> m.TransferIntent:
+    if before is None or before.intent is None:
+        raise ServiceError(
+            Code.PLAN_NOT_READY,
+            "the earlier plan holds no complete request to change; say the whole request",
+            fields=("plan",),
+        )
+    return before.intent

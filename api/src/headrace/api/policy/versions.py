@@ -1,0 +1,170 @@
+"""The site's policy: versions, checking, proposing, publishing by a second person, rolling back."""
+
+import asyncio
+
+from sqlalchemy import func, select
+
+from headrace.api.audit.chain import Kind
+from headrace.api.caller import Caller
+from headrace.api.core import Core
+from headrace.api.errors import Code, ServiceError
+from headrace.api.store import Tx
+from headrace.api.store.tables_site import PersonRow, PolicyRow
+from headrace.client import models as m
+from headrace.guardrails import PolicyProblems, PolicySet, check_policy, default_policy_text
+
+_SITE = "headrace"
+"""Author of the version that a new site starts with."""
+_MAX_LISTED = 200
+
+
+class Policies:
+    """Versions of the policy; the active one is kept parsed."""
+
+    def __init__(self, core: Core) -> None:
+        """Keep versions in the store."""
+        self._core = core
+        self._active: PolicySet | None = None
+
+    @property
+    def active(self) -> PolicySet | None:
+        """The policy that decides now; `None` when there is none, so that everything is denied."""
+        return self._active
+
+    async def load(self) -> None:
+        """Load the active version; a new site gets the default policy as version 1."""
+        async with self._core.database.write() as tx:
+            if await tx.scalar(select(func.count()).select_from(PolicyRow)) == 0:
+                await self._install_default(tx)
+            row = await tx.scalar(select(PolicyRow).where(PolicyRow.state == "active"))
+        parsed = PolicySet.parse(row.text) if row else None
+        self._active = parsed if isinstance(parsed, PolicySet) else None
+
+    async def versions(self) -> list[m.PolicyVersion]:
+        """List the newest 200 versions, newest first."""
+        async with self._core.database.read() as tx:
+            rows = await tx.scalars(select(PolicyRow).order_by(PolicyRow.number.desc()).limit(_MAX_LISTED))
+            return [_view(row) for row in rows]
+
+    async def check(self, text: m.PolicyText) -> m.PolicyCheck:
+        """Say whether a text could be published."""
+        parsed = await asyncio.to_thread(check_policy, text.text)
+        if isinstance(parsed, PolicyProblems):
+            return m.PolicyCheck(valid=False, problems=_problems(parsed))
+        rules = [m.Rule(id=rule.id, reason=rule.reason) for rule in parsed.rules]
+        return m.PolicyCheck(valid=True, problems=_problems(parsed), rules=rules)
+
+    async def propose(self, caller: Caller, text: m.PolicyText) -> m.PolicyVersion:
+        """Store a valid text as a version that a second person may publish."""
+        parsed = await asyncio.to_thread(check_policy, text.text)
+        if isinstance(parsed, PolicyProblems):
+            first = parsed.problems[0]
+            where = f" (rule `{first.rule}`)" if first.rule else ""
+            raise ServiceError(
+                Code.POLICY_INVALID,
+                f"the policy has {len(parsed.problems)} problems, the first{where}: {first.message}; "
+                "`headrace policy check FILE` lists them all",
+                fields=("text",),
+            )
+        async with self._core.database.write() as tx:
+            number = (await tx.scalar(select(func.max(PolicyRow.number))) or 0) + 1
+            row = PolicyRow(
+                number=number,
+                digest=parsed.version,
+                state="proposed",
+                author=caller.principal.id,
+                note=text.note,
+                created=self._core.clock(),
+                text=text.text,
+            )
+            tx.add(row)
+            await self._core.audit.append(
+                tx, Kind.POLICY_PROPOSED, caller=caller, subject=str(number), detail={"digest": parsed.version}
+            )
+            await tx.refresh(row)
+        return _view(row)
+
+    async def publish(self, caller: Caller, version: str) -> m.PolicyVersion:
+        """Make a proposed or retired version active; its author can't."""
+        async with self._core.database.write() as tx:
+            row = await tx.get(PolicyRow, int(version)) if version.isascii() and version.isdigit() else None
+            if row is None:
+                raise ServiceError(
+                    Code.UNKNOWN_POLICY,
+                    f"there is no policy version `{version[:20]}`; list them with `headrace policy list`",
+                )
+            if row.state == "active":
+                raise ServiceError(Code.POLICY_STATE, f"version {version} is active already")
+            if row.author == caller.principal.id:
+                raise ServiceError(Code.PUBLISH_OWN_POLICY, await self._second_person(tx, caller))
+            parsed = PolicySet.parse(row.text)
+            if isinstance(parsed, PolicyProblems):
+                raise ServiceError(
+                    Code.POLICY_INVALID, f"version {version} no longer fits the schema; propose it anew, mended"
+                )
+            for active in await tx.scalars(select(PolicyRow).where(PolicyRow.state == "active")):
+                active.state = "retired"
+            row.state, row.publisher, row.published = "active", caller.principal.id, self._core.clock()
+            await self._core.audit.append(
+                tx, Kind.POLICY_PUBLISHED, caller=caller, subject=version, detail={"digest": row.digest}
+            )
+            await tx.refresh(row)
+        self._active = parsed
+        return _view(row)
+
+    async def _install_default(self, tx: Tx) -> None:
+        text, now = default_policy_text(), self._core.clock()
+        parsed = PolicySet.parse(text)
+        if isinstance(parsed, PolicyProblems):
+            raise ServiceError(Code.POLICY_INVALID, "the packaged default policy can't be parsed; reinstall Headrace")
+        tx.add(
+            PolicyRow(
+                number=1,
+                digest=parsed.version,
+                state="active",
+                author=_SITE,
+                publisher=_SITE,
+                note="the default policy",
+                created=now,
+                published=now,
+                text=text,
+            )
+        )
+        await self._core.audit.append(
+            tx, Kind.POLICY_PUBLISHED, subject="1", detail={"digest": parsed.version, "note": "the default policy"}
+        )
+
+    async def _second_person(self, tx: Tx, caller: Caller) -> str:
+        others = await tx.scalars(
+            select(PersonRow).where(PersonRow.state == "active", PersonRow.id != caller.principal.id)
+        )
+        able = [person.name for person in others if {"policy_admin", "admin"} & set(person.roles)]
+        if able:
+            return f"you proposed this version, so another person publishes it: ask {', '.join(sorted(able)[:5])}"
+        return (
+            "you proposed this version, so another person publishes it, and nobody else here may: invite one with "
+            "`headrace invite NAME --role policy_admin`"
+        )
+
+
+def _problems(parsed: PolicyProblems | PolicySet) -> list[m.PolicyProblem]:
+    found = parsed.problems if isinstance(parsed, PolicyProblems) else parsed.warnings
+    return [
+        m.PolicyProblem(message=one.message, rule=one.rule, start=one.start, end=one.end, severity=one.severity)
+        for one in found
+    ]
+
+
+def _view(row: PolicyRow) -> m.PolicyVersion:
+    return m.PolicyVersion(
+        version=str(row.number),
+        state=row.state,
+        author=row.author,
+        author_name=row.author_name,
+        publisher=row.publisher,
+        publisher_name=row.publisher_name,
+        note=row.note,
+        created=row.created,
+        published=row.published,
+        text=row.text,
+    )

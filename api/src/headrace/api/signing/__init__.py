@@ -1,0 +1,1 @@
+"""Permits, tickets and receipts are signed here and nowhere else."""

@@ -1,0 +1,210 @@
+"""The signer: the only place that makes permits and tickets, and the only holder of the authority key.
+
+A ticket is signed only for a plan that is sealed, decided, confirmed, approved and in time (`guardrails.release`),
+under a policy that allows it with today's facts, for a requester who is still active, while nothing is switched off.
+All of it is checked anew from the stored bytes for every ticket, and renewals pass the same checks.
+"""
+
+import json
+from collections.abc import Mapping
+
+from sqlalchemy import select
+
+from headrace.api.audit.chain import Kind
+from headrace.api.core import Core
+from headrace.api.errors import Code, ServiceError
+from headrace.api.policy.budgets import day_of, used_today
+from headrace.api.policy.versions import Policies
+from headrace.api.sites.endpoints import Endpoints
+from headrace.api.store import Tx
+from headrace.api.store.tables_site import PersonRow
+from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
+from headrace.guardrails import (
+    Approval,
+    Attempt,
+    Confirmation,
+    Decision,
+    Document,
+    Ended,
+    Json,
+    JsonObject,
+    Moment,
+    PlanDraft,
+    ReleasedPlan,
+    ResolvedEndpoint,
+    SigningKey,
+    Submission,
+    canonical,
+    permit_body,
+    receipt_body,
+    redecide,
+    release,
+    seal,
+    seal_plan,
+    ticket_body,
+    why,
+)
+
+HALT_FILE = "halt"
+"""The kill switch: while this file is in the data folder nothing is signed; its text is the reason that people see."""
+
+
+class Signer:
+    """Signs plans, permits, tickets and receipts with the authority key."""
+
+    def __init__(self, core: Core, key: SigningKey, policies: Policies, endpoints: Endpoints) -> None:
+        """Keep the key; it is handed out to nobody."""
+        self._core = core
+        self._key = key
+        self._policies = policies
+        self._endpoints = endpoints
+
+    @property
+    def public(self) -> str:
+        """The public key that signs tickets and receipts."""
+        return self._key.public
+
+    def plan(self, draft: PlanDraft) -> Document:
+        """Seal a decided plan."""
+        return seal_plan(draft, self._key)
+
+    def permit(self, person: str, folder: ResolvedEndpoint) -> Document:
+        """Sign a permit for `person` to list what is at and below `folder`; policy has been asked before."""
+        self._require_no_halt()
+        limit = self._core.settings.survey_max_entries
+        return seal(
+            "permit", permit_body(person=person, folder=folder, now=self._core.clock(), max_entries=limit), self._key
+        )
+
+    async def ticket(self, tx: Tx, transfer: TransferRow, attempt: int) -> tuple[Document, ReleasedPlan]:
+        """Check everything and sign a ticket for one attempt (or its renewal), with its audit event in `tx`."""
+        plan = await self.released(tx, transfer)
+        asked = Attempt(
+            transfer=transfer.id,
+            number=attempt,
+            only_failed=transfer.only_failed,
+            rate_ceiling_bps=transfer.rate_ceiling_bps,
+        )
+        ticket = seal("ticket", ticket_body(plan, asked, self._core.clock()), self._key)
+        fields = ticket.fields()
+        detail = {
+            "ticket": str(fields["id"]),
+            "attempt": str(attempt),
+            "plan_digest": plan.digest,
+            "expires": str(fields["expires"]),
+        }
+        await self._core.audit.append(tx, Kind.TICKETED, subject=transfer.id, detail=detail)
+        return ticket, plan
+
+    async def receipt(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, ended: Ended) -> Document:
+        """Sign the receipt of a transfer whose statements have been verified."""
+        _, approvals = await self._consent(tx, transfer)
+        return seal("receipt", receipt_body(plan, ended, approvals, self._core.clock()), self._key)
+
+    async def released(self, tx: Tx, transfer: TransferRow) -> ReleasedPlan:
+        """Check that this transfer's plan may run now; raises what stands against it."""
+        self._require_no_halt()
+        row = await tx.get(PlanRow, transfer.plan)
+        if row is None or row.document is None:
+            raise ServiceError(Code.PLAN_NOT_READY, f"plan `{transfer.plan}` was never sealed; plan again")
+        confirmation, approvals = await self._consent(tx, transfer)
+        submission = Submission(
+            document=row.document,
+            digest=transfer.plan_digest,
+            confirmation=confirmation,
+            approvals=approvals,
+            started=transfer.started,
+        )
+        plan = release(submission, keys=[self.public], policies=self._policies.active, now=self._core.clock())
+        if plan.requester != transfer.requester:
+            raise ServiceError(Code.PLAN_ALTERED, "the plan's requester is not the transfer's; plan again")
+        decision = await self._decide_again(tx, transfer, plan)
+        if decision.outcome == "denied":
+            raise ServiceError(Code.DENIED_BY_POLICY, why(decision))
+        sealed = _mapping(plan.fields["decision"])["obligations"]
+        asked_before = set(map(str, sealed)) if isinstance(sealed, list) else set()
+        if not {str(need) for need in decision.obligations} <= asked_before:
+            raise ServiceError(
+                Code.NEEDS_CONFIRMATION, f"{why(decision)} That was not so when this was planned; plan again."
+            )
+        return plan
+
+    async def _consent(self, tx: Tx, transfer: TransferRow) -> tuple[Confirmation | None, tuple[Approval, ...]]:
+        """Read the confirmation, and the approvals that this transfer has used up."""
+        confirmed = await tx.get(ConfirmationRow, transfer.plan)
+        confirmation = (
+            Confirmation(person=confirmed.person, digest=confirmed.digest, session=True)
+            if confirmed is not None and confirmed.verdict == "confirmed"
+            else None
+        )
+        used = select(ApprovalRow, PersonRow.state).join(PersonRow, PersonRow.id == ApprovalRow.approver)
+        rows = await tx.execute(used.where(ApprovalRow.used_by == transfer.id, ApprovalRow.verdict == "approved"))
+        approvals = tuple(
+            Approval(
+                person=row.approver,
+                digest=row.digest,
+                policy_version=row.policy_version,
+                requester=row.requester,
+                session=True,
+                expires=row.expires,
+                roles=frozenset(row.roles),
+                groups=frozenset(row.groups),
+            )
+            for row, state in rows
+            # An approver who has left counts no more, except for what is running by then.
+            if state == "active" or transfer.started is not None
+        )
+        return confirmation, approvals
+
+    async def _decide_again(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan) -> Decision:
+        """Ask the active policy about the sealed facts, with requester, labels, time and (to start) budgets of now."""
+        person = await tx.get(PersonRow, transfer.requester)
+        if person is None or person.state != "active":
+            raise ServiceError(Code.REQUESTER_INACTIVE, "the person who asked for this transfer is no longer active")
+        record = dict(_mapping(json.loads(str(_mapping(plan.fields["decision"])["context"]))))
+        record["caller"] = {
+            **_mapping(record["caller"]),
+            "roles": sorted(person.roles),
+            "groups": sorted(person.groups),
+        }
+        record["resource"] = {
+            end: await self._folder_now(tx, _mapping(plan.execution[end]), _mapping(folder))
+            for end, folder in _mapping(record["resource"]).items()
+        }
+        sealed = _mapping(record["context"])
+        now, zone = self._core.clock(), self._core.settings.timezone
+        facts = dict(Moment(now=now, zone=zone).context())
+        del facts["door"]  # it stays the one by which the plan came
+        if transfer.started is None:
+            day = day_of(now, zone)
+            used = await used_today(tx, transfer.requester, transfer.agent, day, without=transfer.id)
+            facts |= {
+                "person_used_bytes": used.person_used_bytes,
+                "agent_used_bytes": used.agent_used_bytes,
+                "running_transfers": used.running_transfers,
+            }
+        written = {name: str(fact) if isinstance(fact, int) else fact for name, fact in facts.items()}
+        record["context"] = {**sealed, **written}
+        return redecide(self._policies.active, canonical(record).decode())
+
+    async def _folder_now(self, tx: Tx, place: JsonObject, folder: JsonObject) -> JsonObject:
+        """Return a recorded folder with the labels that its endpoint has now; a vanished endpoint is refused."""
+        for known in await self._endpoints.registry(tx):
+            if (known.node_key, known.root) == (place["node"], place["root"]):
+                labels = sorted(f"{name}={value}" for name, value in known.labels.items())
+                return {**folder, "endpoint": known.id, "labels": labels}
+        raise ServiceError(
+            Code.UNKNOWN_ENDPOINT, f"endpoint `{folder['endpoint']}` is gone; list endpoints with `headrace endpoints`"
+        )
+
+    def _require_no_halt(self) -> None:
+        halt = self._core.settings.data / HALT_FILE
+        if halt.exists():
+            reason = halt.read_text(encoding="utf-8", errors="replace").strip()[:500] or "no reason is given"
+            raise ServiceError(Code.KILL_SWITCH, f"an operator has stopped everything here: {reason}")
+
+
+def _mapping(value: Json) -> JsonObject:
+    if not isinstance(value, Mapping):
+        raise ServiceError(Code.PLAN_ALTERED, "the sealed plan can't be read; plan again")
+    return value

@@ -1,0 +1,1 @@
+"""Nodes and the endpoints that they bring."""

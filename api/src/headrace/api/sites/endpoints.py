@@ -1,0 +1,212 @@
+"""Endpoints: names of roots. A name belongs to one (node key, root) for good; no other node can take it over."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
+
+from headrace.api.audit.chain import Kind
+from headrace.api.caller import Caller
+from headrace.api.core import Core
+from headrace.api.errors import Code, ServiceError
+from headrace.api.sites.nodes import Nodes
+from headrace.api.store import Tx
+from headrace.api.store.tables_site import EndpointNameRow, EndpointRow, NodeRow
+from headrace.client import models as m
+from headrace.engine import NodeAttached, NodeRoot
+from headrace.guardrails import Access, endpoint_name_fault, new_id, shown
+
+_MAX_ALIASES = 16
+_MAX_LABELS = 32
+_LABEL = re.compile(r"[A-Za-z0-9][\w.@ /-]{0,119}")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An endpoint as the registry holds it."""
+
+    id: str
+    aliases: tuple[str, ...]
+    node_key: str
+    node_name: str
+    root: str
+    access: Access
+    labels: Mapping[str, str]
+
+    def is_named(self, name: str) -> bool:
+        """Whether `name` is its id or an alias, whatever the case."""
+        return name.casefold() in {known.casefold() for known in (self.id, *self.aliases)}
+
+
+class Endpoints:
+    """The registry of endpoints."""
+
+    def __init__(self, core: Core, nodes: Nodes) -> None:
+        """Name the roots of `nodes`."""
+        self._core = core
+        self._nodes = nodes
+
+    async def registry(self, tx: Tx) -> tuple[Known, ...]:
+        """Every endpoint whose node was not revoked, by id."""
+        query = (
+            select(EndpointRow, NodeRow.name)
+            .join(NodeRow, NodeRow.key == EndpointRow.node_key)
+            .where(NodeRow.state != "revoked")
+        )
+        rows = (await tx.execute(query)).all()
+        names: dict[str, list[str]] = {}
+        for name in await tx.scalars(
+            select(EndpointNameRow).order_by(EndpointNameRow.main.desc(), EndpointNameRow.name)
+        ):
+            names.setdefault(name.endpoint, []).append(name.name)
+        known = (_known(row, node_name, names[row.pk]) for row, node_name in rows)
+        return tuple(sorted(known, key=lambda endpoint: endpoint.id))
+
+    async def find(self, tx: Tx, name: str) -> Known:
+        """Return the endpoint with this id or alias, or refuse."""
+        for known in await self.registry(tx):
+            if known.is_named(name):
+                return known
+        raise ServiceError(
+            Code.UNKNOWN_ENDPOINT,
+            f"there is no endpoint `{shown(name)}`; list them with `headrace endpoints`",
+            fields=("endpoint",),
+        )
+
+    async def on_attached(self, event: NodeAttached) -> None:
+        """Make an endpoint for every root of an enrolled node that has none yet, and note changed access."""
+        async with self._core.database.write() as tx:
+            node = await tx.scalar(select(NodeRow).where(NodeRow.key == event.node))
+            if node is None or node.state == "revoked":
+                return
+            existing = {
+                row.root: row for row in await tx.scalars(select(EndpointRow).where(EndpointRow.node_key == event.node))
+            }
+            for root in event.roots:
+                if root.name not in existing:
+                    await self._make(tx, node, root)
+                elif existing[root.name].access != root.access:
+                    existing[root.name].access = root.access
+                    await self._core.audit.append(
+                        tx, Kind.ENDPOINT_CHANGED, subject=existing[root.name].pk, detail={"access": root.access}
+                    )
+
+    async def list(self) -> list[m.Endpoint]:
+        """Every endpoint, with whether its node is attached."""
+        async with self._core.database.read() as tx:
+            return [self._view(known) for known in await self.registry(tx)]
+
+    async def update(self, caller: Caller, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
+        """Rename an endpoint, or replace its aliases or labels."""
+        if update.labels is not None:
+            _check_labels(update.labels)
+        async with self._core.database.write() as tx:
+            known = await self.find(tx, endpoint)
+            row = await tx.scalar(
+                select(EndpointRow).where(EndpointRow.node_key == known.node_key, EndpointRow.root == known.root)
+            )
+            if row is None:
+                raise ServiceError(Code.UNKNOWN_ENDPOINT, f"the endpoint `{known.id}` is gone")
+            if update.id is not None or update.aliases is not None:
+                aliases = known.aliases if update.aliases is None else tuple(update.aliases)
+                await self._rename(tx, row, update.id or known.id, aliases)
+            if update.labels is not None:
+                row.labels = json.dumps(update.labels, sort_keys=True)
+            detail = {"endpoint": known.id, **update.model_dump(mode="json", exclude_none=True, exclude={"labels"})}
+            detail = {key: str(value) for key, value in detail.items()} | {"labels": row.labels}
+            await self._core.audit.append(tx, Kind.ENDPOINT_CHANGED, caller=caller, subject=row.pk, detail=detail)
+            return self._view(await self.find(tx, update.id or known.id))
+
+    async def _make(self, tx: Tx, node: NodeRow, root: NodeRoot) -> None:
+        taken = set(await tx.scalars(select(EndpointNameRow.name_key)))
+        fits = [
+            name
+            for name in (root.name, f"{node.name}-{root.name}", f"{node.name}-{root.name}-{node.id[-8:]}")
+            if name.casefold() not in taken and _name_fault(name) is None
+        ]
+        name = fits[0] if fits else f"endpoint-{node.id[-8:]}-{len(taken)}"
+        row = EndpointRow(
+            pk=new_id("ep"),
+            node_key=node.key,
+            root=root.name,
+            access=root.access,
+            labels="{}",
+            created=self._core.clock(),
+        )
+        tx.add(row)
+        await tx.flush()
+        tx.add(EndpointNameRow(name_key=name.casefold(), name=name, endpoint=row.pk, main=True))
+        await self._core.audit.append(
+            tx,
+            Kind.ENDPOINT_MADE,
+            subject=row.pk,
+            detail={"endpoint": name, "node": node.name, "key": node.key, "root": root.name, "access": root.access},
+        )
+
+    async def _rename(self, tx: Tx, row: EndpointRow, main: str, aliases: tuple[str, ...]) -> None:
+        names = (main, *aliases)
+        keys = [name.casefold() for name in names]
+        if len(set(keys)) != len(keys) or len(aliases) > _MAX_ALIASES:
+            raise ServiceError(
+                Code.INVALID_REQUEST,
+                f"an endpoint has one id and at most {_MAX_ALIASES} aliases, all different",
+                fields=("aliases",),
+            )
+        for name in names:
+            fault = _name_fault(name)
+            if fault:
+                raise ServiceError(
+                    Code.INVALID_REQUEST, f"`{shown(name)}` can't name an endpoint: {fault}", fields=("id", "aliases")
+                )
+        await tx.execute(delete(EndpointNameRow).where(EndpointNameRow.endpoint == row.pk))
+        tx.add_all(
+            EndpointNameRow(name_key=name.casefold(), name=name, endpoint=row.pk, main=name == main) for name in names
+        )
+        try:
+            await tx.flush()
+        except IntegrityError as error:
+            raise ServiceError(
+                Code.NAME_TAKEN,
+                "one of these names belongs to another endpoint; choose another",
+                fields=("id", "aliases"),
+            ) from error
+
+    def _view(self, known: Known) -> m.Endpoint:
+        live = self._nodes.attached(known.node_key)
+        root = next((root for root in live.roots if root.name == known.root), None) if live else None
+        return m.Endpoint(
+            id=known.id,
+            aliases=list(known.aliases),
+            node=known.node_name,
+            root=known.root,
+            access=known.access,
+            labels=dict(known.labels),
+            online=root is not None,
+            free_bytes=root.free_bytes if root else None,
+            total_bytes=root.total_bytes if root else None,
+        )
+
+
+def _known(row: EndpointRow, node_name: str, names: list[str]) -> Known:
+    return Known(names[0], tuple(names[1:]), row.node_key, node_name, row.root, row.access, json.loads(row.labels))
+
+
+def _name_fault(name: str) -> str | None:
+    if not name.strip() or name != name.strip() or ":" in name or "/" in name:
+        return "a name neither begins nor ends with a space and holds no `:` or `/`"
+    return endpoint_name_fault(name)
+
+
+def _check_labels(labels: Mapping[str, str]) -> None:
+    if len(labels) > _MAX_LABELS:
+        raise ServiceError(Code.INVALID_REQUEST, f"an endpoint has at most {_MAX_LABELS} labels", fields=("labels",))
+    for text in (*labels.keys(), *labels.values()):
+        if not _LABEL.fullmatch(text):
+            raise ServiceError(
+                Code.INVALID_REQUEST,
+                f"`{shown(text)}` can't be part of a label; use letters, digits and `_.@ /-`, first a letter or digit",
+                fields=("labels",),
+            )

@@ -1,0 +1,259 @@
+"""Nodes: how they join, whether they are attached, and whether they may be given work."""
+
+import hashlib
+import secrets
+import shlex
+from datetime import timedelta
+
+from sqlalchemy import func, or_, select, update
+
+from headrace.api.audit.chain import Kind
+from headrace.api.caller import Caller
+from headrace.api.core import Core
+from headrace.api.errors import AuditUnwritable, Code, ServiceError
+from headrace.api.store import Tx
+from headrace.api.store.tables_site import JoinTokenRow, NodeRow
+from headrace.client import models as m
+from headrace.engine import JoinRequested, NodeAttached
+from headrace.guardrails import new_id
+
+MAX_CLOCK_SKEW_MS = 60_000
+"""A node whose clock is further away is given no work: permits and tickets are about time."""
+
+NODES = "nodes"
+"""The broker's subject for nodes that come and go."""
+
+_SECRET_BYTES = 32
+
+
+class Nodes:
+    """Enrolment and live state of the site's nodes."""
+
+    def __init__(self, core: Core, authority: str) -> None:
+        """Serve the nodes of the hub; those that join accept tickets by the key `authority`."""
+        self._core = core
+        self._authority = authority
+        self._attached: dict[str, NodeAttached] = {}
+
+    # -- live state (kept from the hub's events) --
+
+    async def enroll_known(self) -> None:
+        """Let every node that joined before and was not revoked attach."""
+        async with self._core.database.read() as tx:
+            for key in await tx.scalars(select(NodeRow.key).where(NodeRow.state != "revoked")):
+                self._core.hub.enroll(key)
+
+    async def on_attached(self, event: NodeAttached) -> None:
+        """Note that an enrolled node attached, or changed its roots; one that is not ours is not noted."""
+        async with self._core.database.write() as tx:
+            row = await tx.scalar(select(NodeRow).where(NodeRow.key == event.node))
+            if row is None or row.state == "revoked":
+                return
+            row.version, row.last_seen = event.version, self._core.clock()
+        self._attached[event.node] = event
+        self._core.broker.notify(NODES)
+
+    async def on_detached(self, key: str) -> None:
+        """Note that a node's control stream ended."""
+        self._attached.pop(key, None)
+        self._core.broker.notify(NODES)
+        async with self._core.database.write() as tx:
+            await tx.execute(update(NodeRow).where(NodeRow.key == key).values(last_seen=self._core.clock()))
+
+    def attached(self, key: str) -> NodeAttached | None:
+        """Return the node's last announcement while it is attached."""
+        return self._attached.get(key)
+
+    @property
+    def attached_count(self) -> int:
+        """How many nodes are attached."""
+        return len(self._attached)
+
+    async def absence(self, tx: Tx, key: str) -> str:
+        """Say why a node can't be reached now; empty when it is attached. A revoked or unknown one is refused."""
+        if key in self._attached:
+            return ""
+        try:
+            await self.require_usable(tx, key)
+        except ServiceError as error:
+            if error.code in {Code.NODE_REVOKED, Code.UNKNOWN_NODE}:
+                raise
+            return error.detail
+        return ""
+
+    async def require_usable(self, tx: Tx, key: str) -> NodeAttached:
+        """Return the live state of a node that may be given work, or refuse and say why not."""
+        row = await tx.scalar(select(NodeRow).where(NodeRow.key == key))
+        if row is None:
+            raise ServiceError(
+                Code.UNKNOWN_NODE, f"no node with key `{key}` has joined; list them with `headrace nodes`"
+            )
+        if row.state == "revoked":
+            raise ServiceError(Code.NODE_REVOKED, f"node `{row.name}` was revoked; an operator must let it join anew")
+        if row.state == "draining":
+            raise ServiceError(
+                Code.NODE_DRAINING,
+                f"node `{row.name}` is draining and takes no new work; ask an operator when it is back",
+            )
+        live = self._attached.get(key)
+        if live is None:
+            raise ServiceError(
+                Code.NODE_AWAY,
+                f"node `{row.name}` is not attached; start `headrace-node run` on its host, or wait for it",
+            )
+        if abs(live.clock_skew_ms) > MAX_CLOCK_SKEW_MS:
+            raise ServiceError(
+                Code.NODE_CLOCK_SKEWED,
+                f"the clock of node `{row.name}` is {live.clock_skew_ms / 1000:.0f} s away from the service's; "
+                "at most 60 s are allowed: set up time synchronisation on both",
+            )
+        return live
+
+    # -- joining --
+
+    async def create_join_token(self, caller: Caller | None, request: m.JoinTokenRequest) -> m.JoinToken:
+        """Make a one-time token with which one node may join under `request.name`."""
+        now = self._core.clock()
+        secret = secrets.token_urlsafe(_SECRET_BYTES)
+        expires = now + timedelta(seconds=request.valid_s)
+        async with self._core.database.write() as tx:
+            await self._require_free_name(tx, request.name)
+            token_id = new_id("jt")
+            tx.add(
+                JoinTokenRow(
+                    id=token_id,
+                    name=request.name,
+                    secret_hash=_hash(secret),
+                    made_by=caller.principal.id if caller else None,
+                    created=now,
+                    expires=expires,
+                )
+            )
+            await self._core.audit.append(
+                tx, Kind.JOIN_TOKEN_MADE, caller=caller, subject=token_id, detail={"name": request.name}
+            )
+        token = self._core.hub.join_token(secret=secret, address=self._core.settings.hub_advertise or None)
+        commands = [
+            f"headrace-node join {token} --name {shlex.quote(request.name)} --root NAME=/path:write",
+            "headrace-node run",
+        ]
+        return m.JoinToken(token=token, name=request.name, expires=expires, commands=commands)
+
+    async def on_join(self, event: JoinRequested) -> None:
+        """Judge a join request and answer it."""
+        try:
+            reason = await self._judge_join(event)
+        except AuditUnwritable as error:
+            reason = error.detail
+        accepted = not reason
+        if accepted:
+            self._core.hub.enroll(event.node)
+        authority = self._authority if accepted else ""
+        await self._core.hub.answer_join(event.request, accepted=accepted, reason=reason, authority=authority)
+
+    async def _judge_join(self, event: JoinRequested) -> str:
+        """Return why a node may not join, or nothing: its token is used up in one update, good for one node only."""
+        now = self._core.clock()
+        async with self._core.database.write() as tx:
+            used = await tx.scalar(
+                update(JoinTokenRow)
+                .where(
+                    JoinTokenRow.secret_hash == _hash(event.secret),
+                    or_(JoinTokenRow.used_at.is_(None), JoinTokenRow.used_by == event.node),
+                    JoinTokenRow.expires > now,
+                )
+                .values(used_at=now, used_by=event.node)
+                .returning(JoinTokenRow)
+            )
+            reason = await self._join_problem(tx, used, event)
+            if used is None or reason:
+                await self._core.audit.append(tx, Kind.NODE_REFUSED, subject=event.node, detail={"reason": reason})
+                return reason
+            known = await tx.scalar(select(NodeRow).where(NodeRow.key == event.node))
+            if known is None:
+                node_id = new_id("nd")
+                tx.add(NodeRow(id=node_id, name=used.name, key=event.node, state="enrolled", enrolled=now))
+                await self._core.audit.append(
+                    tx, Kind.NODE_JOINED, subject=node_id, detail={"name": used.name, "key": event.node}
+                )
+        return ""
+
+    async def _join_problem(self, tx: Tx, token: JoinTokenRow | None, event: JoinRequested) -> str:
+        if token is None:
+            return "the join token is unknown, used up or expired; ask an operator for a new one"
+        known = await tx.scalar(select(NodeRow).where(NodeRow.key == event.node))
+        if known is not None:
+            return (
+                "this node was revoked; remove its state folder to make a new key" if known.state == "revoked" else ""
+            )
+        if await tx.scalar(select(NodeRow.id).where(NodeRow.name == token.name)):
+            return f"a node named `{token.name}` has joined meanwhile; ask an operator for a token with another name"
+        count = await tx.scalar(select(func.count()).select_from(NodeRow).where(NodeRow.state != "revoked"))
+        if (count or 0) >= self._core.settings.max_nodes:
+            return f"this site holds at most {self._core.settings.max_nodes} nodes (HEADRACE_MAX_NODES)"
+        return ""
+
+    async def _require_free_name(self, tx: Tx, name: str) -> None:
+        if await tx.scalar(select(NodeRow.id).where(NodeRow.name == name)):
+            raise ServiceError(
+                Code.NAME_TAKEN, f"a node named `{name}` has joined already; choose another name", fields=("name",)
+            )
+
+    # -- for people --
+
+    async def list(self, running: dict[str, int]) -> list[m.Node]:
+        """Every node with its live state; `running` counts transfers by node key."""
+        async with self._core.database.read() as tx:
+            rows = await tx.scalars(select(NodeRow).order_by(NodeRow.name))
+            return [self._view(row, running.get(row.key, 0)) for row in rows]
+
+    async def drain(self, caller: Caller, node: str, *, drain: bool) -> m.Node:
+        """Stop giving new work to a node, or start again."""
+        async with self._core.database.write() as tx:
+            row = await self._row(tx, node)
+            if row.state == "revoked":
+                raise ServiceError(Code.NODE_REVOKED, f"node `{row.name}` was revoked; it takes no work anyway")
+            row.state = "draining" if drain else "enrolled"
+            kind = Kind.NODE_DRAINED if drain else Kind.NODE_UNDRAINED
+            await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail={"name": row.name})
+            return self._view(row, 0)
+
+    async def revoke(self, caller: Caller, node: str) -> m.Node:
+        """End a node's membership for good; what runs there stops."""
+        async with self._core.database.write() as tx:
+            row = await self._row(tx, node)
+            row.state = "revoked"
+            await self._core.audit.append(
+                tx, Kind.NODE_REVOKED, caller=caller, subject=row.id, detail={"name": row.name}
+            )
+        self._core.hub.revoke(row.key)
+        self._attached.pop(row.key, None)
+        return self._view(row, 0)
+
+    async def _row(self, tx: Tx, node: str) -> NodeRow:
+        row = await tx.scalar(select(NodeRow).where(or_(NodeRow.id == node, NodeRow.name == node, NodeRow.key == node)))
+        if row is None:
+            raise ServiceError(Code.UNKNOWN_NODE, f"no node `{node}`; list them with `headrace nodes`")
+        return row
+
+    def _view(self, row: NodeRow, running: int) -> m.Node:
+        live = self._attached.get(row.key)
+        skewed = live is not None and abs(live.clock_skew_ms) > MAX_CLOCK_SKEW_MS
+        state = row.state if row.state in {"draining", "revoked"} else "attached" if live else "detached"
+        return m.Node(
+            id=row.id,
+            name=row.name,
+            key=row.key,
+            version=row.version,
+            state=state,
+            detail=f"its clock is {live.clock_skew_ms} ms off, so it gets no work" if live and skewed else "",
+            roots=[root.name for root in live.roots] if live else [],
+            data_addresses=list(live.data_addresses) if live else [],
+            accepts_connections=live.accepts_connections if live else True,
+            last_seen=self._core.clock() if live else row.last_seen,
+            running_transfers=running,
+        )
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

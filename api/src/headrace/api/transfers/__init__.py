@@ -1,0 +1,1 @@
+"""From a sealed plan to a receipt: submitting, steering, attempts, history."""

@@ -1,0 +1,23 @@
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from tests.browser.house import House, open_house
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    folder = tmp_path_factory.mktemp("house")
+    with open_house(folder) as opened:
+        yield opened
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def no_complaints(house: House) -> Iterator[None]:
+    """No page writes an error to its console or asks anybody but the service."""
+    house.complaints.clear()
+    yield
+    for context in house.browser.contexts:
+        context.close()
+    assert house.complaints == []

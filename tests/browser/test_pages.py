@@ -1,0 +1,57 @@
+"""What holds for every page: no axe violations in either theme, no overflow on a phone, a small first page."""
+
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from tests.browser.house import ADMIN, NARROW, STEP_LIMIT_S, WIDE, House
+from tests.browser.looks import LOOKS, furnish, visit
+
+AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
+RUN = """async () => {
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    const { violations } = await axe.run(document, { runOnly: tags, resultTypes: ['violations'] });
+    const where = ({ target, any }) => `${target.join(' ')} ${any[0]?.message ?? ''}`;
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(where).join('; ')}`);
+}"""
+WIDER = """() => document.documentElement.scrollWidth <= window.innerWidth ? []
+    : [...document.querySelectorAll('main *')].filter((one) => one.getBoundingClientRect().right > window.innerWidth)
+    .map((one) => `${one.tagName} ${one.className} ${one.textContent.slice(0, 40)}`)"""
+FIRST_PAGE_LIMIT_BYTES = 250_000
+
+
+@pytest.fixture(scope="module")
+def made(house: House) -> dict[str, str]:
+    return furnish(house)
+
+
+@pytest.mark.parametrize("name", sorted(LOOKS))
+def test_axe_finds_nothing_and_a_phone_needs_no_sideways_scrolling(
+    house: House, made: Mapping[str, str], name: str
+) -> None:
+    for theme in ("light", "dark"):
+        page = house.page(LOOKS[name].person, theme=theme)
+        visit(house, page, LOOKS[name], made)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        for width, height in (WIDE, NARROW):
+            page.set_viewport_size({"width": width, "height": height})
+            assert page.evaluate(RUN) == [], f"{name}, {theme}, {width} wide"
+            assert page.evaluate(WIDER) == [], f"{name}, {theme}, {width} wide"
+        page.context.close()
+
+
+def test_the_first_page_is_at_most_250_kb(house: House) -> None:
+    page = house.page(ADMIN, "/transfers")
+    page.wait_for_load_state("networkidle")
+    loaded = page.evaluate("[location.href, ...performance.getEntriesByType('resource').map(({ name }) => name)]")
+    sizes = {url: compressed_bytes(url) for url in loaded if "/api/" not in url}
+    assert any(url.endswith(".js") for url in sizes)
+    assert sum(sizes.values()) <= FIRST_PAGE_LIMIT_BYTES, sizes
+
+
+def compressed_bytes(url: str) -> int:
+    """What the service sends for a file to a browser that takes gzip."""
+    request = urllib.request.Request(url, headers={"accept-encoding": "gzip"})  # noqa: S310 - the service under test
+    with urllib.request.urlopen(request, timeout=STEP_LIMIT_S) as answer:  # noqa: S310
+        return len(answer.read())

@@ -1,0 +1,170 @@
+"""Rooms that need no transfer: policies, people, tokens, audit; roles; keyboard."""
+
+import re
+
+from playwright.sync_api import expect
+from tests.browser.house import ADMIN, PASSWORD, House
+from tests.browser.looks import NO_COPIES
+
+
+def test_a_published_policy_denies_the_same_request_until_it_is_rolled_back(house: House) -> None:
+    before = plan_outcome(house)
+    bob = house.page("bob", "/policies?edit=true")
+    editor = bob.get_by_role("textbox", name="Policy text")
+    editor.click()
+    bob.keyboard.press("Control+End")
+    bob.keyboard.insert_text(NO_COPIES)
+    bob.get_by_label("Note").fill("no copies during the migration")
+    bob.get_by_role("button", name="Check with the service").click()
+    expect(bob.get_by_text("The text is valid and its examples hold")).to_be_visible()
+    bob.get_by_role("button", name="Propose", exact=True).click()
+    publish = bob.get_by_role("button", name="Publish")
+    expect(publish).to_have_attribute("aria-description", "Somebody else must publish what you wrote.")
+
+    cleo = house.page("cleo", "/policies")
+    cleo.get_by_role("row").filter(has_text="Proposed").get_by_role("link").click()
+    expect(cleo.get_by_text("no-copies-now")).to_be_visible()
+    cleo.get_by_role("button", name="Publish").click()
+    cleo.get_by_role("dialog").get_by_role("button", name="Publish").click()
+    expect(cleo.get_by_text("is in force.")).to_be_visible()
+    assert before == "Allowed"
+    assert plan_outcome(house) == "Denied"
+
+    cleo.get_by_role("row").filter(has_text="Retired").first.get_by_role("link").click()
+    cleo.get_by_role("button", name="Roll back to this version").click()
+    cleo.get_by_role("dialog").get_by_role("button", name="Roll back to this version").click()
+    expect(cleo.get_by_text("is in force.").last).to_be_visible()
+    assert plan_outcome(house) == "Allowed"
+
+
+def plan_outcome(house: House) -> str:
+    page = house.page("ada", "/new?words=copy krios1:/run42/movie.tiff to archive:/policy/")
+    page.get_by_role("button", name="Make the plan").click()
+    verdict = page.get_by_role("region", name="Plan").get_by_text(re.compile("^(Allowed|Denied)$")).first
+    verdict.wait_for(timeout=60_000)
+    return verdict.inner_text()
+
+
+def test_the_lint_in_the_browser_finds_a_mistake_before_the_service_is_asked(house: House) -> None:
+    page = house.page("bob", "/policies?edit=true")
+    page.get_by_role("textbox", name="Policy text").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.insert_text('\n@id("x") forbid (principal, action, resource) when { context.byts > 1 };')
+    expect(page.locator(".cm-lint-marker-error").first).to_be_visible(timeout=20_000)
+    page.get_by_role("button", name="Check with the service").click()
+    expect(page.get_by_text("This text can't be published")).to_be_visible()
+
+
+def test_a_viewer_is_offered_nothing_that_he_may_not_do(house: House) -> None:
+    page = house.page("vera", "/transfers")
+    menu = page.get_by_role("navigation", name="Rooms")
+    for room in ("New transfer", "Approvals", "Audit", "People"):
+        entry = menu.get_by_role("link", name=room)
+        expect(entry).to_have_attribute("aria-disabled", "true")
+        expect(entry).to_have_attribute("aria-description", re.compile("Only "))
+    expect(page.get_by_role("button", name="New transfer")).to_have_attribute("aria-disabled", "true")
+    page.goto(house.url + "/new?words=copy krios1:/run42 to archive:/x")
+    make = page.get_by_role("button", name="Make the plan")
+    expect(make).to_have_attribute("aria-description", re.compile("Only requesters"))
+    page.goto(house.url + "/endpoints")
+    for name in ("Let a node join", "Drain", "Revoke"):
+        expect(page.get_by_role("button", name=name).first).to_have_attribute("aria-disabled", "true")
+    page.goto(house.url + "/policies")
+    expect(page.get_by_role("button", name="Propose a change")).to_have_attribute("aria-disabled", "true")
+    page.goto(house.url + "/people")
+    expect(page.get_by_role("alert")).to_be_visible()
+
+
+def test_a_person_is_invited_accepts_signs_out_and_in_again(house: House) -> None:
+    admin = house.page(ADMIN, "/people")
+    admin.get_by_role("button", name="Invite a person").click()
+    dialog = admin.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("dora")
+    dialog.get_by_role("button", name="Make the link").click()
+    link = dialog.locator("code").inner_text()
+
+    dora = house.page(None, "/sign-in")
+    dora.goto(link)
+    dora.get_by_label("Choose a password").fill(PASSWORD)
+    dora.get_by_role("button", name="Set password and sign in").click()
+    expect(dora.get_by_role("heading", name="Transfers")).to_be_visible()
+    dora.get_by_role("button", name="dora").click()
+    dora.get_by_role("menuitem", name="Sign out").click()
+    dora.get_by_label("Name").fill("dora")
+    dora.get_by_label("Password", exact=True).fill("not the password at all")
+    dora.get_by_role("button", name="Sign in").click()
+    expect(dora.get_by_role("alert")).to_be_visible()
+    dora.get_by_label("Password", exact=True).fill(PASSWORD)
+    dora.get_by_role("button", name="Sign in").click()
+    expect(dora.get_by_role("heading", name="Transfers")).to_be_visible()
+
+
+def test_the_audit_chain_is_filtered_and_verified(house: House) -> None:
+    page = house.page("otto", "/audit")
+    page.get_by_role("button", name="Verify the chain").click()
+    expect(page.get_by_text("The chain is whole")).to_be_visible()
+    page.get_by_label("Person").fill("root-admin")
+    expect(page.get_by_role("row").filter(has_text="invited").first).to_contain_text("root-admin")
+    expect(page.get_by_role("row").filter(has_text="service_started")).to_have_count(0)
+    page.get_by_label("Person").fill("nobody-of-that-name")
+    expect(page.get_by_text("No event matches")).to_be_visible()
+    expect(page).to_have_url(re.compile("person=nobody"))
+
+
+def test_a_token_is_made_shown_once_and_revoked(house: House) -> None:
+    page = house.page("ada", "/tokens")
+    page.get_by_role("button", name="Make a token").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("nightly")
+    dialog.get_by_role("button", name="Make a token").click()
+    secret = dialog.locator("code").inner_text()
+    assert secret.startswith("hrt_")
+    dialog.get_by_role("button", name="Close").click()
+    row = page.get_by_role("row").filter(has_text="nightly")
+    expect(row).to_be_visible()
+    assert secret not in page.content()
+    row.get_by_role("button", name="Revoke").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    expect(page.get_by_text("The token is revoked.")).to_be_visible()
+
+
+def test_an_example_that_does_not_hold_is_shown_and_stops_the_proposal(house: House) -> None:
+    page = house.page("bob", "/policies?edit=true")
+    examples = page.get_by_role("region", name="Examples that must hold")
+    expect(examples.get_by_role("row").last).to_be_visible()
+    before = examples.get_by_role("row").count()
+    page.get_by_label("Must be").select_option("Denied")
+    page.get_by_label("Action").select_option("Copy")
+    page.get_by_role("button", name="Add this example").click()
+    expect(examples.get_by_role("row")).to_have_count(before + 1)
+    page.get_by_role("button", name="Check with the service").click()
+    expect(page.get_by_text("This text can't be published")).to_be_visible()
+    expect(examples.get_by_role("row").last).to_contain_text("does not hold")
+    expect(page.get_by_role("button", name="Propose", exact=True)).to_have_attribute("aria-disabled", "true")
+
+
+def test_a_node_is_drained_and_a_join_token_is_shown_once(house: House) -> None:
+    page = house.page("otto", "/endpoints")
+    row = page.get_by_role("row").filter(has_text="dtn-a").filter(has_text="Revoke")
+    row.get_by_role("button", name="Drain").click()
+    expect(row.get_by_text("Draining")).to_be_visible()
+    row.get_by_role("button", name="Undrain").click()
+    expect(row.get_by_text("Attached")).to_be_visible()
+    page.get_by_role("button", name="Let a node join").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name of the node").fill("dtn-x")
+    dialog.get_by_role("button", name="Make the token").click()
+    expect(dialog.locator("code")).to_contain_text("headrace-node join")
+    dialog.get_by_role("button", name="Close").click()
+    row.get_by_role("button", name="Revoke").click()
+    expect(page.get_by_role("dialog")).to_contain_text("It is shut out for good")
+
+
+def test_times_switch_between_utc_and_local_and_the_theme_is_kept(house: House) -> None:
+    page = house.page("ada", "/tokens")
+    page.get_by_role("button", name="Times in UTC; switch").click()
+    expect(page.get_by_role("button", name="Times in Local time; switch")).to_be_visible()
+    page.get_by_role("button", name="Light theme; switch to dark").click()
+    page.reload()
+    expect(page.get_by_role("button", name="Dark theme; switch to light")).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")

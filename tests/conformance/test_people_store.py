@@ -1,0 +1,10 @@
+import pytest
+from tests.conformance.people_store_conformance import CHECKS, Check
+
+from headrace.auth import MemoryPeopleStore
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+async def test_the_store_in_memory_conforms(check: Check) -> None:
+    await check(MemoryPeopleStore())

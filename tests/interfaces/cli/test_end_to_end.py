@@ -1,0 +1,243 @@
+"""The whole way, from a command to verified bytes and back, against a real service."""
+
+import filecmp
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.interfaces.cli.terminal import at_terminal
+from tests.servers.headrace import PASSWORD, Person, Service, serving
+
+ODD = "[red]odd\u202ename\nwith everything\x1b[2J"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(tmp_path_factory.mktemp("headrace")) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def anna(service: Service) -> Person:
+    return service.person("anna", "requester")
+
+
+@pytest.fixture
+def here(service: Service, request: pytest.FixtureRequest) -> str:
+    """Make a folder of the test's own with files in the source, and name it."""
+    name = str(request.node.name).split("[")[0].removeprefix("test_")[:60]
+    folder = service.source / name
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "a.dat").write_bytes(os.urandom(200_000))
+    (folder / "deep" / "b.dat").write_bytes(os.urandom(10))
+    (folder / "deep" / "er" / "empty").touch()
+    (folder / "left out.tmp").write_bytes(b"x")
+    return name
+
+
+def same(one: Path, other: Path) -> bool:
+    compared = filecmp.dircmp(one, other, ignore=[])
+    return not (compared.left_only or compared.right_only or compared.diff_files or compared.funny_files) and all(
+        same(one / name, other / name) for name in compared.common_dirs
+    )
+
+
+def test_a_person_is_who_they_signed_in_as(anna: Person) -> None:
+    me = anna.run("whoami", "--json").document
+    assert (me["name"], me["roles"], me["session"]) == ("anna", ["requester"], True)
+
+
+def test_a_wrong_password_and_no_login_exit_8(service: Service, tmp_path: Path) -> None:
+    stranger = Person("x", service.url, tmp_path)
+    assert stranger.run("status").code == 8
+    wrong = stranger.run("login", "--name", "anna", "--password-stdin", typed="not the password\n")
+    assert wrong.code == 8
+    assert stranger.run("login", "--name", "anna", "--password-stdin", typed=f"{PASSWORD}\n").code == 0
+    assert stranger.run("status").code == 0
+    assert stranger.run("logout").code == 0
+    assert stranger.run("status").code == 8
+
+
+def test_a_copy_arrives_whole_and_a_second_one_moves_nothing(service: Service, anna: Person, here: str) -> None:
+    done = anna.run("copy", f"src:/{here}", f"dst:/{here}", "--yes", "--json")
+    assert done.code == 0, done.err
+    moved = [path for path in (service.source / here).rglob("*") if path.is_file()]
+    progress = done.document["progress"]
+    assert (done.document["state"], progress["files_failed"]) == ("complete", 0)
+    assert (progress["files_total"], progress["files_done"]) == (len(moved), len(moved))
+    assert progress["bytes_total"] == progress["bytes_durable"] == sum(path.stat().st_size for path in moved)
+    assert same(service.source / here, service.destination / here)
+    again = anna.run("copy", f"src:/{here}", f"dst:/{here}", "--yes", "--json")
+    assert again.code == 0, again.err
+    progress = again.document["progress"]
+    assert (progress["bytes_total"], progress["bytes_durable"], progress["files_done"]) == (0, 0, len(moved))
+
+
+def test_a_sentence_is_enough(service: Service, anna: Person, here: str) -> None:
+    done = anna.run("ask", f"copy src:/{here} to dst:/{here} except *.tmp", "--yes")
+    assert done.code == 0, done.err
+    assert "is complete" in done.out
+    assert "receipts get" in done.out
+    assert not (service.destination / here / "left out.tmp").exists()
+    assert (service.destination / here / "deep" / "b.dat").exists()
+
+
+def test_an_unclear_sentence_is_asked_back_and_starts_nothing(anna: Person, here: str) -> None:
+    before = anna.run("status", "--json").document
+    done = anna.run("ask", f"copy src:/{here} to dst:/{here} at 10 gig", "--yes", "--json")
+    assert done.code == 3, done.err
+    assert done.document["state"] == "ask"
+    assert done.document["questions"][0]["words"]
+    assert anna.run("status", "--json").document == before
+
+
+def test_a_question_answered_at_the_terminal_leads_on(service: Service, anna: Person, here: str) -> None:
+    sentence = f"copy src:/{here} to dst:/{here} at 10 gig"
+    with at_terminal("ask", sentence, **anna.environment) as person:
+        person.wait_for("Your answer")
+        person.type("10 Gb/s")
+        person.wait_for(r"Run it\?")
+        person.type("y")
+        assert person.ends_with() == 0, person.shown
+    assert same(service.source / here, service.destination / here)
+
+
+def test_a_plan_shows_and_moves_nothing_until_its_digest_is_submitted(
+    service: Service, anna: Person, here: str, tmp_path: Path
+) -> None:
+    sealed = tmp_path / "plan.json"
+    shown = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--document", str(sealed), "--json")
+    assert shown.code == 0, shown.err
+    assert not (service.destination / here).exists()
+    assert shown.document["digest"]
+    assert '"body"' in sealed.read_text()
+    assert anna.run("submit", shown.document["digest"]).code == 0
+    assert same(service.source / here, service.destination / here)
+
+
+def test_what_may_not_be_written_is_denied_with_exit_4(anna: Person, here: str) -> None:
+    done = anna.run("copy", f"dst:/{here}", f"src:/{here}", "--yes")
+    assert done.code == 4, (done.out, done.err)
+
+
+def test_an_overwrite_needs_the_persons_own_yes(service: Service, anna: Person, here: str) -> None:
+    (service.destination / here).mkdir()
+    (service.destination / here / "a.dat").write_bytes(b"older")
+    asked = ("copy", f"src:/{here}", f"dst:/{here}", "--on-conflict", "overwrite", "--yes")
+    done = anna.run(*asked, "--json")
+    assert done.code == 5, done.err
+    plan = done.document
+    assert (plan["survey"]["overwrites"], plan["survey"]["overwrites_sample"]) == (1, ["a.dat"])
+    assert anna.run("submit", plan["digest"]).code == 5
+    assert (service.destination / here / "a.dat").read_bytes() == b"older"
+    with at_terminal("confirm", plan["id"], **anna.environment) as person:
+        person.wait_for("REPLACES +1 file")
+        person.wait_for("Confirm plan")
+        person.type("y")
+        assert person.ends_with() == 0, person.shown
+    assert anna.run("submit", plan["digest"]).code == 0
+    assert same(service.source / here, service.destination / here)
+
+
+def test_a_token_cannot_confirm_even_at_a_terminal(service: Service, anna: Person, here: str, tmp_path: Path) -> None:
+    (service.destination / here).mkdir()
+    (service.destination / here / "a.dat").write_bytes(b"older")
+    scopes = [option for scope in ("read", "plan", "run") for option in ("--scope", f"transfer:{scope}")]
+    token = anna.run("token", "create", "pipeline", *scopes, "--json").document
+    pipeline = {"HEADRACE_TOKEN": token["secret"], "HEADRACE_SERVICE": service.url, "HEADRACE_CONFIG": str(tmp_path)}
+    plan = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--on-conflict", "overwrite", "--json").document
+    with at_terminal("confirm", plan["id"], **pipeline) as person:
+        person.wait_for("Confirm plan")
+        person.type("y")
+        assert person.ends_with() == 8, person.shown
+    assert (service.destination / here / "a.dat").read_bytes() == b"older"
+    assert anna.run("token", "revoke", token["id"]).code == 0
+    assert Person("x", service.url, tmp_path).run("status", HEADRACE_TOKEN=token["secret"]).code == 8
+
+
+def test_files_that_do_not_arrive_are_listed_and_retried_alone(service: Service, anna: Person, here: str) -> None:
+    (service.destination / here).mkdir()
+    (service.destination / here / "a.dat").write_bytes(b"something else")
+    done = anna.run("copy", f"src:/{here}", f"dst:/{here}", "--yes", "--json")
+    assert done.code == 6, done.err
+    transfer = done.document["id"]
+    listed = anna.run("failed", transfer)
+    assert listed.code == 6
+    assert "a.dat" in listed.out
+    assert f"headrace retry {transfer}" in listed.out
+    (service.destination / here / "a.dat").unlink()
+    retried = anna.run("retry", transfer)
+    assert retried.code == 0, retried.err
+    assert same(service.source / here, service.destination / here)
+    assert anna.run("failed", transfer).code == 0
+
+
+def test_a_receipt_is_saved_and_holds_the_digest_of_its_file_list(anna: Person, here: str, tmp_path: Path) -> None:
+    done = anna.run("copy", f"src:/{here}", f"dst:/{here}", "--yes", "--json").document
+    receipt, files = tmp_path / "receipt.json", tmp_path / "files.jsonl"
+    assert anna.run("receipts", "get", done["id"], "-o", str(receipt)).code == 0
+    assert anna.run("receipts", "files", done["id"], "-o", str(files)).code == 0
+    body = json.loads(json.loads(receipt.read_text())["body"])
+    statement = json.loads(json.loads(body["statements"][0])["body"])
+    assert body["transfer"] == done["id"]
+    assert statement["list_digest"] == hashlib.sha256(files.read_bytes()).hexdigest()
+    assert b'"a.dat"' in files.read_bytes()
+
+
+def test_invariant_4_hostile_names_are_shown_as_what_they_are(service: Service, anna: Person, here: str) -> None:
+    (service.source / here / ODD).write_bytes(b"x")
+    browsed = anna.run("browse", f"src:/{here}")
+    planned = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}")
+    arrived = anna.run("copy", f"src:/{here}", f"dst:/{here}", "--yes")
+    for ran in (browsed, planned, arrived):
+        assert ran.code == 0, ran.err
+        assert not {c for c in ran.out + ran.err if not c.isprintable()} - {"\n"}
+    assert "[red]odd" in browsed.out
+    assert same(service.source / here, service.destination / here)
+
+
+def test_a_running_transfer_is_slowed_paused_resumed_and_canceled(service: Service, anna: Person, here: str) -> None:
+    (service.source / here / "big").write_bytes(os.urandom(8_000_000))
+    asked = ("copy", f"src:/{here}", f"dst:/{here}", "--rate", "800kB/s", "--yes", "--no-wait", "--json")
+    transfer = anna.run(*asked).document["id"]
+    assert anna.run("rate", transfer, "400kB/s", "--json").document["rate_ceiling_bps"] == 3_200_000
+    assert anna.run("pause", transfer, "--reason", "lunch").code == 0
+    states = (anna.run("status", transfer, "--json").document["state"] for _ in range(100))
+    assert any(state == "paused" for state in states)  # at the next unit, not in the middle of one
+    assert anna.run("resume", transfer).code == 0
+    assert anna.run("cancel", transfer).code == 0
+    watched = anna.run("watch", transfer, "--json")
+    assert watched.code == 1
+    assert '"state":"canceled"' in watched.out.splitlines()[-1]
+    assert not (service.destination / here / "big").exists()
+
+
+def test_ctrl_c_leaves_a_transfer_that_goes_on(anna: Person, here: str) -> None:
+    asked = ("copy", f"src:/{here}", f"dst:/{here}", "--rate", "100kB/s", "--yes")
+    with at_terminal(*asked, **anna.environment) as person:
+        transfer = person.wait_for(r"tr_\w+")
+        person.wait_for("running")
+        person.press_ctrl_c()
+        assert person.ends_with() == 130, person.shown
+    assert f"headrace watch {transfer}" in person.shown
+    assert anna.run("watch", transfer).code == 0
+
+
+def test_places_nodes_and_policy_are_listed(service: Service, anna: Person) -> None:
+    assert {e["id"] for e in anna.run("endpoints", "--json").document} == {"src", "dst"}
+    assert service.admin.run("nodes", "--json").document[0]["state"] == "attached"
+    assert service.admin.run("policy", "show").code == 0
+    token = service.admin.run("node-token", "dtn2", "--json").document
+    assert len(token["commands"]) >= 1
+    assert {p["name"] for p in service.admin.run("people", "--json").document} >= {"admin", "anna"}
+
+
+def test_a_denied_or_allowed_plan_says_why(anna: Person, here: str) -> None:
+    plan = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--json").document
+    why = anna.run("why", plan["id"], "--json")
+    assert why.code == 0
+    assert why.document["outcome"] == "allowed"
+    assert why.document["rules"]

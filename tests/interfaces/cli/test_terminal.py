@@ -1,0 +1,173 @@
+"""What a person at a terminal sees and is asked; the service's answers are scripted, so that each turn can be had."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.interfaces.cli.terminal import at_terminal
+from tests.interfaces.client.scripted import (
+    Script,
+    answer,
+    hang_up,
+    say_nothing,
+    scripted_service,
+    stream,
+    stream_that_stays,
+)
+
+from headrace.client import models as m
+
+AT = "2026-11-25T14:30:00Z"
+DIGEST = "3f" * 32
+COUNTS = [name for name, info in m.SurveyCounts.model_fields.items() if info.is_required()]
+
+
+@pytest.fixture
+def script() -> Iterator[Script]:
+    with scripted_service() as script:
+        yield script
+
+
+def plan(state: str = "ready", outcome: str = "allowed", **more: Any) -> dict[str, Any]:  # noqa: ANN401 - a field's
+    return {
+        "id": "pl_1", "state": state, "requester": "anna", "created": AT, "digest": DIGEST,
+        "intent": {"action": "copy", "source": "a:/x", "destination": "b:/x"}, "survey": dict.fromkeys(COUNTS, 3),
+        "decision": {"outcome": outcome, "policy_version": "v1", "why": "it is so"}, **more,
+    }  # fmt: skip
+
+
+def transfer(state: str, **progress: int) -> dict[str, Any]:
+    counts = {"files_total": 3, "files_done": 3, "bytes_total": 3000, "bytes_durable": 3000, **progress}
+    return {
+        "id": "tr_1", "plan": "pl_1", "plan_digest": DIGEST, "state": state, "requester": "anna", "action": "copy",
+        "source": "a:/x", "destination": "b:/x", "created": AT, "started": AT, "ended": AT, "progress": counts,
+        "receipt": "rc_1",
+    }  # fmt: skip
+
+
+def ended(state: str, **progress: int) -> dict[str, Any]:
+    return {"sequence": 2, "at": AT, "kind": "ended", "message": "", "transfer": transfer(state, **progress)}
+
+
+def at(script: Script, tmp_path: Path) -> dict[str, str]:
+    return {"HEADRACE_SERVICE": script.url, "HEADRACE_CONFIG": str(tmp_path)}
+
+
+def bodies(script: Script, method: str = "POST") -> list[str]:
+    return [seen.body.decode() for seen in script.seen if seen.method == method]
+
+
+def test_a_question_is_asked_and_its_answer_becomes_part_of_the_sentence(script: Script, tmp_path: Path) -> None:
+    choices = [{"value": "10 Gb/s", "label": "gigabits"}, {"value": "10 GB/s", "label": "gigabytes"}]
+    question = {"slot": "rate_limit_bps", "message": "10 gig of what?", "words": "10 gig", "choices": choices}
+    script.answers = [
+        answer(plan("ask", questions=[question])), answer(plan()),
+        answer(transfer("queued")), stream((2, ended("complete"))),
+    ]  # fmt: skip
+    with at_terminal("ask", "copy a:/x to b:/x at 10 gig", **at(script, tmp_path)) as person:
+        person.wait_for(r"10 gig of what\?")
+        person.wait_for(r"2\. 10 GB/s - gigabytes")
+        person.type("1")
+        person.wait_for(r"Reading: copy a:/x to b:/x at 10 Gb/s")
+        person.wait_for(r"Run it\? \[Y/n\]")
+        person.type("")
+        assert person.ends_with() == 0
+    assert "Transfer tr_1 is complete: 3 files, 3.00 kB" in person.shown
+    assert "receipts get tr_1" in person.shown
+    assert '"words":"copy a:/x to b:/x at 10 Gb/s"' in bodies(script)[1]
+    assert DIGEST in bodies(script)[2]
+
+
+def test_a_person_may_say_no(script: Script, tmp_path: Path) -> None:
+    script.answers = [answer(plan())]
+    with at_terminal("copy", "a:/x", "b:/x", **at(script, tmp_path)) as person:
+        person.wait_for(r"Run it\?")
+        person.type("n")
+        assert person.ends_with() == 5
+    assert f"headrace submit {DIGEST}" in person.shown
+    assert len(script.seen) == 1
+
+
+def test_yes_does_not_stand_for_a_confirmation(script: Script, tmp_path: Path) -> None:
+    script.answers = [
+        answer(plan(outcome="confirm")), answer(plan(outcome="confirm", confirmed=True)),
+        answer(transfer("queued")), stream((2, ended("complete"))),
+    ]  # fmt: skip
+    with at_terminal("copy", "a:/x", "b:/x", "--yes", **at(script, tmp_path)) as person:
+        person.wait_for(r"REPLACES +3 files")
+        person.wait_for(r"DELETES +3 entries")
+        person.wait_for(r"Confirm plan 3f3f3f3f3f3f")
+        person.type("y")
+        assert person.ends_with() == 0
+    assert [seen.path for seen in script.seen if seen.method == "POST"] == [
+        "/api/v1/plans", "/api/v1/plans/pl_1/confirmations", "/api/v1/transfers",
+    ]  # fmt: skip
+
+
+def test_a_confirmation_declined_is_told_to_the_service_and_nothing_runs(script: Script, tmp_path: Path) -> None:
+    script.answers = [answer(plan(outcome="confirm")), answer(plan(outcome="confirm"))]
+    with at_terminal("confirm", "pl_1", **at(script, tmp_path)) as person:
+        person.wait_for("Confirm plan")
+        person.type("n")
+        assert person.ends_with() == 5
+    assert '"verdict":"declined"' in bodies(script)[0]
+
+
+def test_an_approver_sees_the_plan_before_the_question(script: Script, tmp_path: Path) -> None:
+    script.answers = [answer(plan(outcome="approve")), answer(plan(outcome="approve"))]
+    with at_terminal("approve", "pl_1", "--reason", "fine", **at(script, tmp_path)) as person:
+        person.wait_for(r"DELETES +3 entries")
+        person.wait_for("Approve plan 3f3f3f3f3f3f of anna")
+        person.type("y")
+        assert person.ends_with() == 0
+    assert '"reason":"fine"' in bodies(script)[0]
+
+
+def test_what_did_not_arrive_is_listed_with_the_one_command_that_sends_it(script: Script, tmp_path: Path) -> None:
+    failed = {"path": "[red]x\u202e", "error": "unreadable", "message": "permission denied", "retry": True}
+    script.answers = [
+        answer(transfer("running")), stream((2, ended("partial", files_failed=1))), answer([failed]),
+    ]  # fmt: skip
+    with at_terminal("watch", "tr_1", **at(script, tmp_path)) as person:
+        assert person.ends_with() == 6
+    assert r"[red]x\u{202E}" in person.shown
+    assert "permission denied" in person.shown
+    assert "headrace retry tr_1" in person.shown
+
+
+def test_ctrl_c_leaves_the_transfer_and_says_how_to_find_it(script: Script, tmp_path: Path) -> None:
+    running = {"sequence": 1, "at": AT, "kind": "note", "message": "moving", "transfer": transfer("running")}
+    script.answers = [answer(transfer("running")), stream_that_stays((1, running))]
+    with at_terminal("watch", "tr_1", **at(script, tmp_path)) as person:
+        person.wait_for("moving")
+        person.press_ctrl_c()
+        assert person.ends_with() == 130
+    assert "Transfer tr_1 goes on without this terminal: headrace watch tr_1" in person.shown
+    assert "headrace cancel tr_1" in person.shown
+    assert not bodies(script)
+
+
+def test_ctrl_c_before_anything_ran_says_so(script: Script, tmp_path: Path) -> None:
+    script.answers = [answer(plan())]
+    with at_terminal("copy", "a:/x", "b:/x", **at(script, tmp_path)) as person:
+        person.wait_for(r"Run it\?")
+        person.press_ctrl_c()
+        assert person.ends_with() == 130
+    assert "nothing was started" in person.shown
+
+
+def test_ctrl_c_while_the_service_is_silent_ends_at_once(script: Script, tmp_path: Path) -> None:
+    script.answers = [answer(plan("surveying", digest=None)), say_nothing]
+    with at_terminal("copy", "a:/x", "b:/x", **at(script, tmp_path)) as person:
+        person.wait_for("surveying|reading")
+        person.press_ctrl_c()
+        assert person.ends_with() == 130
+    assert "headrace plan pl_1" in person.shown
+
+
+def test_a_service_that_goes_away_while_watching_is_said_in_the_end(script: Script, tmp_path: Path) -> None:
+    script.answers = [hang_up] * 3
+    with at_terminal("watch", "tr_1", **at(script, tmp_path)) as person:
+        assert person.ends_with() == 7
+    assert "service_unreachable" in person.shown

@@ -1,0 +1,62 @@
+import json
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from mcp.types import PromptReference, ResourceTemplateReference, TextContent, TextResourceContents
+from tests.interfaces.mcp.shown import Port, as_port, endpoint, plan, refused, transfer
+
+from headrace.mcp_server import make_server
+
+pytestmark = pytest.mark.anyio
+
+
+def server(**answers: Any) -> Any:  # noqa: ANN401 - the SDK's server of anything
+    return make_server(lambda _token: as_port(Port(answers)))
+
+
+async def read(client: Client, uri: str) -> dict[str, Any]:
+    content = (await client.read_resource(uri)).contents[0]
+    assert isinstance(content, TextResourceContents)
+    found = json.loads(content.text)
+    assert isinstance(found, dict)
+    return found
+
+
+async def test_endpoints_plans_and_transfers_are_resources(era: str) -> None:
+    made = server(endpoints=[endpoint("krios1")], plan=[plan()], transfer=transfer())
+    async with Client(made, mode=era) as client:
+        assert (await read(client, "headrace://endpoints"))["endpoints"][0]["id"] == "krios1"
+        assert (await read(client, "headrace://plans/pl_1"))["plan_id"] == "pl_1"
+        assert (await read(client, "headrace://transfers/tr_1"))["state"] == "running"
+
+
+async def test_an_unknown_resource_is_said_with_its_code(era: str) -> None:
+    made = server(plan=[refused("unknown_plan", "There is no plan pl_9.", 404)])
+    async with Client(made, mode=era) as client:
+        with pytest.raises(MCPError, match=r"There is no plan pl_9\. \(code: unknown_plan\)") as caught:
+            await client.read_resource("headrace://plans/pl_9")
+    assert caught.value.code == -32602
+
+
+async def test_three_prompts_lead_to_the_tools(era: str) -> None:
+    async with Client(server(), mode=era) as client:
+        assert {prompt.name for prompt in (await client.list_prompts()).prompts} == {
+            "move_data", "why_is_it_slow", "what_can_i_do",
+        }  # fmt: skip
+        message = (await client.get_prompt("move_data", {"request": 'copy "a" to b'})).messages[0].content
+    assert isinstance(message, TextContent)
+    assert json.dumps('copy "a" to b') in message.text
+
+
+async def test_endpoint_names_complete(era: str) -> None:
+    made = server(endpoints=[endpoint("krios1", aliases=["kr"]), endpoint("archive")], transfers=[transfer()])
+    async with Client(made, mode=era) as client:
+        found = await client.complete(PromptReference(name="move_data"), {"name": "endpoint", "value": "k"})
+        ids = await client.complete(
+            ResourceTemplateReference(uri="headrace://transfers/{transfer_id}"), {"name": "transfer_id", "value": "tr"}
+        )
+        nothing = await client.complete(PromptReference(name="move_data"), {"name": "request", "value": "k"})
+    assert found.completion.values == ["kr", "krios1"]
+    assert ids.completion.values == ["tr_1"]
+    assert nothing.completion.values == []

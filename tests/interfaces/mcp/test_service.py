@@ -1,0 +1,160 @@
+"""An assistant at work against a real service: over `headrace mcp`, and over HTTP with a token."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import TextContent
+from tests.servers.headrace import HEADRACE, Person, Service, serving
+
+pytestmark = pytest.mark.anyio
+
+SCOPES = ("transfer:read", "transfer:plan", "transfer:run")
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(tmp_path_factory.mktemp("headrace")) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def anna(service: Service) -> Person:
+    return service.person("anna", "requester")
+
+
+@pytest.fixture(scope="module")
+def ben(service: Service) -> Person:
+    return service.person("ben", "requester")
+
+
+@pytest.fixture
+def here(service: Service, request: pytest.FixtureRequest) -> str:
+    name = "".join(c if c.isalnum() else "-" for c in str(request.node.name).removeprefix("test_"))[:80]
+    (service.source / name).mkdir()
+    (service.source / name / "a.dat").write_bytes(os.urandom(100_000))
+    return name
+
+
+def token(person: Person, *scopes: str, agent: str = "claude") -> str:
+    options = [option for scope in scopes for option in ("--scope", scope)]
+    made = person.run("token", "create", "assistant", "--agent", agent, *options, "--json")
+    assert made.code == 0, made.err
+    return str(made.document["secret"])
+
+
+@asynccontextmanager
+async def at_desk(person: Person, era: str) -> AsyncIterator[Client]:
+    """An assistant on the person's own machine."""
+    spawned = StdioServerParameters(command=str(HEADRACE), args=["mcp"], env=person.environment)
+    async with Client(stdio_client(spawned), mode=era) as client:
+        yield client
+
+
+@asynccontextmanager
+async def remote(service: Service, secret: str, era: str) -> AsyncIterator[Client]:
+    """An assistant that has a token."""
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {secret}"}, timeout=60) as http,
+        Client(streamable_http_client(f"{service.url}/mcp", http_client=http), mode=era) as client,
+    ):
+        yield client
+
+
+async def data(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - any argument
+    result = await client.call_tool(tool, arguments)
+    assert isinstance(result.content[0], TextContent)
+    assert not result.is_error, result.content[0].text
+    assert isinstance(result.structured_content, dict)
+    return result.structured_content
+
+
+async def refusal(client: Client, tool: str, **arguments: Any) -> str:  # noqa: ANN401 - any argument
+    result = await client.call_tool(tool, arguments)
+    assert isinstance(result.content[0], TextContent)
+    assert result.is_error, result.structured_content
+    return result.content[0].text
+
+
+async def ended(client: Client, transfer: str) -> dict[str, Any]:
+    while (status := await data(client, "transfer_status", transfer_id=transfer))["state"] in ("queued", "running"):
+        pass
+    return status
+
+
+async def moved_by(client: Client, **asked: Any) -> dict[str, Any]:  # noqa: ANN401 - words or slots
+    card = await data(client, "plan_transfer", **asked)
+    assert card["next_step"] == "submit", card
+    assert card["counts"]["files"] == 1
+    started = await data(client, "submit_plan", digest=card["digest"])
+    assert started["started"] is True
+    return await ended(client, started["transfer"]["transfer_id"])
+
+
+async def test_an_assistant_at_the_persons_desk_moves_data(service: Service, anna: Person, here: str, era: str) -> None:
+    async with at_desk(anna, era) as client:
+        assert {e["id"] for e in (await data(client, "list_endpoints"))["endpoints"]} == {"src", "dst"}
+        folder = await data(client, "browse_endpoint", endpoint="src", path=f"/{here}")
+        assert [entry["name"] for entry in folder["entries"]] == ["a.dat"]
+        status = await moved_by(client, request=f"copy src:/{here} to dst:/{here}")
+        receipt = await data(client, "get_receipt", receipt_id=status["transfer_id"])
+    assert status["state"] == "complete"
+    assert receipt["transfer_id"] == status["transfer_id"]
+    assert (service.destination / here / "a.dat").read_bytes() == (service.source / here / "a.dat").read_bytes()
+
+
+async def test_an_assistant_with_a_token_moves_data_in_its_own_name(
+    service: Service, anna: Person, here: str, era: str
+) -> None:
+    async with remote(service, token(anna, *SCOPES, agent="claude"), era) as client:
+        slots = {"action": "copy", "source": f"src:/{here}", "destination": f"dst:/{here}"}
+        status = await moved_by(client, transfer=slots)
+    assert status["state"] == "complete"
+    transfer = anna.run("status", status["transfer_id"], "--json").document
+    assert (transfer["requester"], transfer["agent"]) == (anna.run("whoami", "--json").document["id"], "claude")
+
+
+async def test_invariant_1_an_assistant_cannot_get_an_unconfirmed_byte_moved(
+    service: Service, anna: Person, here: str, era: str
+) -> None:
+    (service.destination / here).mkdir()
+    (service.destination / here / "a.dat").write_bytes(b"older")
+    slots = {"action": "copy", "source": f"src:/{here}", "destination": f"dst:/{here}", "on_conflict": "overwrite"}
+    async with remote(service, token(anna, *SCOPES), era) as client:
+        card = await data(client, "plan_transfer", transfer=slots)
+        assert card["next_step"] == "person confirms"
+        answered = await data(client, "submit_plan", digest=card["digest"])
+    assert answered["started"] is False
+    assert f"headrace confirm {card['plan_id']}" in answered["summary"]
+    assert (service.destination / here / "a.dat").read_bytes() == b"older"
+
+
+async def test_a_token_without_the_scope_to_run_only_looks(service: Service, anna: Person, here: str, era: str) -> None:
+    card = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--json").document
+    async with remote(service, token(anna, "transfer:read"), era) as client:
+        assert await data(client, "list_endpoints")
+        assert "(code: forbidden)" in await refusal(client, "submit_plan", digest=card["digest"])
+    assert not (service.destination / here).exists()
+
+
+async def test_the_handle_of_another_person_opens_nothing(
+    service: Service, anna: Person, ben: Person, here: str, era: str
+) -> None:
+    card = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--json").document
+    async with remote(service, token(ben, *SCOPES), era) as client:
+        assert "(code: unknown_plan)" in await refusal(client, "explain_plan", plan_id=card["id"])
+        assert "(code: unknown_plan)" in await refusal(client, "submit_plan", digest=card["digest"])
+    assert not (service.destination / here).exists()
+
+
+async def test_what_is_not_clear_is_asked_back(anna: Person, here: str, era: str) -> None:
+    async with at_desk(anna, era) as client:
+        card = await data(client, "plan_transfer", request=f"copy src:/{here} to dst:/{here} at 10 gig")
+    assert card["next_step"] == "ask the person"
+    assert "gig" in card["questions"][0]["message"]

@@ -1,0 +1,246 @@
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.types import CallToolResult, TextContent
+from tests.interfaces.mcp.shown import (
+    DIGEST,
+    HOSTILE,
+    Port,
+    as_port,
+    decision,
+    endpoint,
+    plan,
+    refused,
+    survey,
+    transfer,
+)
+
+from headrace.client import models as m
+from headrace.client.text import visible
+from headrace.mcp_server import make_server, tools
+
+pytestmark = pytest.mark.anyio
+
+QUOTATION = re.compile(r'"(?:[^"\\]|\\.)*"')
+"""What is between two quotation marks, none of them escaped."""
+
+GOLDEN = Path(__file__).parent / "golden_tools.json"
+
+
+def server(**answers: Any) -> tuple[Any, Port]:  # noqa: ANN401 - any answer of the port
+    port = Port(answers)
+    return make_server(lambda _token: as_port(port), console_url="https://headrace.example"), port
+
+
+def text(result: CallToolResult) -> str:
+    return "".join(part.text for part in result.content if isinstance(part, TextContent))
+
+
+async def data(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - any argument
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, text(result)
+    assert isinstance(result.structured_content, dict)
+    assert json.loads(text(result)) == result.structured_content
+    return result.structured_content
+
+
+async def test_the_tools_are_as_published() -> None:
+    """After a change meant to be seen: `HEADRACE_GOLDEN=write pytest tests/interfaces/mcp`, and review the diff."""
+    made, _ = server()
+    now = [tool.model_dump(mode="json", exclude_none=True) for tool in await made.list_tools()]
+    if os.environ.get("HEADRACE_GOLDEN") == "write":
+        GOLDEN.write_text(json.dumps(now, indent=1, ensure_ascii=False) + "\n")
+    assert now == json.loads(GOLDEN.read_text())
+
+
+async def test_a_client_of_each_era_sees_the_same_tools(era: str) -> None:
+    made, _ = server()
+    async with Client(made, mode=era) as client:
+        assert client.protocol_version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[era]
+        listed = (await client.list_tools()).tools
+    assert [tool.name for tool in listed] == [tool["name"] for tool in json.loads(GOLDEN.read_text())]
+    assert all(tool.title and tool.description and tool.annotations and tool.output_schema for tool in listed)
+
+
+async def test_words_become_a_plan_with_its_digest_and_next_step(era: str) -> None:
+    made, port = server(create_plan=[plan("surveying", digest=None, decision=None)], plan=[plan()])
+    async with Client(made, mode=era) as client:
+        card = await data(client, "plan_transfer", request="copy run42 to the archive", timezone="Europe/Berlin")
+    assert (card["state"], card["digest"], card["next_step"]) == ("ready", DIGEST, "submit")
+    assert "21,034 files" in card["summary"]
+    assert "1.72 GB" in card["summary"]
+    asked = port.called[0][1][0]
+    assert (asked.words, asked.timezone, asked.intent) == ("copy run42 to the archive", "Europe/Berlin", None)
+
+
+async def test_typed_slots_reach_the_service_as_they_are(era: str) -> None:
+    made, port = server(create_plan=[plan()])
+    slots = {"action": "sync", "source": "a:/x", "destination": "b:/x", "exclude": ["*.tmp"]}
+    async with Client(made, mode=era) as client:
+        await data(client, "plan_transfer", transfer=slots)
+    assert port.called[0][1][0].intent == m.TransferIntent.model_validate(slots)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"request": "copy", "transfer": {"action": "copy", "source": "a:/x", "destination": "b:/x"}},
+        {"transfer": {"action": "copy", "source": "a:/x", "destination": "b:/x", "exclud": ["*.tmp"]}},
+        {"request": "copy a to b", "exclude": ["*.tmp"]},
+    ],
+    ids=["nothing", "both", "misspelt slot", "argument of no tool"],
+)
+async def test_a_request_that_is_not_understood_is_refused_not_trimmed(arguments: dict[str, Any]) -> None:
+    made, port = server(create_plan=[plan()])
+    async with Client(made) as client:
+        assert (await client.call_tool("plan_transfer", arguments)).is_error
+    assert port.called == []
+
+
+async def test_a_long_survey_answers_with_the_handle(monkeypatch: pytest.MonkeyPatch, era: str) -> None:
+    monkeypatch.setattr(tools, "PLAN_WAIT_S", 0.0)
+    made, _ = server(create_plan=[plan("surveying", digest=None, decision=None, surveyed_entries=12_000)])
+    async with Client(made, mode=era) as client:
+        card = await data(client, "plan_transfer", request="copy everything")
+    assert (card["state"], card["plan_id"], card["next_step"]) == ("surveying", "pl_1", "wait")
+    assert "12,000 entries" in card["summary"]
+
+
+async def test_questions_are_for_the_person(era: str) -> None:
+    question = m.Question(slot="rate_limit_bps", message="10 gig of what?", words="10 gig",
+                          choices=[m.Choice(value="10 Gb/s", label="10 gigabits a second")])  # fmt: skip
+    made, _ = server(create_plan=[plan("ask", questions=[question], digest=None, decision=None, survey=None)])
+    async with Client(made, mode=era) as client:
+        card = await data(client, "plan_transfer", request="copy a to b at 10 gig")
+    assert card["next_step"] == "ask the person"
+    assert card["questions"] == [
+        {"slot": "rate_limit_bps", "message": "10 gig of what?", "choices": ["10 gigabits a second"]}
+    ]
+    assert "10 gig of what?" in card["summary"]
+
+
+async def test_a_plan_that_may_run_is_run_by_its_digest(era: str) -> None:
+    made, port = server(plan=[plan()], submit=transfer())
+    async with Client(made, mode=era) as client:
+        done = await data(client, "submit_plan", digest=DIGEST)
+    assert (done["started"], done["transfer"]["transfer_id"]) == (True, "tr_1")
+    assert port.called[-1] == ("submit", (m.SubmitRequest(plan_digest=DIGEST),), {})
+
+
+@pytest.mark.parametrize(
+    ("needed", "step"),
+    [
+        ({"decision": decision("confirm")}, "person confirms"),
+        ({"decision": decision("approve", approvals_needed=2, approver_groups=["data-stewards"])}, "others approve"),
+    ],
+    ids=["confirmation", "approval"],
+)
+async def test_invariant_1_a_yes_is_given_elsewhere_and_the_answer_says_where(
+    needed: dict[str, Any], step: str, era: str
+) -> None:
+    made, port = server(plan=[plan(**needed)], submit=transfer())
+    async with Client(made, mode=era) as client:
+        answered = await data(client, "submit_plan", digest=DIGEST)
+        names = {tool.name for tool in (await client.list_tools()).tools}
+    assert answered["started"] is False
+    assert answered["plan"]["next_step"] == step
+    assert "headrace confirm pl_1" in answered["summary"]
+    assert "https://headrace.example/plans/pl_1" in answered["summary"]
+    assert [method for method, _, _ in port.called] == ["plan"]
+    assert not {name for name in names if "confirm" in name or "approve" in name}
+
+
+async def test_a_denied_plan_says_why_and_offers_no_way_around(era: str) -> None:
+    made, _ = server(plan=[plan("denied", decision=decision("denied"), digest=None)], why=decision("denied"))
+    async with Client(made, mode=era) as client:
+        card = await data(client, "explain_plan", plan_id="pl_1")
+        why = await data(client, "why_denied", plan_id="pl_1")
+    assert card["next_step"] == "nothing"
+    assert why["rules"] == [{"id": "plain-copy", "reason": "a plain copy within the budget"}]
+    assert why["summary"] == "denied by plain-copy"
+    assert 'Policy: denied, because "denied by plain-copy"' in card["summary"]
+
+
+async def test_a_partial_transfer_lists_what_did_not_arrive_by_pages(era: str) -> None:
+    failed = [m.FailedFile(path=f"f{i}", error="unreadable", message="no", retry=True) for i in range(20)]
+    progress = m.Progress(files_total=100, files_done=70, files_failed=30)
+    made, port = server(transfer=transfer("partial", progress=progress), failed_files=failed)
+    async with Client(made, mode=era) as client:
+        status = await data(client, "transfer_status", transfer_id="tr_1")
+        await data(client, "transfer_status", transfer_id="tr_1", failed_after=20)
+    assert len(status["failed_files"]) == 20
+    assert status["more_failed_after"] == 20
+    assert port.called[-1][2] == {"after": 20, "limit": 20}
+
+
+async def test_a_transfer_is_steered(era: str) -> None:
+    made, port = server(control=transfer("paused"))
+    async with Client(made, mode=era) as client:
+        paused = await data(client, "control_transfer", transfer_id="tr_1", action="pause", reason="backup window")
+    assert paused["state"] == "paused"
+    assert port.called[0][1][1] == m.ControlRequest(action="pause", reason="backup window")
+
+
+async def test_long_lists_come_in_pages(era: str) -> None:
+    made, _ = server(endpoints=[endpoint(f"e{i:03}") for i in range(120)])
+    async with Client(made, mode=era) as client:
+        first = await data(client, "list_endpoints")
+        last = await data(client, "list_endpoints", after="e099")
+    assert (len(first["endpoints"]), first["next_after"]) == (50, "e049")
+    assert (len(last["endpoints"]), last["next_after"]) == (20, None)
+
+
+async def test_an_error_is_its_public_message_and_code(era: str) -> None:
+    made, _ = server(endpoints=refused("not_signed_in", "Sign in first.", 401))
+    async with Client(made, mode=era) as client:
+        result = await client.call_tool("list_endpoints", {})
+    assert result.is_error
+    assert text(result).endswith("Sign in first. (code: not_signed_in)")
+
+
+async def test_a_crash_tells_nothing_of_the_inside(era: str) -> None:
+    made, _ = server()  # no answer at all: AttributeError inside
+    async with Client(made, mode=era) as client:
+        result = await client.call_tool("list_endpoints", {})
+    assert text(result) == "Error executing tool list_endpoints"
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+async def test_invariant_4_names_from_storage_come_out_as_data(hostile: str, era: str) -> None:
+    entry = m.Entry(name=hostile, kind="file", size_bytes=1, modified="2026-11-25T14:30:00Z")  # type: ignore[arg-type]  # parsed
+    page = m.EntryPage(endpoint="e", path=f"/{hostile}", entries=[entry], count=1)
+    made, _ = server(
+        browse=page,
+        endpoints=[endpoint("e", labels={"note": hostile}, aliases=[hostile])],
+        plan=[plan(survey=survey(sample=[hostile]), canonical_sentence=f"copy e:/{hostile} to f:/", summary=hostile)],
+        transfer=transfer("failed", source=f"e:/{hostile}", error=refused("x", hostile).problem, summary=hostile),
+    )
+    async with Client(made, mode=era) as client:
+        answers = [
+            await data(client, "browse_endpoint", endpoint="e"),
+            await data(client, "list_endpoints"),
+            await data(client, "explain_plan", plan_id="pl_1"),
+            await data(client, "transfer_status", transfer_id="tr_1"),
+        ]
+    for answer in answers:
+        assert not unseen(json.dumps(answer, ensure_ascii=False))
+        assert visible(hostile)[:20] not in QUOTATION.sub("", answer["summary"])
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+async def test_invariant_4_error_texts_come_out_on_one_line_with_nothing_unseen(hostile: str, era: str) -> None:
+    made, _ = server(endpoints=refused("unreadable", f"cannot read {hostile}"))
+    async with Client(made, mode=era) as client:
+        said = text(await client.call_tool("list_endpoints", {}))
+    assert not unseen(said)
+    assert said.endswith("(code: unreadable)")
+
+
+def unseen(shown: str) -> set[str]:
+    return {character for character in shown if not character.isprintable()}

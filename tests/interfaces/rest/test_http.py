@@ -1,0 +1,212 @@
+import difflib
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from sqlalchemy import update
+from tests.servers.site import PASSWORD, Site, started_site
+
+from headrace.api.app.web import create_app
+from headrace.api.http.guard import Origins
+from headrace.api.settings import Settings
+from headrace.api.store.tables_work import PlanRow
+from headrace.client import HttpHeadrace
+from headrace.client import models as m
+
+HOST = "127.0.0.1:8470"
+ORIGIN = f"http://{HOST}"
+GOLDEN = Path(__file__).parent / "openapi.json"
+
+
+@asynccontextmanager
+async def browser(site: Site, scheme: str = "http", **headers: str) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of the application in this process, sending `headers` with every request."""
+    app = create_app(site.service.gate, Origins.of(scheme, [HOST]))
+    transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url=f"{scheme}://{HOST}/api/v1", headers=headers) as client:
+        yield client
+
+
+async def bearer(site: Site) -> dict[str, str]:
+    return {"authorization": f"Bearer {site.ada.secret}"}
+
+
+def code_of(answer: httpx2.Response) -> tuple[int, str]:
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    problem = m.Problem.model_validate_json(answer.text)
+    assert problem.status == answer.status_code
+    return answer.status_code, problem.code
+
+
+@pytest.mark.anyio
+async def test_the_openapi_document_is_the_golden_file(quiet_site: Site) -> None:
+    document = create_app(quiet_site.service.gate, Origins.of("http", [HOST])).openapi()
+    fresh = json.dumps(document, indent=1, sort_keys=True) + "\n"
+    if os.environ.get("HEADRACE_WRITE_GOLDEN"):
+        GOLDEN.write_text(fresh, encoding="utf-8")
+    kept = GOLDEN.read_text(encoding="utf-8")
+    diff = difflib.unified_diff(kept.splitlines(), fresh.splitlines(), "openapi.json", "the service", lineterm="")
+    shown = "\n".join(diff)
+    assert fresh == kept, f"the API changed; if that is meant, write it with HEADRACE_WRITE_GOLDEN=1\n{shown}"
+
+
+@pytest.mark.anyio
+async def test_health_needs_no_sign_in_and_everything_else_does(quiet_site: Site) -> None:
+    async with browser(quiet_site) as client:
+        assert m.Health.model_validate_json((await client.get("/health")).text).status == "ok"
+        for secret in ("", "Bearer", "Bearer hrt_nope", "Bearer hrs_nope", f"Basic {quiet_site.ada.secret}"):
+            answer = await client.get("/endpoints", headers={"authorization": secret})
+            assert code_of(answer) == (401, "not_signed_in")
+            assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+@pytest.mark.anyio
+async def test_a_person_signs_in_and_out_over_http(quiet_site: Site) -> None:
+    async with browser(quiet_site) as client:
+        wrong = await client.post("/sessions", json={"name": "ada", "password": "not this one at all"})
+        assert code_of(wrong) == (401, "sign_in_refused")
+        answer = await client.post("/sessions", json={"name": "Ada", "password": PASSWORD})
+        session = m.Session.model_validate_json(answer.text)
+        assert answer.status_code == 201
+        assert "set-cookie" not in answer.headers
+        headers = {"authorization": f"Bearer {session.secret}"}
+        assert m.Me.model_validate_json((await client.get("/me", headers=headers)).text).name == "ada"
+        assert (await client.delete("/sessions/current", headers=headers)).status_code == 204
+        assert code_of(await client.get("/me", headers=headers)) == (401, "not_signed_in")
+    assert [event.detail["name"] for event in await quiet_site.audited("sign_in_failed")] == ["ada"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("scheme", "cookie"), [("http", "headrace"), ("https", "__Host-headrace")])
+async def test_a_browser_gets_a_cookie_that_only_its_own_pages_can_use(
+    quiet_site: Site, scheme: str, cookie: str
+) -> None:
+    origin = f"{scheme}://{HOST}"
+    async with browser(quiet_site, scheme) as client:
+        body = {"name": "ada", "password": PASSWORD}
+        answer = await client.post("/sessions", json=body, headers={"origin": origin})
+        assert m.Session.model_validate_json(answer.text).secret == ""
+        parts = answer.headers["set-cookie"].lower().split("; ")
+        assert parts[0].startswith(f"{cookie.lower()}=hrs_")
+        assert {"httponly", "path=/", "samesite=lax"} <= set(parts)
+        assert ("secure" in parts) == (scheme == "https")
+        assert (await client.get("/me")).status_code == 200
+        token = {"name": "t", "scopes": ["transfer:read"]}
+        assert code_of(await client.post("/tokens", json=token)) == (403, "wrong_origin")
+        foreign = await client.post("/tokens", json=token, headers={"origin": "https://evil.example"})
+        assert code_of(foreign) == (403, "wrong_origin")
+        assert (await client.post("/tokens", json=token, headers={"origin": origin})).status_code == 201
+
+
+@pytest.mark.anyio
+async def test_guessing_passwords_is_slowed_down(quiet_site: Site) -> None:
+    async with browser(quiet_site) as client:
+        answers = [await client.post("/sessions", json={"name": "nobody", "password": "x"}) for _ in range(12)]
+    assert code_of(answers[-1]) == (429, "too_many_attempts")
+    assert int(answers[-1].headers["retry-after"]) > 0
+
+
+@pytest.mark.anyio
+async def test_another_host_name_is_refused(quiet_site: Site) -> None:
+    async with browser(quiet_site) as client:
+        answer = await client.get("/health", headers={"host": "evil.example"})
+        assert code_of(answer) == (421, "wrong_host")
+
+
+@pytest.mark.anyio
+async def test_every_answer_carries_security_headers(quiet_site: Site) -> None:
+    async with browser(quiet_site) as client:
+        for path in ("/health", "/me", "/nothing"):
+            headers = (await client.get(path)).headers
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["cache-control"] == "no-store"
+            assert "frame-ancestors 'none'" in headers["content-security-policy"]
+            assert "strict-transport-security" not in headers
+    async with browser(quiet_site, "https") as client:
+        assert "strict-transport-security" in (await client.get("/health")).headers
+
+
+@pytest.mark.anyio
+async def test_what_is_not_there_or_not_allowed_is_a_problem_document(quiet_site: Site) -> None:
+    async with browser(quiet_site, **await bearer(quiet_site)) as client:
+        assert code_of(await client.get("/nothing")) == (404, "not_found")
+        assert code_of(await client.get("http://127.0.0.1:8470/api/else")) == (404, "not_found")
+        assert code_of(await client.put("/plans")) == (405, "method_not_allowed")
+        assert code_of(await client.get("/plans/pl_1")) == (404, "unknown_plan")
+
+
+@pytest.mark.anyio
+async def test_invalid_input_is_named_and_not_repeated(quiet_site: Site) -> None:
+    async with browser(quiet_site, **await bearer(quiet_site)) as client:
+        typo = await client.post("/plans", json={"wrods": "secret words"})
+        assert code_of(typo) == (422, "invalid_request")
+        assert m.Problem.model_validate_json(typo.text).fields == ["wrods"]
+        assert "secret words" not in typo.text
+        assert code_of(await client.post("/plans", content=b"{")) == (422, "invalid_request")
+        assert code_of(await client.get("/plans?limit=201")) == (422, "invalid_request")
+        assert code_of(await client.get("/transfers/tr_1?wait_s=31")) == (422, "invalid_request")
+
+
+@pytest.mark.anyio
+async def test_invariant_6_a_large_body_is_refused(quiet_site: Site) -> None:
+    async with browser(quiet_site, **await bearer(quiet_site)) as client:
+        answer = await client.post("/plans", json={"words": "x" * 1_100_000})
+        assert code_of(answer) == (413, "body_too_large")
+
+        async def endless() -> AsyncIterator[bytes]:
+            while True:
+                yield b" " * 65_536
+
+        assert code_of(await client.post("/plans", content=endless())) == (413, "body_too_large")
+
+
+@pytest.mark.anyio
+async def test_invariant_6_a_request_that_takes_too_long_ends(tmp_path: Path) -> None:
+    async with started_site(tmp_path, Settings(request_timeout_s=1)) as site:
+        plan = await site.ada.ask("list transfers")
+        async with site.service.whole.core.database.write() as tx:
+            await tx.execute(update(PlanRow).values(state="surveying"))
+        async with browser(site, **await bearer(site)) as client:
+            answer = await client.get(f"/plans/{plan.id}?wait_s=30")
+            assert code_of(answer) == (503, "request_timeout")
+
+
+@pytest.mark.anyio
+async def test_the_client_library_speaks_to_the_service(site: Site) -> None:
+    (site.lab / "set").mkdir()
+    (site.lab / "set" / "a.txt").write_text("a")
+    transport = httpx2.ASGITransport(create_app(site.service.gate, Origins.of("http", [HOST])))
+    async with HttpHeadrace(ORIGIN, site.ada.secret, transport=transport) as headrace:
+        plan = await headrace.create_plan(m.PlanRequest(words="copy lab:/set to archive:/set"))
+        plan = await headrace.plan(plan.id, wait_s=20)
+        assert plan.digest is not None, plan.summary
+        transfer = await headrace.submit(m.SubmitRequest(plan_digest=plan.digest))
+        kinds = [event.kind async for event in headrace.watch(transfer.id)]
+        assert [kind for kind in kinds if kind != "progress"] == ["queued", "started", "attempt_ended", "complete"]
+        receipt = await headrace.receipt(transfer.id)
+        assert b"".join([chunk async for chunk in headrace.receipt_files(receipt.id)])
+        assert (await headrace.why(plan.id)).outcome == "allowed"
+        assert [one.id for one in await headrace.endpoints()] == ["archive", "lab"]
+        assert (await headrace.verify_audit()).intact
+
+
+@pytest.mark.anyio
+async def test_a_watch_goes_on_after_the_last_event_that_was_seen(site: Site) -> None:
+    (site.lab / "set").mkdir()
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/set"))
+    await site.ada.end_of(transfer)
+    async with browser(site, **await bearer(site)) as client:
+        answer = await client.get(f"/transfers/{transfer.id}/watch", headers={"last-event-id": "2"})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = [block.split("\n") for block in answer.text.strip().split("\n\n")]
+    assert [lines[:2] for lines in events] == [
+        ["event: attempt_ended", "id: 3"],
+        ["event: complete", "id: 4"],
+    ]
+    last = m.TransferEvent.model_validate_json(events[-1][2].removeprefix("data: "))
+    assert last.transfer is not None
+    assert last.transfer.state is m.TransferState.COMPLETE

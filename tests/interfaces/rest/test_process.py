@@ -1,0 +1,203 @@
+"""The service as people start it: a process, its files, its doors, its end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import typer
+from anyio import to_thread
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from tests.servers.site import PASSWORD
+from typer.testing import CliRunner
+
+from headrace.api.app.serve import serve
+from headrace.client import HttpHeadrace
+from headrace.client import models as m
+
+HEADRACE = Path(sys.executable).parent / "headrace"
+AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
+
+
+@dataclass
+class Running:
+    process: subprocess.Popen[str]
+    folder: Path
+    ready: dict[str, Any]
+
+    @property
+    def url(self) -> str:
+        return str(self.ready["url"])
+
+    def link(self) -> str:
+        return Path(str(self.ready["bootstrap_file"])).read_text(encoding="utf-8").strip()
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
+
+
+def environment() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
+
+
+def start(folder: Path, hub: str | None = None) -> Running:
+    for name in ("lab", "archive"):
+        (folder / name).mkdir(exist_ok=True)
+    command = [str(HEADRACE), "serve", "--data", str(folder / "data"), "--listen", "127.0.0.1:0", "--json", *AS_ROOT]
+    command += ["--hub-listen", hub or "127.0.0.1:0", "--root", f"lab={folder / 'lab'}:delete"]
+    command += ["--root", f"archive={folder / 'archive'}:write"]
+    log = (folder / "log").open("a")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment())
+    log.close()
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, (folder / "log").read_text(encoding="utf-8")
+    return Running(process, folder, json.loads(line))
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    started = start(tmp_path)
+    assert started.process.stdout is not None
+    with started.process.stdout:
+        yield started
+        if started.process.poll() is None:
+            started.process.kill()
+            started.process.wait(20)
+
+
+async def first_admin(running: Running) -> str:
+    """Accept the bootstrap link, and return the session's secret."""
+    async with HttpHeadrace(running.url) as headrace:
+        token = running.link().partition("#")[2]
+        session = await headrace.accept_invitation(m.AcceptInvitation(token=token, password=PASSWORD, name="ada"))
+    return session.secret
+
+
+@asynccontextmanager
+async def assistant(running: Running, secret: str) -> AsyncIterator[Client]:
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {secret}"}, timeout=30) as http,
+        Client(streamable_http_client(f"{running.url}/mcp", http_client=http)) as client,
+    ):
+        yield client
+
+
+@pytest.mark.anyio
+async def test_a_first_start_leaves_a_private_link_and_private_files(running: Running) -> None:
+    data = running.folder / "data"
+    assert data.stat().st_mode & 0o777 == 0o700
+    for name in ("bootstrap-link", "authority.key", "pepper.key"):
+        assert (data / name).stat().st_mode & 0o777 == 0o600, name
+    assert running.link().startswith(f"{running.url}/accept#hri_")
+    assert running.link().partition("#")[2] not in (running.folder / "log").read_text(encoding="utf-8")
+    assert running.ready["pid"] == running.process.pid
+
+
+@pytest.mark.anyio
+async def test_the_embedded_node_serves_its_roots_and_a_restart_keeps_them(running: Running) -> None:
+    secret = await first_admin(running)
+    (running.folder / "lab" / "a.txt").write_text("a")
+    async with HttpHeadrace(running.url, secret) as headrace:
+        plan = await headrace.create_plan(m.PlanRequest(words="copy lab:/a.txt to archive:/b.txt"))
+        plan = await headrace.plan(plan.id, wait_s=20)
+        assert plan.digest is not None, plan.summary
+        transfer = await headrace.submit(m.SubmitRequest(plan_digest=plan.digest))
+        ended = await headrace.transfer(transfer.id, wait_s=20)
+        assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert (running.folder / "archive" / "b.txt").read_text() == "a"
+    assert running.end() == 0
+    again = start(running.folder, str(running.ready["hub"]))
+    try:
+        assert again.ready["bootstrap_file"] is None
+        assert not (running.folder / "data" / "bootstrap-link").exists()
+        async with HttpHeadrace(again.url, secret) as headrace:
+            assert (await headrace.transfer(transfer.id)).state is m.TransferState.COMPLETE
+            assert {one.id for one in await headrace.endpoints()} == {"lab", "archive"}
+    finally:
+        assert again.end() == 0
+        assert again.process.stdout is not None
+        again.process.stdout.close()
+
+
+@pytest.mark.anyio
+async def test_an_assistant_plans_and_submits_over_mcp_as_itself(running: Running) -> None:
+    secret = await first_admin(running)
+    (running.folder / "lab" / "a.txt").write_text("a")
+    wish = m.TokenRequest(name="helper", scopes=["transfer:read", "transfer:plan", "transfer:run"], agent="helper")
+    async with HttpHeadrace(running.url, secret) as headrace:
+        token = (await headrace.create_token(wish)).secret
+        assert token is not None
+        async with assistant(running, token) as client:
+            planned = await client.call_tool("plan_transfer", {"request": "copy lab:/a.txt to archive:/c.txt"})
+            assert planned.structured_content is not None
+            submitted = await client.call_tool("submit_plan", {"digest": planned.structured_content["digest"]})
+            assert submitted.structured_content is not None, submitted
+        [transfer] = await headrace.transfers()
+        assert (transfer.agent, (await headrace.transfer(transfer.id, wait_s=20)).state) == ("helper", "complete")
+        [asked] = await headrace.audit(kind="asked")
+        assert (asked.agent, asked.door) == ("helper", "mcp")
+
+
+@pytest.mark.anyio
+async def test_a_persons_session_does_not_pass_mcp(running: Running) -> None:
+    secret = await first_admin(running)
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {secret}"}) as http:
+        answer = await http.post(f"{running.url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    assert answer.status_code == 401
+
+
+@pytest.mark.anyio
+async def test_a_watcher_does_not_hold_up_the_end(running: Running) -> None:
+    secret = await first_admin(running)
+    (running.folder / "lab" / "a.txt").write_text("a")
+    async with HttpHeadrace(running.url, secret) as headrace:
+        request = m.PlanRequest.model_validate(
+            {"intent": {"action": "copy", "source": "lab:/a.txt", "destination": "archive:/d.txt"}}
+        )
+        plan = await headrace.plan((await headrace.create_plan(request)).id, wait_s=20)
+        assert plan.digest is not None
+        [node] = await headrace.nodes()
+        await headrace.drain_node(node.id, drain=True)
+        transfer = await headrace.submit(m.SubmitRequest(plan_digest=plan.digest))
+        async with aclosing(headrace.watch(transfer.id)) as events:
+            while (await anext(events)).kind != "waiting":
+                pass
+            assert await to_thread.run_sync(running.end) == 0
+
+
+def refusal_of(*arguments: str) -> tuple[int, str]:
+    app = typer.Typer()
+    app.command()(serve)
+    done = CliRunner().invoke(app, list(arguments))
+    return done.exit_code, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--listen", "0.0.0.0:0"], "needs TLS"),
+        (["--listen", "nowhere"], "host:port"),
+        (["--root", "lab"], "NAME=PATH"),
+        (["--tls-cert", "only.pem"], "belong together"),
+    ],
+)
+def test_a_mistake_at_the_start_is_named(tmp_path: Path, arguments: list[str], says: str) -> None:
+    code, said = refusal_of("--data", str(tmp_path / "data"), *AS_ROOT, *arguments)
+    assert (code, says in said) == (2, True), said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the root account can see this")
+def test_the_root_account_must_say_so(tmp_path: Path) -> None:
+    code, said = refusal_of("--data", str(tmp_path / "data"))
+    assert (code, "--allow-root" in said) == (2, True), said

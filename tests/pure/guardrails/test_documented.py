@@ -1,0 +1,40 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from headrace.auth import AuthCode, Role
+from headrace.guardrails import PolicySet, Rail, SealCode, check_policy, default_policy, schema_text
+from headrace.guardrails.policy.decide import LARGE_DELETES, NO_POLICY, NO_RULE, NOT_ASKED, POLICY_ERROR
+from headrace.guardrails.policy.decision import QOS_CLASSES, ROLES
+
+DOCS = Path(__file__).parents[3] / "docs"
+ERRORS = (DOCS / "errors-guardrails.md").read_text("utf-8")
+POLICY = (DOCS / "policy.md").read_text("utf-8")
+OWN_RULES = {rule.id for rule in (NO_POLICY, NO_RULE, NOT_ASKED, POLICY_ERROR)} | {LARGE_DELETES}
+CODES = {str(code) for codes in (Rail, SealCode, AuthCode) for code in codes} | OWN_RULES
+
+
+def test_every_code_is_documented_and_every_documented_code_exists() -> None:
+    assert set(re.findall(r"^\| `([^`]+)` \|", ERRORS, re.MULTILINE)) == CODES
+
+
+def test_every_fact_of_the_schema_is_documented_and_every_documented_fact_exists() -> None:
+    in_schema = set(re.findall(r"^  (\w+): (?:datetime|Long|String|Bool),$", schema_text(), re.MULTILINE)) - {"kind"}
+    table = POLICY.partition("| fact | for | unit |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines()[2:]))) == in_schema
+
+
+@pytest.mark.parametrize("word", sorted(ROLES | set(QOS_CLASSES) | {"names=restricted"}))
+def test_every_known_word_is_documented(word: str) -> None:
+    assert re.search(rf"\b{word}\b", POLICY)
+
+
+def test_the_worked_example_is_a_policy_whose_examples_hold() -> None:
+    (text,) = re.findall(r"```cedar\n(.*?)```", POLICY, re.DOTALL)
+    assert isinstance(check_policy(text), PolicySet)
+
+
+def test_roles_are_the_same_in_policies_and_at_sign_in() -> None:
+    assert {str(role) for role in Role} == ROLES
+    assert default_policy().rules

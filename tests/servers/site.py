@@ -1,0 +1,191 @@
+"""A whole site for tests: the real service in this process, two real nodes, people who sign in."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from headrace.api.access.acting import Acting
+from headrace.api.access.use_cases import UseCases
+from headrace.api.app.service import Service
+from headrace.api.caller import Door
+from headrace.api.clock import utc_now
+from headrace.api.events.broker import wait_for
+from headrace.api.settings import Settings
+from headrace.api.sites.nodes import NODES
+from headrace.auth import Principal
+from headrace.client import models as m
+from headrace.engine import Node
+
+PASSWORD = "correct horse battery staple"  # noqa: S105
+WAIT_S = 20
+
+
+class ShiftedClock:
+    """The real clock, moved by as much as a test says."""
+
+    def __init__(self) -> None:
+        self.shift = timedelta()
+
+    def __call__(self) -> datetime:
+        return utc_now() + self.shift
+
+
+@dataclass
+class Person:
+    """Somebody with an interactive session."""
+
+    site: "Site"
+    principal: Principal
+    secret: str
+
+    @property
+    def port(self) -> Acting:
+        return self.site.service.acting_for(self.principal, Door.CLI)
+
+    async def token(self, *scopes: str, agent: str | None = None) -> tuple[str, Acting]:
+        """An API token of this person, and the port it opens."""
+        made = await self.port.create_token(m.TokenRequest(name="pipeline", scopes=list(scopes), agent=agent))
+        assert made.secret is not None
+        principal = await self.site.service.whole.use_cases.people.of_token(made.secret)
+        return made.secret, self.site.service.acting_for(principal, Door.API)
+
+    async def plan(self, source: str, destination: str, action: str = "copy", **slots: Any) -> m.Plan:  # noqa: ANN401 - checked by the model
+        """Plan with typed slots and wait until that is done."""
+        intent = m.TransferIntent.model_validate(
+            {"action": action, "source": source, "destination": destination, **slots}
+        )
+        return await settled(self.port, await self.port.create_plan(m.PlanRequest(intent=intent)))
+
+    async def ask(self, words: str, plan: str | None = None) -> m.Plan:
+        """Plan with words and wait until that is done."""
+        return await settled(self.port, await self.port.create_plan(m.PlanRequest(words=words, plan=plan)))
+
+    async def submit(self, plan: m.Plan) -> m.Transfer:
+        return await self.port.submit(m.SubmitRequest(plan_digest=digest_of(plan)))
+
+    async def confirm(self, plan: m.Plan) -> m.Plan:
+        return await self.port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan)))
+
+    async def approve(self, plan: m.Plan) -> m.Plan:
+        return await self.port.approve_plan(plan.id, m.Approval(digest=digest_of(plan), verdict="approved"))
+
+    async def end_of(self, transfer: m.Transfer) -> m.Transfer:
+        """Wait until a transfer has ended."""
+        return await self.port.transfer(transfer.id, wait_s=WAIT_S)
+
+
+@dataclass
+class Site:
+    """The service and its nodes; `lab` is a root of node `left`, `archive` one of node `right`."""
+
+    folder: Path
+    settings: Settings
+    clock: ShiftedClock
+    service: Service
+    ada: Person = field(init=False)
+    nodes: dict[str, Node] = field(default_factory=dict)
+
+    @property
+    def lab(self) -> Path:
+        return self.folder / "lab"
+
+    @property
+    def archive(self) -> Path:
+        return self.folder / "archive"
+
+    async def start_node(self, name: str, roots: list[tuple[str, str, str]]) -> None:
+        """Start a node (it joins the first time) and wait until it is attached."""
+        state = self.folder / "state" / name
+        token: str | None = None
+        if not state.exists():
+            state.parent.mkdir(exist_ok=True)
+            made = await self.use_cases.nodes.create_join_token(None, m.JoinTokenRequest(name=name))
+            token = made.token
+        node = await Node.start(state_dir=str(state), name=name, roots=roots, join_token=token)
+        self.nodes[name] = node
+        await self.until_nodes(lambda: self.use_cases.nodes.attached(node.key) is not None)
+
+    async def stop_node(self, name: str) -> None:
+        """Close a node and wait until the service has noticed."""
+        node = self.nodes.pop(name)
+        key = node.key
+        await node.close()
+        await self.until_nodes(lambda: self.use_cases.nodes.attached(key) is None)
+
+    async def start_both(self) -> None:
+        """Start the two nodes."""
+        await self.start_node("left", [("lab", str(self.lab), "delete")])
+        await self.start_node("right", [("archive", str(self.archive), "delete")])
+
+    async def until_nodes(self, holds: Callable[[], bool]) -> None:
+        """Wait until nodes have come or gone as expected."""
+        with self.service.whole.core.broker.subscribe(NODES) as woken:
+            while not holds():
+                woken.clear()
+                if not holds():
+                    assert await wait_for(woken, WAIT_S), "the nodes did not come or go in time"
+
+    @property
+    def use_cases(self) -> UseCases:
+        return self.service.whole.use_cases
+
+    async def person(self, name: str, *roles: str) -> Person:
+        """Invite somebody, who accepts."""
+        invited = await self.ada.port.invite(m.InvitationRequest(name=name, roles=list(roles)))
+        return await self.accept(invited.link, None)
+
+    async def accept(self, link: str, name: str | None) -> Person:
+        """Accept a one-time link."""
+        accepted = m.AcceptInvitation(token=link.partition("#")[2], password=PASSWORD, name=name)
+        session = await self.use_cases.people.accept_invitation(accepted, "127.0.0.1")
+        return Person(self, await self.use_cases.people.of_session(session.secret), session.secret)
+
+    async def audited(self, kind: str) -> list[m.AuditEvent]:
+        """Every audit event of a kind."""
+        return await self.use_cases.audit.events(after=0, limit=1000, kind=kind, person=None)
+
+    async def restart(self) -> None:
+        """Close the service and start it again on the same data and the same hub address."""
+        address = self.service.whole.core.hub.address
+        await self.service.close()
+        self.settings = replace(self.settings, hub_listen=address)
+        self.service = await Service.start(self.settings, public_url="http://127.0.0.1", clock=self.clock)
+
+    async def close(self) -> None:
+        """Close what runs."""
+        for node in self.nodes.values():
+            await node.close()
+        await self.service.close()
+
+
+@asynccontextmanager
+async def started_site(folder: Path, settings: Settings | None = None) -> AsyncIterator[Site]:
+    """Start a service in `folder` with its first admin `ada`, and no nodes yet."""
+    clock = ShiftedClock()
+    settings = replace(settings or Settings(), data=folder / "service", hub_listen="127.0.0.1:0")
+    service = await Service.start(settings, public_url="http://127.0.0.1", clock=clock)
+    site = Site(folder, settings, clock, service)
+    site.lab.mkdir()
+    site.archive.mkdir()
+    try:
+        link = await site.use_cases.people.bootstrap_link()
+        assert link is not None
+        site.ada = await site.accept(link, "ada")
+        yield site
+    finally:
+        await site.close()
+
+
+async def settled(port: Acting, plan: m.Plan) -> m.Plan:
+    """Wait until planning has ended."""
+    shown = await port.plan(plan.id, wait_s=WAIT_S)
+    assert shown.state is not m.PlanState.SURVEYING
+    return shown
+
+
+def digest_of(plan: m.Plan) -> str:
+    assert plan.digest is not None, plan.summary
+    return plan.digest

@@ -1,0 +1,120 @@
+import inspect
+from collections.abc import AsyncIterator, Awaitable
+
+import pytest
+from tests.servers.site import Person, Site
+from tests.service.refusals import refused
+
+from headrace.api.access.acting import Acting
+from headrace.api.access.table import ACCESS
+from headrace.api.app.web import create_app
+from headrace.api.http.guard import Origins
+from headrace.auth import Scope
+from headrace.client import Headrace
+from headrace.client import models as m
+
+DIGEST = "0" * 64
+PUBLIC = {"health", "sign_in", "accept_invitation"}
+"""What may be called without being signed in."""
+OWN = {"sign_out"}
+"""What a session may do to itself."""
+SAME_AS = {"undrain_node": "drain_node"}
+
+SENSIBLE: dict[str, dict[str, object]] = {
+    "interpret": {"request": m.InterpretRequest(text="copy a to b")},
+    "create_plan": {"request": m.PlanRequest(words="copy a to b")},
+    "plan": {"plan": "pl_1"},
+    "confirm_plan": {"plan": "pl_1", "confirmation": m.Confirmation(digest=DIGEST)},
+    "approve_plan": {"plan": "pl_1", "approval": m.Approval(digest=DIGEST, verdict="approved")},
+    "why": {"plan": "pl_1"},
+    "submit": {"request": m.SubmitRequest(plan_digest=DIGEST)},
+    "transfer": {"transfer": "tr_1"},
+    "control": {"transfer": "tr_1", "request": m.ControlRequest(action="pause")},
+    "watch": {"transfer": "tr_1"},
+    "transfer_events": {"transfer": "tr_1"},
+    "failed_files": {"transfer": "tr_1"},
+    "receipt": {"receipt": "rc_1"},
+    "receipt_files": {"receipt": "rc_1"},
+    "update_endpoint": {"endpoint": "lab", "update": m.EndpointUpdate(labels={})},
+    "browse": {"endpoint": "lab", "path": "/"},
+    "create_join_token": {"request": m.JoinTokenRequest(name="n")},
+    "drain_node": {"node": "left", "drain": True},
+    "revoke_node": {"node": "left"},
+    "check_policy": {"text": m.PolicyText(text="x")},
+    "propose_policy": {"text": m.PolicyText(text="x")},
+    "publish_policy": {"version": "1"},
+    "invite": {"request": m.InvitationRequest(name="x", roles=["viewer"])},
+    "disable_person": {"person": "pn_1"},
+    "create_token": {"request": m.TokenRequest(name="t", scopes=["transfer:read"])},
+    "revoke_token": {"token": "t"},
+}
+
+
+def methods_of(kind: type) -> set[str]:
+    return {name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
+
+
+async def call(port: Acting, method: str) -> None:
+    answer = getattr(port, method)(**SENSIBLE.get(method, {}))
+    if isinstance(answer, AsyncIterator):
+        async for _ in answer:
+            pass
+    else:
+        assert isinstance(answer, Awaitable)
+        await answer
+
+
+def test_every_method_of_the_port_has_one_entry_in_the_access_table() -> None:
+    assert set(ACCESS) == methods_of(Headrace) == methods_of(Acting)
+
+
+@pytest.mark.anyio
+async def test_invariant_1_every_route_is_a_method_of_the_port(quiet_site: Site) -> None:
+    app = create_app(quiet_site.service.gate, Origins.of("http", ["127.0.0.1:1"]))
+    operations = {one["operationId"] for path in app.openapi()["paths"].values() for one in path.values()}
+    assert {SAME_AS.get(name, name) for name in operations} - PUBLIC - OWN == set(ACCESS) - PUBLIC
+
+
+@pytest.mark.anyio
+async def test_invariant_1_a_caller_without_any_scope_may_do_nothing(quiet_site: Site) -> None:
+    nobody = await person_with_token(quiet_site, "viewer", Scope.TRANSFER_READ)
+    for method, access in ACCESS.items():
+        if access.session:
+            with refused("session_needed"):
+                await call(nobody, method)
+        elif access.scopes and Scope.TRANSFER_READ not in access.scopes:
+            with refused("forbidden"):
+                await call(nobody, method)
+
+
+@pytest.mark.anyio
+async def test_invariant_1_no_token_ever_confirms_approves_or_administers(quiet_site: Site) -> None:
+    _, pipeline = await quiet_site.ada.token("transfer:read", "transfer:plan", "transfer:run", "policy:write")
+    for method in ("confirm_plan", "approve_plan", "publish_policy", "invite", "create_token", "create_join_token"):
+        with refused("session_needed"):
+            await call(pipeline, method)
+
+
+BEYOND = {
+    "viewer": ("create_plan", "browse", "submit", "confirm_plan", "control"),
+    "requester": ("approve_plan", "audit", "propose_policy", "drain_node"),
+    "approver": ("create_plan", "confirm_plan", "submit"),
+    "auditor": ("control", "drain_node", "create_plan"),
+    "operator": ("publish_policy", "people", "audit", "create_plan"),
+    "policy_admin": ("create_join_token", "invite", "submit"),
+}
+
+
+@pytest.mark.anyio
+async def test_invariant_1_a_role_reaches_no_further_than_it_says(quiet_site: Site) -> None:
+    for number, (role, methods) in enumerate(BEYOND.items()):
+        person = await quiet_site.person(f"person {number}", role)
+        for method in methods:
+            with refused("forbidden"):
+                await call(person.port, method)
+
+
+async def person_with_token(site: Site, role: str, scope: Scope) -> Acting:
+    person: Person = await site.person("vic", role)
+    _, port = await person.token(scope)
+    return port

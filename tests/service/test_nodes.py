@@ -1,0 +1,120 @@
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.servers.site import Site
+from tests.service.refusals import refused
+
+from headrace.client import models as m
+from headrace.engine import EngineError, Node
+
+
+async def join(site: Site, token: str, name: str, roots: list[tuple[str, str, str]]) -> Node:
+    state = site.folder / "state" / f"{name}-{token[-6:]}"
+    state.parent.mkdir(exist_ok=True)
+    return await Node.start(state_dir=str(state), name=name, roots=roots, join_token=token)
+
+
+@pytest.mark.anyio
+async def test_a_node_joins_with_a_one_time_token_and_its_roots_become_endpoints(site: Site) -> None:
+    nodes = await site.ada.port.nodes()
+    assert [(node.name, node.state, node.roots) for node in nodes] == [
+        ("left", "attached", ["lab"]),
+        ("right", "attached", ["archive"]),
+    ]
+    endpoints = await site.ada.port.endpoints()
+    assert [(one.id, one.node, one.online, one.access) for one in endpoints] == [
+        ("archive", "right", True, "delete"),
+        ("lab", "left", True, "delete"),
+    ]
+    assert [event.detail["name"] for event in await site.audited("node_joined")] == ["left", "right"]
+
+
+@pytest.mark.anyio
+async def test_a_join_token_is_good_for_one_node(quiet_site: Site) -> None:
+    made = await quiet_site.ada.port.create_join_token(m.JoinTokenRequest(name="dtn1"))
+    assert any(made.token in command for command in made.commands)
+    first = await join(quiet_site, made.token, "dtn1", [])
+    quiet_site.nodes["dtn1"] = first
+    with pytest.raises(EngineError):
+        await join(quiet_site, made.token, "dtn2", [])
+    [refusal] = await quiet_site.audited("node_refused")
+    assert "used up" in refusal.detail["reason"]
+
+
+@pytest.mark.anyio
+async def test_a_join_token_expires(quiet_site: Site) -> None:
+    made = await quiet_site.ada.port.create_join_token(m.JoinTokenRequest(name="dtn1", valid_s=60))
+    quiet_site.clock.shift = timedelta(seconds=61)
+    with pytest.raises(EngineError):
+        await join(quiet_site, made.token, "dtn1", [])
+
+
+@pytest.mark.anyio
+async def test_two_nodes_cannot_have_one_name(site: Site) -> None:
+    with refused("name_taken"):
+        await site.ada.port.create_join_token(m.JoinTokenRequest(name="left"))
+
+
+@pytest.mark.anyio
+async def test_another_node_can_never_take_over_an_endpoints_name(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "evil").mkdir()
+    await site.start_node("evil", [("lab", str(tmp_path / "evil"), "delete")])
+    endpoints = {one.id: one.node for one in await site.ada.port.endpoints()}
+    assert endpoints == {"lab": "left", "archive": "right", "evil-lab": "evil"}
+    await site.ada.port.revoke_node("left")
+    with refused("name_taken"):
+        await site.ada.port.update_endpoint("evil-lab", m.EndpointUpdate(id="LAB"))
+    assert "lab" not in {one.id for one in await site.ada.port.endpoints()}
+
+
+@pytest.mark.anyio
+async def test_a_node_that_comes_back_keeps_its_endpoint(site: Site) -> None:
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(id="vault", aliases=["tape"]))
+    await site.stop_node("right")
+    offline = {one.id: one.online for one in await site.ada.port.endpoints()}
+    assert offline == {"lab": True, "vault": False}
+    await site.start_node("right", [("archive", str(site.archive), "read")])
+    vault = next(one for one in await site.ada.port.endpoints() if one.id == "vault")
+    assert (vault.online, vault.access, vault.aliases) == (True, "read", ["tape"])
+    assert (await site.ada.port.browse("TAPE", "/")).endpoint == "vault"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", [" lab", "a:b", "a/b", "l\u0430b", "a\u200bb"])
+async def test_a_name_that_misleads_names_no_endpoint(site: Site, name: str) -> None:
+    with refused("invalid_request"):
+        await site.ada.port.update_endpoint("lab", m.EndpointUpdate.model_construct(id=name))
+
+
+@pytest.mark.anyio
+async def test_labels_are_plain_words_and_few(site: Site) -> None:
+    shown = await site.ada.port.update_endpoint("lab", m.EndpointUpdate(labels={"class": "internal data"}))
+    assert shown.labels == {"class": "internal data"}
+    for labels in ({"a": "=b"}, {"<b>": "x"}, {f"k{number}": "v" for number in range(33)}):
+        with refused("invalid_request"):
+            await site.ada.port.update_endpoint("lab", m.EndpointUpdate(labels=labels))
+
+
+@pytest.mark.anyio
+async def test_a_draining_node_gets_no_new_work(site: Site) -> None:
+    (site.lab / "set").mkdir()
+    plan = await site.ada.plan("lab:/set", "archive:/set")
+    assert (await site.ada.port.drain_node("right", drain=True)).state == "draining"
+    transfer = await site.ada.submit(plan)
+    async for event in site.ada.port.watch(transfer.id):
+        if event.kind == "waiting":
+            break
+    assert "draining" in (await site.ada.port.transfer(transfer.id)).state_reason
+    refused_plan = await site.ada.plan("lab:/set", "archive:/other")
+    assert refused_plan.refusals[0].rule == "node_draining"
+    await site.ada.port.drain_node("right", drain=False)
+    assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
+
+
+@pytest.mark.anyio
+async def test_a_revoked_node_stays_out(site: Site) -> None:
+    assert (await site.ada.port.revoke_node("right")).state == "revoked"
+    assert [one.id for one in await site.ada.port.endpoints()] == ["lab"]
+    await site.restart()
+    assert [node.state for node in await site.ada.port.nodes() if node.name == "right"] == ["revoked"]

@@ -1,0 +1,225 @@
+import asyncio
+import hashlib
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+from tests.servers.site import Site, settled, started_site
+from tests.service.refusals import refused
+from tests.service.test_consent import publish
+
+from headrace.api.settings import Settings
+from headrace.api.store.tables_work import PlanRow
+from headrace.client import models as m
+from headrace.guardrails import verify
+
+
+def one_file(site: Site, text: str = "a") -> None:
+    (site.lab / "set").mkdir(exist_ok=True)
+    (site.lab / "set" / "a.txt").write_text(text)
+
+
+@pytest.mark.anyio
+async def test_a_copy_is_planned_with_its_counts_and_decision(site: Site) -> None:
+    one_file(site, "four")
+    plan = await site.ada.plan("lab:/set", "archive:/set")
+    assert plan.state is m.PlanState.READY, plan.summary
+    assert plan.survey is not None
+    assert (plan.survey.files, plan.survey.bytes, plan.survey.overwrites, plan.survey.deletes) == (1, 4, 0, 0)
+    assert plan.decision is not None
+    assert plan.decision.outcome == "allowed"
+    assert (await site.ada.port.why(plan.id)).why == plan.decision.why
+
+
+@pytest.mark.anyio
+async def test_invariant_2_the_digest_is_the_sealed_documents(site: Site) -> None:
+    one_file(site)
+    plan = await site.ada.plan("lab:/set", "archive:/set")
+    shown = await site.ada.port.plan(plan.id, document=True)
+    assert shown.document is not None
+    sealed = verify(shown.document, "plan", [(await site.ada.port.health()).key])
+    assert sealed.digest == plan.digest == hashlib.sha256(sealed.body).hexdigest()
+    assert sealed.fields()["canonical_sentence"] == plan.canonical_sentence
+    assert (await site.ada.port.plan(sealed.digest)).id == plan.id
+
+
+@pytest.mark.anyio
+async def test_words_become_the_same_plan_as_slots(site: Site) -> None:
+    one_file(site)
+    plan = await site.ada.ask("copy lab:/set to archive:/set, skip *.tmp, at most 5 Gb/s")
+    assert plan.state is m.PlanState.READY, plan.summary
+    assert plan.intent is not None
+    assert (plan.intent.exclude, plan.intent.rate_limit_bps) == (["*.tmp"], 5_000_000_000)
+    assert plan.canonical_sentence is not None
+    again = await site.ada.ask(plan.canonical_sentence)
+    assert again.intent == plan.intent
+
+
+@pytest.mark.anyio
+async def test_what_is_not_understood_is_asked_back_and_nothing_is_listed(site: Site) -> None:
+    plan = await site.ada.ask("copy lab:/set to archiv:/set")
+    assert plan.state is m.PlanState.ASK
+    [question] = plan.questions
+    assert question.slot == "destination"
+    assert plan.survey is None
+    assert plan.digest is None
+
+
+@pytest.mark.anyio
+async def test_a_follow_up_makes_a_new_plan_with_a_new_digest(site: Site) -> None:
+    one_file(site)
+    first = await site.ada.plan("lab:/set", "archive:/set", compare="checksum")
+    by_words = await site.ada.ask("also skip *.bak", plan=first.id)
+    assert by_words.state is m.PlanState.READY, by_words.summary
+    assert by_words.intent is not None
+    assert (by_words.intent.exclude, by_words.intent.compare) == (["*.bak"], "checksum")
+    request = m.PlanRequest(plan=by_words.digest, changes=m.Changes(exclude_add=["*.tmp"], rate_limit_bps=8))
+    by_slots = await settled(site.ada.port, await site.ada.port.create_plan(request))
+    assert by_slots.intent is not None
+    assert (by_slots.intent.exclude, by_slots.intent.rate_limit_bps) == (["*.bak", "*.tmp"], 8)
+    assert len({first.digest, by_words.digest, by_slots.digest}) == 3
+
+
+@pytest.mark.anyio
+async def test_words_for_something_else_are_no_plan(site: Site) -> None:
+    plan = await site.ada.ask("list my transfers")
+    assert (plan.state, [one.slot for one in plan.questions]) == (m.PlanState.ASK, ["action"])
+
+
+@pytest.mark.anyio
+async def test_words_are_read_without_planning(site: Site) -> None:
+    read = await site.ada.port.interpret(m.InterpretRequest(text="move lab:/set to archive:/set"))
+    assert (read.outcome, read.action, read.danger) == ("intent", "move", ["delete_source"])
+    assert read.transfer is not None
+    assert read.transfer.source == "lab:/set"
+    assert await site.ada.port.plans() == []
+
+
+@pytest.mark.anyio
+async def test_invariant_3_an_unknown_endpoint_means_no(site: Site) -> None:
+    plan = await site.ada.plan("lab:/set", "nowhere:/set")
+    assert plan.state in {m.PlanState.ASK, m.PlanState.DENIED}
+    assert plan.digest is None
+
+
+@pytest.mark.anyio
+async def test_invariant_3_a_node_that_is_away_means_no(site: Site) -> None:
+    await site.stop_node("right")
+    plan = await site.ada.plan("lab:/set", "archive:/set")
+    assert (plan.state, plan.refusals[0].rule) == (m.PlanState.FAILED, "node_away")
+
+
+@pytest.mark.anyio
+async def test_rails_refuse_before_anything_is_listed(site: Site) -> None:
+    plan = await site.ada.plan("lab:/", "archive:/all", action="move")
+    assert (plan.state, plan.refusals[0].rule) == (m.PlanState.DENIED, "move_of_root")
+    assert plan.survey is None
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("slot", "value"), [("window", ("22:00", "05:00")), ("deadline", "2099-01-01T00:00:00Z")])
+async def test_a_schedule_that_cannot_be_kept_is_refused_by_name(site: Site, slot: str, value: object) -> None:
+    plan = await site.ada.plan("lab:/set", "archive:/set", "copy", **{slot: value})
+    assert plan.state is m.PlanState.DENIED
+    assert slot in plan.refusals[0].message
+
+
+@pytest.mark.anyio
+async def test_policy_denies_before_anything_is_listed(site: Site) -> None:
+    await publish(site, NO_ARCHIVE)
+    plan = await site.ada.plan("lab:/set", "archive:/set")
+    assert plan.state is m.PlanState.DENIED
+    assert plan.decision is not None
+    assert [rule.id for rule in plan.decision.rules] == ["closed"]
+    assert plan.survey is None
+    with refused("denied_by_policy"):
+        await site.ada.port.browse("archive", "/")
+    assert [event.subject for event in await site.audited("browse_denied")] == ["archive:/"]
+
+
+@pytest.mark.anyio
+async def test_asking_for_less_priority_gives_the_lower_class(site: Site) -> None:
+    one_file(site)
+    classes = {}
+    for priority in ("low", "normal", "high"):
+        plan = await site.ada.plan("lab:/set", "archive:/set", priority=priority)
+        assert plan.decision is not None, plan.summary
+        classes[priority] = plan.decision.qos_class
+    assert classes == {"low": "background", "normal": "bulk", "high": "bulk"}
+
+
+@pytest.mark.anyio
+async def test_a_plan_cut_off_by_a_crash_becomes_failed(site: Site) -> None:
+    one_file(site)
+    plan = await site.ada.plan("lab:/set", "archive:/set")
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(PlanRow).values(state="surveying"))
+    await site.restart()
+    shown = await site.ada.port.plan(plan.id)
+    assert (shown.state, shown.refusals[0].rule) == (m.PlanState.FAILED, "interrupted")
+    assert "Plan again" in shown.summary
+
+
+@pytest.mark.anyio
+async def test_an_old_plan_shows_as_expired(site: Site) -> None:
+    one_file(site)
+    plan = await site.ada.plan("lab:/set", "archive:/set")
+    site.clock.shift = timedelta(hours=25)
+    assert (await site.ada.port.plan(plan.id)).state is m.PlanState.EXPIRED
+    assert [one.id for one in await site.ada.port.plans(state="expired")] == [plan.id]
+    assert await site.ada.port.plans(state="ready") == []
+
+
+@pytest.mark.anyio
+async def test_plans_are_paged_newest_first(quiet_site: Site) -> None:
+    made = [(await quiet_site.ada.ask(f"list transfers {number}")).id for number in range(5)]
+    first = await quiet_site.ada.port.plans(limit=2)
+    rest = await quiet_site.ada.port.plans(limit=3, after=first[-1].id)
+    assert [plan.id for plan in (*first, *rest)] == made[::-1]
+
+
+@pytest.mark.anyio
+async def test_invariant_6_too_many_plans_at_once_are_refused(tmp_path: Path) -> None:
+    async with started_site(tmp_path, Settings(plan_queue=2)) as site:
+        port, request = site.ada.port, m.PlanRequest(words="copy a:/b to c:/d")
+        with refused("busy"):
+            await asyncio.gather(*(port.create_plan(request) for _ in range(20)))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "request_",
+    [
+        m.PlanRequest(),
+        m.PlanRequest(plan="pl_1"),
+        m.PlanRequest(changes=m.Changes()),
+        m.PlanRequest(words="x", changes=m.Changes(), plan="pl_1"),
+    ],
+)
+async def test_a_request_has_exactly_one_form(quiet_site: Site, request_: m.PlanRequest) -> None:
+    with refused("invalid_request"):
+        await quiet_site.ada.port.create_plan(request_)
+
+
+@pytest.mark.anyio
+async def test_a_folder_is_listed_and_restricted_names_are_withheld_from_agents(site: Site) -> None:
+    one_file(site)
+    page = await site.ada.port.browse("lab", "/set")
+    assert [(entry.name, entry.kind, entry.size_bytes) for entry in page.entries] == [("a.txt", "file", 1)]
+    operator = await site.person("otto", "operator")
+    await operator.port.update_endpoint("lab", m.EndpointUpdate(labels={"names": "restricted"}))
+    _, agent = await site.ada.token("transfer:read", "transfer:plan", agent="helper")
+    withheld = await agent.browse("lab", "/set")
+    assert (withheld.entries, withheld.count, withheld.names_withheld) == ([], 1, True)
+    assert [entry.name for entry in (await site.ada.port.browse("lab", "/set")).entries] == ["a.txt"]
+
+
+NO_ARCHIVE = """
+@id("requesters")
+@reason("requesters may work")
+permit (principal in Role::"requester", action, resource);
+@id("closed")
+@reason("the archive is closed")
+forbid (principal, action == Action::"browse", resource in Endpoint::"archive");
+"""

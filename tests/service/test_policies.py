@@ -1,0 +1,64 @@
+import pytest
+from tests.servers.site import Site
+from tests.service.refusals import refused
+
+from headrace.client import models as m
+
+OPEN = """
+@id("anybody")
+@reason("anybody may do anything")
+permit (principal, action, resource);
+"""
+
+
+@pytest.mark.anyio
+async def test_a_new_site_has_the_default_policy_as_version_1(quiet_site: Site) -> None:
+    [version] = await quiet_site.ada.port.policies()
+    assert (version.version, version.state, version.author) == ("1", "active", "headrace")
+    assert "overwrites-need-confirmation" in version.text
+
+
+@pytest.mark.anyio
+async def test_a_second_person_publishes_and_rolls_back(quiet_site: Site) -> None:
+    ada, pia = quiet_site.ada, await quiet_site.person("pia", "policy_admin")
+    proposed = await ada.port.propose_policy(m.PolicyText(text=OPEN, note="for a day"))
+    assert (proposed.version, proposed.state, proposed.author_name) == ("2", "proposed", "ada")
+    with refused("publish_own_policy") as info:
+        await ada.port.publish_policy("2")
+    assert "pia" in info.value.problem.detail
+    published = await pia.port.publish_policy("2")
+    assert (published.state, published.publisher) == ("active", pia.principal.id)
+    assert (published.author_name, published.publisher_name) == ("ada", "pia")
+    assert [one.state for one in await ada.port.policies()] == ["active", "retired"]
+    await pia.port.publish_policy("1")
+    assert [one.state for one in await ada.port.policies()] == ["retired", "active"]
+    with refused("policy_state"):
+        await ada.port.publish_policy("1")
+    await quiet_site.restart()
+    assert [one.state for one in await ada.port.policies()] == ["retired", "active"]
+
+
+@pytest.mark.anyio
+async def test_alone_one_is_told_to_invite_a_second_person(quiet_site: Site) -> None:
+    await quiet_site.ada.port.propose_policy(m.PolicyText(text=OPEN))
+    with refused("publish_own_policy") as info:
+        await quiet_site.ada.port.publish_policy("2")
+    assert "invite" in info.value.problem.detail
+
+
+@pytest.mark.anyio
+async def test_a_policy_is_checked_before_it_is_kept(quiet_site: Site) -> None:
+    port = quiet_site.ada.port
+    good, bad = await port.check_policy(m.PolicyText(text=OPEN)), await port.check_policy(m.PolicyText(text="permit"))
+    assert (good.valid, [rule.id for rule in good.rules]) == (True, ["anybody"])
+    assert (bad.valid, bool(bad.problems)) == (False, True)
+    with refused("policy_invalid"):
+        await port.propose_policy(m.PolicyText(text="permit"))
+    assert len(await port.policies()) == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("version", ["9", "0", "-1", "one", "1; DROP TABLE policies", "\u0661"])
+async def test_an_unknown_version_is_not_published(quiet_site: Site, version: str) -> None:
+    with refused("unknown_policy"):
+        await quiet_site.ada.port.publish_policy(version)

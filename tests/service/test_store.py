@@ -1,0 +1,77 @@
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine, delete, select, text
+from sqlalchemy.exc import IntegrityError, OperationalError
+from tests.conformance.people_store_conformance import CHECKS, Check
+from tests.servers.site import Site
+
+from headrace.api.people.sql_store import SqlPeopleStore
+from headrace.api.store.base import Base
+from headrace.api.store.migrate import migrate
+from headrace.api.store.tables_site import InvitationRow, NodeRow, PersonRow, SessionRow, TokenRow
+
+
+def test_the_migrations_make_exactly_the_models(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    migrate(path)
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": False})
+        assert compare_metadata(context, Base.metadata) == []
+    engine.dispose()
+
+
+def test_migrating_again_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "odd %20 name.sqlite"
+    migrate(path)
+    migrate(path)
+    assert path.is_file()
+
+
+@pytest.mark.anyio
+async def test_readers_cannot_write(quiet_site: Site) -> None:
+    async with quiet_site.service.whole.core.database.read() as tx:
+        with pytest.raises(OperationalError, match="readonly"):
+            await tx.execute(text("DELETE FROM people"))
+
+
+@pytest.mark.anyio
+async def test_foreign_keys_hold(quiet_site: Site) -> None:
+    core = quiet_site.service.whole.core
+    now = core.clock()
+
+    async def orphan() -> None:
+        async with core.database.write() as tx:
+            tx.add(SessionRow(hash="h", person="nobody", created=now, expires=now, last_used=now))
+
+    with pytest.raises(IntegrityError):
+        await orphan()
+
+
+@pytest.mark.anyio
+async def test_what_fails_half_way_leaves_nothing(quiet_site: Site) -> None:
+    core = quiet_site.service.whole.core
+
+    async def half() -> None:
+        async with core.database.write() as tx:
+            tx.add(NodeRow(id="nd_1", name="n", key="k", state="enrolled", enrolled=core.clock()))
+            await tx.flush()
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await half()
+    async with core.database.read() as tx:
+        assert await tx.scalar(select(NodeRow)) is None
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+async def test_the_store_in_sql_conforms(check: Check, quiet_site: Site) -> None:
+    core = quiet_site.service.whole.core
+    async with core.database.write() as tx:
+        for table in (SessionRow, TokenRow, InvitationRow, PersonRow):
+            await tx.execute(delete(table))
+    await check(SqlPeopleStore(core.database, core.audit))

@@ -1,0 +1,344 @@
+import asyncio
+import hashlib
+import json
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, update
+from tests.servers.site import Site, started_site
+from tests.service.refusals import refused
+from tests.service.test_consent import publish
+from tests.service.test_signer import FROZEN
+
+from headrace.api.errors import ServiceError
+from headrace.api.settings import Settings
+from headrace.api.store.tables_work import AttemptRow, ReservationRow, TransferRow
+from headrace.api.transfers.run_state import End
+from headrace.client import models as m
+from headrace.guardrails import verify
+
+SLOW_BPS = 8_000_000
+"""A ceiling at which the files of `large_set` take many seconds, so that a test can act meanwhile."""
+
+
+def small_set(site: Site) -> dict[str, bytes]:
+    files = {"a.txt": b"alpha", "sub/b.bin": bytes(range(256)) * 300, "sub/empty": b""}
+    for name, content in files.items():
+        path = site.lab / "set" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return files
+
+
+def large_set(site: Site) -> int:
+    folder = site.lab / "set"
+    folder.mkdir()
+    for number in range(8):
+        (folder / f"{number}.bin").write_bytes(os.urandom(4 << 20))
+    return 8 * (4 << 20)
+
+
+def arrived(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+async def until(site: Site, transfer: m.Transfer, *states: str) -> m.Transfer:
+    """Watch a transfer until it is in one of `states`."""
+    async with asyncio.timeout(30):
+        async for event in site.ada.port.watch(transfer.id):
+            if event.transfer is not None and event.transfer.state in states:
+                return event.transfer
+    raise AssertionError(states)
+
+
+async def until_durable(site: Site, transfer: m.Transfer) -> m.Transfer:
+    """Watch a transfer until some of its bytes are durable."""
+    async with asyncio.timeout(30):
+        async for event in site.ada.port.watch(transfer.id):
+            if event.transfer is not None and event.transfer.progress.bytes_durable:
+                return event.transfer
+    raise AssertionError
+
+
+@pytest.mark.anyio
+async def test_a_copy_between_two_nodes_arrives_and_has_a_receipt(site: Site) -> None:
+    files = small_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    ended = await site.ada.end_of(await site.ada.submit(plan))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert arrived(site.archive / "copy") == files
+    receipt = await site.ada.port.receipt(ended.id)
+    key = (await site.ada.port.health()).key
+    body = verify(receipt.document, "receipt", [key]).fields()
+    assert (body["plan_digest"], body["requester"]) == (plan.digest, site.ada.principal.id)
+    listed = b"".join([chunk async for chunk in site.ada.port.receipt_files(receipt.id)])
+    statement = json.loads(json.loads(str(body["statements"][0]))["body"])  # type: ignore[index] # a list of texts
+    assert statement["list_digest"] == hashlib.sha256(listed).hexdigest()
+    assert len(listed.splitlines()) >= len(files)
+
+
+@pytest.mark.anyio
+async def test_a_copy_within_one_node_arrives(site: Site) -> None:
+    files = small_set(site)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "lab:/copy")))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert arrived(site.lab / "copy") == files
+
+
+@pytest.mark.anyio
+async def test_every_change_has_one_event_and_one_audit_event(site: Site) -> None:
+    small_set(site)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    events = await site.ada.port.transfer_events(ended.id)
+    kinds = [event.kind for event in events]
+    assert kinds == ["queued", "started", "attempt_ended", "complete"]
+    assert [event.sequence for event in events] == [1, 2, 3, 4]
+    audited = [event for event in await site.audited("transfer_changed") if event.subject == ended.id]
+    assert [event.detail["event"] for event in audited] == kinds
+
+
+@pytest.mark.anyio
+async def test_a_plan_is_submitted_once(site: Site) -> None:
+    small_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    first = await site.ada.submit(plan)
+    await site.ada.end_of(first)
+    assert (await site.ada.submit(plan)).id == first.id
+    assert (await site.ada.port.plan(plan.id)).transfer == first.id
+
+
+@pytest.mark.anyio
+async def test_a_transfer_is_found_by_a_unique_prefix_and_only_by_those_who_may(site: Site) -> None:
+    small_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy"))
+    assert (await site.ada.port.transfer(transfer.id[:10])).id == transfer.id
+    assert (await site.ada.port.transfer(transfer.id.removeprefix("tr_")[:8])).id == transfer.id
+    with refused("unknown_transfer"):
+        await site.ada.port.transfer("tr_")
+    stranger = await site.person("eve", "requester")
+    for call in (stranger.port.transfer(transfer.id), stranger.port.transfer_events(transfer.id)):
+        with refused("unknown_transfer"):
+            await call
+    with refused("unknown_receipt"):
+        await stranger.port.receipt(transfer.id)
+    assert await stranger.port.transfers() == []
+    auditor = await site.person("aud", "auditor")
+    assert [one.id for one in await auditor.port.transfers()] == [transfer.id]
+    await site.ada.end_of(transfer)
+
+
+@pytest.mark.anyio
+async def test_a_start_ahead_waits_for_its_time(site: Site) -> None:
+    small_set(site)
+    start = site.clock() + timedelta(seconds=2)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", start=start.isoformat()))
+    queued = await site.ada.port.transfer(transfer.id)
+    assert queued.state is m.TransferState.QUEUED
+    assert not (site.archive / "copy").exists()
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.COMPLETE
+    assert ended.started is not None
+    assert ended.started >= start
+
+
+@pytest.mark.anyio
+async def test_pause_resume_rate_and_cancel(site: Site) -> None:
+    large_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS)
+    transfer = await site.ada.submit(plan)
+    await until(site, transfer, "running")
+    port = site.ada.port
+    with refused("rate_above_plan"):
+        await port.control(transfer.id, m.ControlRequest(action="set_rate", rate_bps=SLOW_BPS + 1))
+    slower = await port.control(transfer.id, m.ControlRequest(action="set_rate", rate_bps=SLOW_BPS // 2))
+    assert slower.rate_ceiling_bps == SLOW_BPS // 2
+    await port.control(transfer.id, m.ControlRequest(action="pause", reason="lunch"))
+    paused = await until(site, transfer, "paused")
+    assert "lunch" in paused.state_reason
+    with refused("transfer_state"):
+        await port.control(transfer.id, m.ControlRequest(action="retry"))
+    await port.control(transfer.id, m.ControlRequest(action="resume"))
+    await until(site, transfer, "running")
+    await port.control(transfer.id, m.ControlRequest(action="cancel", reason="wrong run"))
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.CANCELED
+    assert "wrong run" in ended.state_reason
+    with refused("transfer_state"):
+        await port.control(transfer.id, m.ControlRequest(action="resume"))
+
+
+@pytest.mark.anyio
+async def test_a_stranger_steers_nothing_and_an_operator_everything(site: Site) -> None:
+    large_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    stranger, operator = await site.person("eve", "requester"), await site.person("otto", "operator")
+    with refused("unknown_transfer"):
+        await stranger.port.control(transfer.id, m.ControlRequest(action="cancel"))
+    await operator.port.control(transfer.id, m.ControlRequest(action="cancel", reason="maintenance"))
+    assert (await site.ada.end_of(transfer)).state is m.TransferState.CANCELED
+    [asked] = [event for event in await site.audited("transfer_changed") if event.detail["event"] == "asked_cancel"]
+    assert asked.person == operator.principal.id
+
+
+@pytest.mark.anyio
+async def test_a_node_that_goes_away_and_comes_back_continues_by_itself(site: Site) -> None:
+    total = large_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=4 * SLOW_BPS)
+    transfer = await site.ada.submit(plan)
+    await until_durable(site, transfer)
+    await site.stop_node("right")
+    waiting = await until(site, transfer, "waiting")
+    assert "right" in waiting.state_reason
+    await site.start_node("right", [("archive", str(site.archive), "delete")])
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert ended.attempt >= 2
+    assert arrived(site.archive / "copy") == arrived(site.lab / "set")
+    assert ended.progress.bytes_durable == total
+
+
+@pytest.mark.anyio
+async def test_after_a_restart_of_the_service_running_transfers_are_taken_up(site: Site) -> None:
+    large_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=4 * SLOW_BPS))
+    await until_durable(site, transfer)
+    await site.restart()
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert arrived(site.archive / "copy") == arrived(site.lab / "set")
+    assert "the service was restarted" in [event.message for event in await site.ada.port.transfer_events(transfer.id)]
+
+
+@pytest.mark.anyio
+async def test_disabling_a_person_stops_their_transfers_at_once(site: Site) -> None:
+    large_set(site)
+    carl = await site.person("carl", "requester")
+    transfer = await carl.submit(await carl.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    operator = await site.person("otto", "operator")
+    site.ada, admin = operator, site.ada
+    await until(site, transfer, "running")
+    await admin.port.disable_person(carl.principal.id)
+    ended = await operator.end_of(transfer)
+    assert ended.state is m.TransferState.FAILED
+    assert ended.error is not None
+    assert ended.error.code == "requester_inactive"
+
+
+@pytest.mark.anyio
+async def test_a_policy_that_forbids_stops_running_transfers_at_once(site: Site) -> None:
+    large_set(site)
+    operator = await site.person("otto", "operator")
+    await operator.port.update_endpoint("archive", m.EndpointUpdate(labels={"frozen": "yes"}))
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    await until(site, transfer, "running")
+    await publish(site, FROZEN)
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.FAILED
+    assert ended.error is not None
+    assert ended.error.code in {"denied_by_policy", "policy_changed"}
+
+
+@pytest.mark.anyio
+async def test_revoking_a_node_ends_what_runs_there(site: Site) -> None:
+    large_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    await until(site, transfer, "running")
+    await site.ada.port.revoke_node("right")
+    ended = await site.ada.end_of(transfer)
+    assert (ended.state, ended.error and ended.error.code) == (m.TransferState.FAILED, "node_revoked")
+
+
+@pytest.mark.anyio
+async def test_a_file_that_cannot_be_read_fails_alone_and_is_tried_again(site: Site) -> None:
+    files = small_set(site)
+    (site.archive / "copy").mkdir()
+    (site.archive / "copy" / "a.txt").mkdir()  # a folder stands where a file should go
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    assert plan.state is m.PlanState.READY, plan.summary
+    ended = await site.ada.end_of(await site.ada.submit(plan))
+    assert ended.state is m.TransferState.PARTIAL, ended.summary
+    [failed] = await site.ada.port.failed_files(ended.id)
+    assert failed.path == "a.txt"
+    assert ended.progress.bytes_durable == sum(len(files[name]) for name in ("sub/b.bin", "sub/empty"))
+    assert (await site.ada.port.receipt(ended.id)).summary.startswith("partial")
+    (site.archive / "copy" / "a.txt").rmdir()
+    await site.ada.port.control(ended.id, m.ControlRequest(action="retry"))
+    again = await site.ada.end_of(ended)
+    assert again.state is m.TransferState.COMPLETE, again.summary
+    assert arrived(site.archive / "copy") == arrived(site.lab / "set")
+
+
+@pytest.mark.anyio
+async def test_budgets_are_reserved_at_submission_and_settled_at_the_end(site: Site) -> None:
+    files = small_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    transfer = await site.ada.submit(plan)
+    async with site.service.whole.core.database.read() as tx:
+        reserved = await tx.get(ReservationRow, transfer.id)
+    assert reserved is not None
+    assert reserved.bytes >= sum(map(len, files.values()))
+    await site.ada.end_of(transfer)
+    async with site.service.whole.core.database.read() as tx:
+        settled = await tx.get(ReservationRow, transfer.id)
+    assert settled is not None
+    assert (settled.settled, settled.bytes) == (True, sum(map(len, files.values())))
+
+
+@pytest.mark.anyio
+async def test_beyond_the_budget_a_plan_needs_an_approval(site: Site) -> None:
+    small_set(site)
+    first = await site.ada.plan("lab:/set", "archive:/copy")
+    await site.ada.end_of(await site.ada.submit(first))
+    second = await site.ada.plan("lab:/set", "archive:/again")
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(ReservationRow).values(bytes=11 << 40))
+    with refused("needs_confirmation") as info:
+        await site.ada.submit(second)
+    assert "plan again" in info.value.problem.detail
+    third = await site.ada.plan("lab:/set", "archive:/again")
+    assert third.decision is not None
+    assert third.decision.outcome == "approve"
+
+
+@pytest.mark.anyio
+async def test_invariant_6_no_more_transfers_run_at_once_than_the_setting_says(tmp_path: Path) -> None:
+    async with started_site(tmp_path, Settings(transfer_concurrency=1, transfer_queue=2)) as site:
+        await site.start_both()
+        large_set(site)
+        plans = [await site.ada.plan("lab:/set", f"archive:/{n}", rate_limit_bps=8 * SLOW_BPS) for n in range(3)]
+        first, second = await site.ada.submit(plans[0]), await site.ada.submit(plans[1])
+        with refused("busy"):
+            await site.ada.submit(plans[2])
+        await until(site, first, "running")
+        assert (await site.ada.port.transfer(second.id)).state is m.TransferState.QUEUED
+        await site.ada.port.control(first.id, m.ControlRequest(action="cancel"))
+        await until(site, second, "running")
+        await site.ada.port.control(second.id, m.ControlRequest(action="cancel"))
+        await site.ada.end_of(second)
+
+
+@pytest.mark.anyio
+async def test_a_statement_about_anything_else_makes_no_receipt(site: Site) -> None:
+    small_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    transfer = await site.ada.submit(plan)
+    ended = await site.ada.end_of(transfer)
+    async with site.service.whole.core.database.write() as tx:
+        row = await tx.scalar(select(TransferRow))
+        attempt = await tx.scalar(select(AttemptRow))
+        assert row is not None
+        assert attempt is not None
+        statements = tuple(attempt.statements.split("\n"))
+        released = await site.use_cases.transfers.parts.signer.released(tx, row)
+    wrong = {"plan_digest": "0" * 64, "attempt": 7, "destination_node": row.source_node}
+    listed = site.settings.data / "transfers" / ended.id / "1" / "files.jsonl"
+    end = End("complete", statements=statements, files_list=listed)
+    for column, value in wrong.items():
+        async with site.service.whole.core.database.read() as tx:
+            fresh = await tx.scalar(select(TransferRow))
+            assert fresh is not None
+            setattr(fresh, column, value)
+            with pytest.raises(ServiceError, match="can't be trusted"):
+                await site.use_cases.receipts.make(tx, fresh, released, end)
