@@ -17,7 +17,7 @@ from headrace.guardrails import GuardrailError, SigningKey, seal, verify
 
 async def refusal_of(site: Site, transfer: str) -> str:
     """Ask the signer for a ticket and return the code of its refusal; empty when it signs."""
-    signer = site.use_cases.transfers.parts.signer
+    signer = site.use_cases.submissions.parts.signer
     async with site.service.whole.core.database.write() as tx:
         row = await tx.get(TransferRow, transfer)
         assert row is not None
@@ -40,7 +40,7 @@ async def stored_transfer(site: Site, *, confirmed: bool = True) -> tuple[m.Plan
     async with site.service.whole.core.database.write() as tx:
         row = await tx.get(PlanRow, plan.id)
         assert row is not None
-        made = await site.use_cases.transfers.insert(tx, row)
+        made = await site.use_cases.submissions.insert(tx, row)
         return plan, made.id
 
 

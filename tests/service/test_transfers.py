@@ -331,7 +331,7 @@ async def test_a_statement_about_anything_else_makes_no_receipt(site: Site) -> N
         assert row is not None
         assert attempt is not None
         statements = tuple(attempt.statements.split("\n"))
-        released = await site.use_cases.transfers.parts.signer.released(tx, row)
+        released = await site.use_cases.submissions.parts.signer.released(tx, row)
     wrong = {"plan_digest": "0" * 64, "attempt": 7, "destination_node": row.source_node}
     listed = site.settings.data / "transfers" / ended.id / "1" / "files.jsonl"
     end = End("complete", statements=statements, files_list=listed)

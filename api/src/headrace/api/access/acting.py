@@ -90,7 +90,7 @@ class Acting:
     async def submit(self, request: m.SubmitRequest) -> m.Transfer:
         """As in the port."""
         with self._may("submit") as caller:
-            return await self._do.transfers.submit(caller, request.plan_digest)
+            return await self._do.submissions.submit(caller, request.plan_digest)
 
     async def transfer(self, transfer: str, *, wait_s: float = 0) -> m.Transfer:
         """As in the port."""
@@ -107,7 +107,7 @@ class Acting:
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """As in the port."""
         with self._may("control") as caller:
-            return await self._do.transfers.control(caller, transfer, request)
+            return await self._do.steering.control(caller, transfer, request)
 
     async def watch(self, transfer: str, *, after: int = 0) -> AsyncGenerator[m.TransferEvent]:
         """As in the port; begins with the kept event after sequence `after`."""

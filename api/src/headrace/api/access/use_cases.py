@@ -13,9 +13,11 @@ from headrace.api.policy.versions import Policies
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.nodes import Nodes
 from headrace.api.transfers.cleanup import Tidying
+from headrace.api.transfers.control import Steering
+from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
-from headrace.api.transfers.requests import Transfers
 from headrace.api.transfers.scheduler import Executor
+from headrace.api.transfers.submit import Submissions
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,5 +36,7 @@ class UseCases:
     plans: Plans
     policies: Policies
     receipts: Receipts
+    steering: Steering
+    submissions: Submissions
     tidying: Tidying
     transfers: Transfers

@@ -29,10 +29,12 @@ from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Database
 from headrace.api.transfers.attempt_loop import Parts
 from headrace.api.transfers.cleanup import Tidying
+from headrace.api.transfers.control import Steering
 from headrace.api.transfers.history import Ledger
+from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
-from headrace.api.transfers.requests import Transfers
 from headrace.api.transfers.scheduler import Executor
+from headrace.api.transfers.submit import Submissions
 from headrace.auth import Authenticator, Lifetimes, Pepper
 from headrace.engine import Hub
 from headrace.guardrails import SigningKey
@@ -62,6 +64,7 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     receipts, tidying = Receipts(core, signer), Tidying(core)
     parts = Parts(core, nodes, signer, Ledger(core), receipts, tidying)
     executor = Executor(parts)
+    transfers = Transfers(parts, executor)
     plans = Plans(core)
     places = Places(core, nodes, endpoints, policies, signer)
     planning = Planning(core, nodes, places, policies, signer)
@@ -85,8 +88,10 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
         plans=plans,
         policies=policies,
         receipts=receipts,
+        steering=Steering(parts, executor, transfers),
+        submissions=Submissions(parts, executor, plans, transfers),
         tidying=tidying,
-        transfers=Transfers(parts, executor, plans),
+        transfers=transfers,
     )
     return Whole(core, use_cases)
 
