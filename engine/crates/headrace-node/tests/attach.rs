@@ -178,6 +178,16 @@ async fn a_node_comes_back_after_the_service_restarted() {
 }
 
 #[tokio::test]
+async fn a_node_comes_back_soon_however_often_it_sought_the_service_in_vain() {
+    let mut site = Site::start().await;
+    let node = site.node("dtn1").await;
+    // With pauses that grow without a limit, or up to 30 s, so many tries take longer than this waits.
+    site.restart_hub_after(9, &[node.key]).await;
+    site.next(|event| matches!(event, HubEvent::NodeAttached { .. }))
+        .await;
+}
+
+#[tokio::test]
 async fn a_revoked_node_is_out_at_once_and_for_good() {
     let site = Site::start().await;
     let node = site.node("dtn1").await;

@@ -23,8 +23,12 @@ use crate::proto::{
 };
 use crate::transport;
 
-const FIRST_DELAY: Duration = Duration::from_millis(250);
-const MAX_DELAY: Duration = Duration::from_secs(30);
+/// Pause before the second try to attach; later ones double.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// Longest pause while the service does not answer. It restarts within seconds, and a try that finds nobody costs little.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// Longest pause after the service answered and refused: somebody has to change something first.
+const LONGEST_PAUSE_REFUSED: Duration = Duration::from_secs(30);
 /// A stream that lasted so long was a good one: the next try comes soon.
 const GOOD_STREAM: Duration = Duration::from_secs(10);
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(20);
@@ -44,7 +48,7 @@ pub(super) async fn run(
     mut dialer: Dialer,
     mut closing: watch::Receiver<bool>,
 ) {
-    let mut delay = FIRST_DELAY;
+    let mut pauses = Pauses::default();
     loop {
         let started = Instant::now();
         let problem = tokio::select! {
@@ -56,14 +60,39 @@ pub(super) async fn run(
             return;
         }
         if started.elapsed() > GOOD_STREAM {
-            delay = FIRST_DELAY;
+            pauses = Pauses::default();
         }
-        tracing::warn!(code = %problem.code, "not attached, trying again in {delay:?}: {problem}");
+        let pause = pauses.after(&problem);
+        tracing::warn!(code = %problem.code, "not attached, trying again in {pause:?}: {problem}");
         tokio::select! {
-            () = tokio::time::sleep(jitter(delay)) => {}
+            () = tokio::time::sleep(jitter(pause)) => {}
             _ = closing.wait_for(|closing| *closing) => return,
         }
-        delay = (delay * 2).min(MAX_DELAY);
+    }
+}
+
+/// Pauses between tries: they double up to a limit that depends on what went wrong, and begin anew when that changes.
+#[derive(Debug, Default)]
+struct Pauses {
+    last: Option<(Duration, bool)>,
+}
+
+impl Pauses {
+    /// The pause after a try that ended with this problem.
+    fn after(&mut self, problem: &Problem) -> Duration {
+        let refused =
+            !problem.is(ControlCode::HubUnreachable) && !problem.is(ControlCode::HubClosed);
+        let longest = if refused {
+            LONGEST_PAUSE_REFUSED
+        } else {
+            LONGEST_PAUSE
+        };
+        let pause = match self.last {
+            Some((last, same)) if same == refused => (last * 2).min(longest),
+            _ => FIRST_PAUSE,
+        };
+        self.last = Some((pause, refused));
+        pause
     }
 }
 
@@ -378,4 +407,40 @@ fn silent() -> Problem {
 fn jitter(delay: Duration) -> Duration {
     let [byte] = crate::state::random_bytes::<1>().unwrap_or([255]);
     delay / 2 + delay / 2 * u32::from(byte) / 255
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pauses(code: ControlCode, tries: usize) -> Vec<Duration> {
+        let mut pauses = Pauses::default();
+        let problem = Problem::new(code, "");
+        (0..tries).map(|_| pauses.after(&problem)).collect()
+    }
+
+    #[test]
+    fn a_service_that_does_not_answer_is_sought_at_least_every_second() {
+        for code in [ControlCode::HubUnreachable, ControlCode::HubClosed] {
+            let longest = pauses(code, 1_000).into_iter().max();
+            assert_eq!(longest, Some(Duration::from_secs(1)));
+        }
+    }
+
+    #[test]
+    fn a_node_that_is_refused_asks_less_and_less_often() {
+        let pauses = pauses(ControlCode::NotEnrolled, 1_000);
+        assert!(pauses.is_sorted());
+        assert_eq!(pauses.last(), Some(&Duration::from_secs(30)));
+    }
+
+    #[test]
+    fn a_refusal_while_the_service_starts_does_not_prolong_the_pause() {
+        let mut pauses = Pauses::default();
+        for _ in 0..9 {
+            pauses.after(&Problem::new(ControlCode::HubUnreachable, ""));
+        }
+        let pause = pauses.after(&Problem::new(ControlCode::NotEnrolled, ""));
+        assert_eq!(pause, FIRST_PAUSE);
+    }
 }

@@ -72,8 +72,24 @@ impl Site {
 
     /// Closes the hub and starts it again at the same address.
     pub async fn restart_hub(&mut self, enrolled: &[PublicKey]) {
+        self.restart_hub_after(0, enrolled).await;
+    }
+
+    /// Closes the hub and starts it again at the same address, after so many connections to it broke there.
+    pub async fn restart_hub_after(&mut self, broken: usize, enrolled: &[PublicKey]) {
         let address = self.hub.address().to_owned();
         self.hub.close().await;
+        let breaking = async {
+            let listener = tokio::net::TcpListener::bind(&address)
+                .await
+                .expect("the address is free");
+            for _ in 0..broken {
+                drop(listener.accept().await.expect("a connection"));
+            }
+        };
+        tokio::time::timeout(WAIT, breaking)
+            .await
+            .expect("nodes seek the service often enough");
         self.hub = start_hub(self.folder.path(), &address, &self.clock).await;
         for node in enrolled {
             self.hub.enroll(*node);
@@ -155,6 +171,11 @@ impl Site {
 
     /// The next event that fits; others are passed over.
     pub async fn next(&self, fits: impl Fn(&HubEvent) -> bool) -> HubEvent {
+        self.next_with(fits).await
+    }
+
+    /// As [`Site::next`], for who wants to remember what was passed over.
+    pub async fn next_with(&self, mut fits: impl FnMut(&HubEvent) -> bool) -> HubEvent {
         let found = tokio::time::timeout(WAIT, async {
             loop {
                 let event = self.hub.next_event().await.expect("the hub is open");
