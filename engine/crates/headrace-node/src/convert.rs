@@ -31,7 +31,7 @@ pub struct RootInfo {
 }
 
 /// How far an attempt has come.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[allow(
     missing_docs,
     reason = "the names say it; the Python stub documents them"
@@ -204,8 +204,12 @@ pub(crate) fn short_text(text: String) -> Result<String, Problem> {
 pub(crate) fn progress_in(
     progress: proto::Progress,
 ) -> Result<(AttemptId, ProgressCounts), Problem> {
-    let id = attempt_in(progress.attempt)?;
-    let counts = ProgressCounts {
+    let id = attempt_in(progress.attempt.clone())?;
+    Ok((id, counts_in(progress)))
+}
+
+pub(crate) fn counts_in(progress: proto::Progress) -> ProgressCounts {
+    ProgressCounts {
         files_total: progress.files_total,
         files_done: progress.files_done,
         files_failed: progress.files_failed,
@@ -216,8 +220,7 @@ pub(crate) fn progress_in(
         rate_bps: progress.rate_bps,
         streams: progress.streams,
         limiter: short_text(progress.limiter).unwrap_or_default(),
-    };
-    Ok((id, counts))
+    }
 }
 
 pub(crate) fn progress_out(id: &AttemptId, counts: ProgressCounts) -> proto::Progress {

@@ -117,12 +117,16 @@ impl Hub {
         let state = StateDir::open(&options.state_dir)?;
         let key = state.key("hub.key")?;
         let records = Records::open(state.dir("attempts")?)?;
+        let events = EventQueue::default();
+        for record in records.running() {
+            events.begin(&record.id(), record.destination);
+        }
         let (incoming, connections) = mpsc::channel(16);
         let shared = Arc::new(Shared {
             key,
             clock: options.clock,
             max_nodes: options.max_nodes,
-            events: EventQueue::default(),
+            events,
             enrolled: Mutex::default(),
             links: Mutex::default(),
             joins: Mutex::default(),

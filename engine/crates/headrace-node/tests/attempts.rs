@@ -330,6 +330,36 @@ async fn a_running_attempt_survives_a_restart_of_the_service() {
 }
 
 #[tokio::test]
+async fn the_last_progress_before_the_end_is_what_the_destination_had_counted() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    let counted = ProgressCounts {
+        files_done: 7,
+        bytes_durable: 70,
+        ..ProgressCounts::default()
+    };
+    *to.mover.attempt("tr_1").progress.lock() = counted.clone();
+    *from.mover.attempt("tr_1").progress.lock() = ProgressCounts {
+        files_done: 99,
+        ..ProgressCounts::default()
+    };
+    complete(&site, (&from, &to), "tr_1", "x");
+    let mut last = None;
+    let end = site.next_with(|event| match event {
+        HubEvent::Progress(id, counts) => {
+            last = Some((id.clone(), counts.clone()));
+            false
+        }
+        event => matches!(event, HubEvent::Ended(_)),
+    });
+    end.await;
+    assert_eq!(last, Some((attempt("tr_1"), counted)));
+}
+
+#[tokio::test]
 async fn an_end_without_a_hub_is_told_when_it_is_back() {
     let mut site = Site::start().await;
     let (from, mut to) = two(&site).await;

@@ -458,10 +458,35 @@ fn a_local_copy_keeps_the_same_promises() {
     );
     let statement = end.statement.expect("a statement");
     assert_eq!((statement.totals.files, statement.encrypted), (3, false));
+    assert_eq!(progress.bytes_received, progress.bytes_durable);
     let again = start(&pair.destination.plane, spec)
         .expect("it starts")
         .wait();
     assert_eq!(again.statement.expect("a statement").totals.failed, 0);
+}
+
+#[test]
+fn a_copy_that_finds_everything_there_says_that_no_bytes_were_moved() {
+    let mut pair = Pair::new();
+    put(&pair.from(), "small", b"1");
+    put(&pair.from(), "big", &content((5 << 20) + 7, 1));
+    assert_eq!(pair.run().1.outcome, Outcome::Complete);
+    pair.ticket.transfer = "tr_again".parse().expect("an id");
+    pair.ticket.execution.on_conflict = OnConflict::Skip;
+    let (source, destination) = pair.start();
+    let (_, end) = (source.wait(), destination.wait());
+    let totals = end.statement.expect("a statement").totals;
+    assert_eq!((totals.identical, totals.bytes), (2, 0));
+    let progress = destination.progress();
+    assert_eq!((progress.files_total, progress.files_done), (2, 2));
+    assert_eq!(
+        (
+            progress.bytes_total,
+            progress.bytes_received,
+            progress.bytes_durable
+        ),
+        (0, 0, 0)
+    );
 }
 
 #[test]

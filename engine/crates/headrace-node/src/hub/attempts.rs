@@ -10,7 +10,7 @@ use headrace_core::value::Id;
 
 use super::link::Link;
 use super::records::{End, Record, claims};
-use super::{Hub, HubEvent, Shared};
+use super::{Hub, Shared};
 use crate::convert::{AttemptId, Outcome};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{self, Dial, to_node};
@@ -132,7 +132,9 @@ impl Shared {
         let orders = dial(&source, &destination)?;
         let record = Record::new(text, &ticket, lists_dir, result_dir);
         let id = record.id();
+        let destination = record.destination;
         self.records(move |records| records.begin(record)).await??;
+        self.events.begin(&id, destination);
         for (link, dial, addresses) in orders {
             let start = proto::Start {
                 ticket: text.to_owned(),
@@ -154,6 +156,7 @@ impl Shared {
             let known = records.get(&transfer).cloned();
             records.remove(&transfer).map(|()| known)
         });
+        self.events.close_attempt(id);
         if let Ok(Ok(Some(record))) = known.await {
             self.stop_nodes(&record, "the attempt could not be started on both nodes")
                 .await;
@@ -222,15 +225,6 @@ impl Shared {
             records.change(&id, change)?.ok_or(missing)?
         });
         changed.await?
-    }
-
-    /// Whether this node's progress is the one that counts for the attempt.
-    pub(super) fn counts_for(&self, id: &AttemptId, node: PublicKey) -> bool {
-        let records = self.records.lock();
-        let record = records
-            .get(&id.transfer)
-            .filter(|record| record.attempt == id.attempt && !record.reported);
-        record.is_some_and(|record| record.destination == node)
     }
 
     /// Attempts that a node should know of, as far as the hub knows.
@@ -325,7 +319,8 @@ impl Shared {
             Ok(())
         });
         if first.await.is_ok() {
-            self.events.push(HubEvent::Ended(record.result())).await;
+            let last = record.last_progress();
+            self.events.end(last, record.result()).await;
         }
         Ok(())
     }

@@ -1,9 +1,13 @@
 //! What a hub tells its service, in order, through a queue that is bounded.
+//!
+//! Of an attempt it tells progress, each newer than the one before, then the last progress (what the destination had counted when it
+//! ended), then the end, then nothing more. Progress of an attempt that is not running is dropped, whoever sends it and however late.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 
 use headrace_core::sealed::PublicKey;
+use headrace_core::value::Id;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -51,7 +55,7 @@ pub enum HubEvent {
         /// Why.
         reason: String,
     },
-    /// How far an attempt has come.
+    /// How far an attempt has come. The last one before [`HubEvent::Ended`] is what its destination had counted then.
     Progress(AttemptId, ProgressCounts),
     /// An attempt is over on both nodes.
     Ended(AttemptEnded),
@@ -74,7 +78,7 @@ pub struct AttemptEnded {
     pub failed_list: Option<PathBuf>,
 }
 
-/// A bounded queue in which a later progress of an attempt replaces an earlier one.
+/// A bounded queue in which a later progress of an attempt replaces an earlier one; see the module.
 #[derive(Default)]
 pub(super) struct EventQueue {
     state: Mutex<State>,
@@ -86,10 +90,66 @@ pub(super) struct EventQueue {
 struct State {
     events: VecDeque<HubEvent>,
     closed: bool,
+    /// Attempts that run, by transfer: their number, and the node whose counts are theirs.
+    running: HashMap<Id, (u64, PublicKey)>,
 }
 
 impl EventQueue {
-    /// Adds an event, waiting for room. Progress never waits: without room it is dropped.
+    /// An attempt runs from now on, in the place of an earlier one; `node` is its destination.
+    pub(super) fn begin(&self, id: &AttemptId, node: PublicKey) {
+        let mut state = self.state.lock();
+        state
+            .running
+            .insert(id.transfer.clone(), (id.attempt, node));
+    }
+
+    /// An attempt does not run any more: nothing is told of its progress from now on.
+    pub(super) fn close_attempt(&self, id: &AttemptId) {
+        let mut state = self.state.lock();
+        if state
+            .running
+            .get(&id.transfer)
+            .is_some_and(|(attempt, _)| *attempt == id.attempt)
+        {
+            state.running.remove(&id.transfer);
+        }
+    }
+
+    /// Adds what a node says of an attempt. It never waits: without room, or when it is not this node's to say, it is dropped.
+    pub(super) fn progress(&self, node: PublicKey, id: AttemptId, counts: ProgressCounts) {
+        let mut state = self.state.lock();
+        let State {
+            events,
+            closed,
+            running,
+        } = &mut *state;
+        if running.get(&id.transfer) != Some(&(id.attempt, node)) {
+            return;
+        }
+        let room = events.len() < MAX_EVENTS && !*closed;
+        let waiting = events.iter_mut().rev().find_map(|event| match event {
+            HubEvent::Progress(other, counts) if *other == id => Some(counts),
+            _ => None,
+        });
+        if let Some(waiting) = waiting {
+            *waiting = counts;
+        } else if room {
+            events.push_back(HubEvent::Progress(id, counts));
+            self.filled.notify_one();
+        }
+    }
+
+    /// Ends an attempt, with what was counted last.
+    pub(super) async fn end(&self, last: Option<ProgressCounts>, ended: AttemptEnded) {
+        self.close_attempt(&ended.id);
+        if let Some(counts) = last {
+            self.push(HubEvent::Progress(ended.id.clone(), counts))
+                .await;
+        }
+        self.push(HubEvent::Ended(ended)).await;
+    }
+
+    /// Adds an event, waiting for room.
     pub(super) async fn push(&self, event: HubEvent) {
         let mut event = Some(event);
         loop {
@@ -135,24 +195,7 @@ impl EventQueue {
         if state.closed {
             return true;
         }
-        let full = state.events.len() >= MAX_EVENTS;
-        if let Some(HubEvent::Progress(id, counts)) = event {
-            let waiting = state
-                .events
-                .iter_mut()
-                .rev()
-                .find_map(|waiting| match waiting {
-                    HubEvent::Progress(other, counts) if other == id => Some(counts),
-                    _ => None,
-                });
-            if let Some(waiting) = waiting {
-                *waiting = std::mem::take(counts);
-                return true;
-            }
-            if full {
-                return true;
-            }
-        } else if full {
+        if state.events.len() >= MAX_EVENTS {
             return false;
         }
         state.events.extend(event.take());
@@ -165,51 +208,102 @@ impl EventQueue {
 mod tests {
     use super::*;
 
-    fn progress(attempt: u64, files_done: u64) -> HubEvent {
-        let id = AttemptId {
-            transfer: "tr_1".parse().expect("an id"),
-            attempt,
-        };
-        HubEvent::Progress(
-            id,
-            ProgressCounts {
-                files_done,
-                ..ProgressCounts::default()
-            },
-        )
+    const NODE: PublicKey = PublicKey::from_bytes([1; 32]);
+    const OTHER: PublicKey = PublicKey::from_bytes([2; 32]);
+
+    fn id(attempt: u64) -> AttemptId {
+        let transfer = "tr_1".parse().expect("an id");
+        AttemptId { transfer, attempt }
+    }
+
+    fn counts(files_done: u64) -> ProgressCounts {
+        ProgressCounts {
+            files_done,
+            ..ProgressCounts::default()
+        }
     }
 
     fn detached() -> HubEvent {
         HubEvent::NodeDetached {
-            node: PublicKey::from_bytes([1; 32]),
+            node: NODE,
             reason: String::new(),
         }
+    }
+
+    fn ended(attempt: u64) -> AttemptEnded {
+        AttemptEnded {
+            id: id(attempt),
+            outcome: Outcome::Complete,
+            problem: None,
+            statements: Vec::new(),
+            files_list: None,
+            failed_list: None,
+        }
+    }
+
+    /// What the queue holds, in words.
+    async fn told(queue: &EventQueue) -> Vec<String> {
+        queue.close();
+        let mut told = Vec::new();
+        while let Some(event) = queue.next().await {
+            told.push(match event {
+                HubEvent::Progress(id, counts) => {
+                    format!("{} has {}", id.attempt, counts.files_done)
+                }
+                HubEvent::Ended(ended) => format!("{} ended", ended.id.attempt),
+                _ => "detached".to_owned(),
+            });
+        }
+        told
     }
 
     #[tokio::test]
     async fn a_later_progress_replaces_the_one_that_waits() {
         let queue = EventQueue::default();
-        for event in [progress(1, 1), detached(), progress(2, 5), progress(1, 2)] {
-            queue.push(event).await;
-        }
-        queue.close();
-        let mut seen = Vec::new();
-        while let Some(event) = queue.next().await {
-            seen.push(match event {
-                HubEvent::Progress(id, counts) => (id.attempt, counts.files_done),
-                _ => (0, 0),
-            });
-        }
-        assert_eq!(seen, [(1, 2), (0, 0), (2, 5)]);
+        queue.begin(&id(1), NODE);
+        queue.progress(NODE, id(1), counts(1));
+        queue.push(detached()).await;
+        queue.progress(NODE, id(1), counts(2));
+        assert_eq!(told(&queue).await, ["1 has 2", "detached"]);
+    }
+
+    #[tokio::test]
+    async fn after_the_end_of_an_attempt_no_progress_of_it_is_told() {
+        let queue = EventQueue::default();
+        queue.begin(&id(1), NODE);
+        queue.progress(NODE, id(1), counts(1));
+        queue.end(Some(counts(9)), ended(1)).await;
+        queue.progress(NODE, id(1), counts(2));
+        queue.push(detached()).await;
+        queue.progress(NODE, id(1), counts(3));
+        let expected = ["1 has 1", "1 has 9", "1 ended", "detached"];
+        assert_eq!(told(&queue).await, expected);
+    }
+
+    #[tokio::test]
+    async fn only_the_destination_of_the_attempt_that_runs_says_how_far_it_is() {
+        let queue = EventQueue::default();
+        queue.progress(NODE, id(1), counts(1));
+        queue.begin(&id(2), NODE);
+        queue.progress(NODE, id(1), counts(2));
+        queue.progress(OTHER, id(2), counts(3));
+        queue.progress(NODE, id(2), counts(4));
+        // The end of an attempt that was replaced ends nothing else.
+        queue.end(None, ended(1)).await;
+        queue.progress(NODE, id(2), counts(5));
+        queue.begin(&id(3), OTHER);
+        queue.progress(NODE, id(2), counts(6));
+        assert_eq!(told(&queue).await, ["2 has 5", "1 ended"]);
     }
 
     #[tokio::test]
     async fn invariant_6_a_full_queue_holds_its_writer_and_loses_nothing_but_progress() {
         let queue = EventQueue::default();
+        queue.begin(&id(1), NODE);
         for _ in 0..MAX_EVENTS {
             queue.push(detached()).await;
         }
-        queue.push(progress(1, 1)).await;
+        queue.progress(NODE, id(1), counts(1));
         let waiting = queue.push(detached());
         tokio::pin!(waiting);
         assert!(

@@ -10,7 +10,7 @@ use headrace_core::value::{Digest, Id, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::events::AttemptEnded;
-use crate::convert::{AttemptId, Outcome};
+use crate::convert::{AttemptId, Outcome, ProgressCounts};
 use crate::problem::{ControlCode, Problem};
 use crate::state;
 
@@ -50,6 +50,9 @@ pub(super) struct End {
     pub(super) statements: Vec<String>,
     pub(super) files_list: bool,
     pub(super) failed_list: bool,
+    /// What the node had counted; `None` of a node that was lost.
+    #[serde(default)]
+    pub(super) progress: Option<ProgressCounts>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -89,6 +92,7 @@ impl End {
             statements: Vec::new(),
             files_list: false,
             failed_list: false,
+            progress: None,
         }
     }
 }
@@ -150,12 +154,22 @@ impl Record {
         self.ended(Part::Both) || (self.ended(Part::Source) && self.ended(Part::Destination))
     }
 
+    /// The destination's end, once it is there.
+    fn destination_end(&self) -> Option<&End> {
+        let of = |part| self.ends.iter().find(move |end| end.part == part);
+        of(Part::Both).or_else(|| of(Part::Destination))
+    }
+
+    /// What the destination had counted when it ended.
+    pub(super) fn last_progress(&self) -> Option<ProgressCounts> {
+        self.destination_end()?.progress.clone()
+    }
+
     /// What the service is told: the destination's word, and the source's where the destination has none or only
     /// knows that the source was gone.
     pub(super) fn result(&self) -> AttemptEnded {
-        let of = |part| self.ends.iter().find(move |end| end.part == part);
-        let destination = of(Part::Both).or_else(|| of(Part::Destination));
-        let source = of(Part::Source);
+        let destination = self.destination_end();
+        let source = self.ends.iter().find(|end| end.part == Part::Source);
         let lost = || {
             let message = format!(
                 "node {} did not come back before its ticket expired",

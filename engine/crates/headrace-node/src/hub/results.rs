@@ -13,7 +13,7 @@ use tonic::Streaming;
 
 use super::link::CALL_TIMEOUT;
 use super::records::{End, Record};
-use crate::convert::{Outcome, outcome_in, violation};
+use crate::convert::{Outcome, counts_in, outcome_in, violation};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{Ended, FinishPart, finish_part};
 
@@ -77,6 +77,7 @@ pub(super) async fn receive(
         statements: ended.statements,
         files_list,
         failed_list,
+        progress: ended.progress.map(counts_in),
     })
 }
 

@@ -285,9 +285,7 @@ impl Shared {
         match message.message {
             Some(from_node::Message::Progress(progress)) => {
                 let (id, counts) = progress_in(progress)?;
-                if self.counts_for(&id, link.node) {
-                    self.events.push(HubEvent::Progress(id, counts)).await;
-                }
+                self.events.progress(link.node, id, counts);
             }
             Some(from_node::Message::Changed(hello)) => {
                 let skew = hello.clock_unix_ms.saturating_sub((self.clock)().unix_ms());

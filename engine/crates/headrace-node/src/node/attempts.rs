@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::mover::{ListFile, Meet, MoveEnd, Mover, Moving, Order, StopCause};
 use crate::config::Roots;
-use crate::convert::{AttemptId, Outcome, ProgressCounts, outcome_out, violation};
+use crate::convert::{AttemptId, Outcome, ProgressCounts, outcome_out, progress_out, violation};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{self, Dial};
 use crate::state::{self, StateDir};
@@ -73,6 +73,9 @@ pub(super) struct End {
     statements: Vec<String>,
     pub(super) files_list: Option<PathBuf>,
     pub(super) failed_list: Option<PathBuf>,
+    /// What had been counted; nothing of an attempt that never began.
+    #[serde(default)]
+    progress: Option<ProgressCounts>,
 }
 
 impl End {
@@ -94,6 +97,10 @@ impl End {
                 retryable,
             }),
             statements: self.statements.clone(),
+            progress: self
+                .progress
+                .clone()
+                .map(|counts| progress_out(&self.id(), counts)),
         }
     }
 }
@@ -375,7 +382,7 @@ impl Attempts {
         if let Err(error) = spawned {
             tracing::error!("no thread for an attempt: {error}");
         }
-        let (this, id) = (Arc::clone(self), id.clone());
+        let (this, id, moving) = (Arc::clone(self), id.clone(), Arc::clone(moving));
         tokio::spawn(async move {
             let end = waiting.await;
             let end = end.unwrap_or_else(|error| MoveEnd {
@@ -388,7 +395,8 @@ impl Attempts {
                 files_list: None,
                 failed_list: None,
             });
-            let kept = tokio::task::spawn_blocking(move || this.keep(&id, end)).await;
+            let kept = tokio::task::spawn_blocking(move || this.keep(&id, end, moving.progress()));
+            let kept = kept.await;
             if let Ok(Err(problem)) = kept {
                 tracing::error!("the end of an attempt could not be kept: {problem}");
             }
@@ -396,8 +404,8 @@ impl Attempts {
     }
 
     /// Signs and keeps an end, then forgets that the attempt runs.
-    fn keep(&self, id: &AttemptId, end: MoveEnd) -> Result<(), Problem> {
-        let kept = self.sealed(id, end);
+    fn keep(&self, id: &AttemptId, end: MoveEnd, progress: ProgressCounts) -> Result<(), Problem> {
+        let kept = self.sealed(id, end, progress);
         let json = serde_json::to_vec(&kept).map_err(violation)?;
         // Should the disk fail, the end can still be told while this process lives.
         let kept_on_disk = state::write_durably(&self.end_file(id), &json);
@@ -410,7 +418,7 @@ impl Attempts {
         kept_on_disk
     }
 
-    fn sealed(&self, id: &AttemptId, end: MoveEnd) -> End {
+    fn sealed(&self, id: &AttemptId, end: MoveEnd, progress: ProgressCounts) -> End {
         let seal =
             |statement: &Statement| statement.seal(&self.key).map(|document| document.text());
         let statements = end.statements.iter().map(seal).collect::<Result<_, _>>();
@@ -442,6 +450,7 @@ impl Attempts {
             statements,
             files_list: end.files_list,
             failed_list: end.failed_list,
+            progress: Some(progress),
         }
     }
 

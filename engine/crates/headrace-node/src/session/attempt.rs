@@ -102,7 +102,7 @@ pub struct Progress {
     pub files_done: u64,
     /// Entries that failed.
     pub files_failed: u64,
-    /// Bytes of the files so far.
+    /// Bytes of the files that are to be copied, so far; at a source, of all files.
     pub bytes_total: u64,
     /// Bytes that arrived and were verified; at a source, bytes sent.
     pub bytes_received: u64,

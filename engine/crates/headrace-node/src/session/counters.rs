@@ -48,9 +48,9 @@ pub struct Counters {
     pub files_done: AtomicU64,
     /// Entries that failed.
     pub files_failed: AtomicU64,
-    /// Bytes of the files so far.
+    /// Bytes of the files that are to be copied, so far; what is at the destination already is no part of it.
     pub bytes_total: AtomicU64,
-    /// Bytes that arrived and were verified.
+    /// Bytes that arrived and were verified, in this or an earlier session.
     pub bytes_received: AtomicU64,
     /// Bytes that were sent.
     pub bytes_sent: AtomicU64,

@@ -210,9 +210,6 @@ impl Landing {
             Kind::Dir => self.decide_folder(id, entry),
             Kind::Symlink | Kind::File => {
                 add(&self.counters.files_total, 1);
-                if entry.kind == Kind::File {
-                    add(&self.counters.bytes_total, entry.size);
-                }
                 self.decide_file(intake, id, entry, listed)
             }
             Kind::Other => Err(Stop::This(Failure::new(
@@ -322,10 +319,6 @@ impl Landing {
                 self.totals.lock().identical += 1;
                 intake.there += 1;
                 add(&self.counters.files_done, 1);
-                if entry.kind == Kind::File {
-                    add(&self.counters.bytes_received, entry.size);
-                    add(&self.counters.bytes_durable, entry.size);
-                }
                 self.record(id, Outcome::Identical(hash))?;
                 Ok(Decision::Nothing)
             }
@@ -454,6 +447,9 @@ impl Landing {
             .saturating_add(entry.size);
         intake.check(self)?;
         drop(intake);
+        // The counter wraps, so that it also goes down.
+        let grown = entry.size.wrapping_sub(state.entry.size);
+        add(&self.counters.bytes_total, grown);
         if let Some(open) = state.part.take() {
             self.journal
                 .lock()
@@ -620,6 +616,7 @@ impl Intake {
         self.wanted_files += 1;
         if entry.kind == Kind::File {
             self.wanted_bytes = self.wanted_bytes.saturating_add(entry.size);
+            add(&landing.counters.bytes_total, entry.size);
         }
         self.check(landing).map_err(Stop::All)
     }

@@ -183,7 +183,6 @@ impl Supply {
         }
         self.wait_for_ceiling(payload.len() as u64);
         self.counters.time(Stage::Send, || outlet.batch(&payload))?;
-        add(&self.counters.bytes_sent, payload.len() as u64);
         Ok(())
     }
 
@@ -223,6 +222,7 @@ impl Supply {
             bytes: &bytes,
         }
         .put(payload);
+        add(&self.counters.bytes_sent, entry.size);
         Ok(())
     }
 
