@@ -13,6 +13,8 @@ from headrace.api.audit.heads import HeadsFile
 from headrace.api.clock import Clock
 from headrace.api.core import Core
 from headrace.api.events.broker import Broker
+from headrace.api.events.outbox import Outbox
+from headrace.api.jobs.local import LocalJobs
 from headrace.api.people.accounts import People
 from headrace.api.people.sql_store import SqlPeopleStore
 from headrace.api.planning.consent import Consent
@@ -56,7 +58,9 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     heads = HeadsFile(settings.data / "audit-heads.jsonl", key)
     audit = Audit(database, clock, heads)
     broker = Broker(settings.max_watchers)
-    core = Core(database, audit, clock, settings, broker, hub)
+    outbox = Outbox(database, broker, clock)
+    jobs = LocalJobs(database, clock)
+    core = Core(database, audit, clock, settings, broker, outbox, jobs, hub)
     nodes = Nodes(core, key.public)
     endpoints = Endpoints(core, nodes)
     policies = Policies(core)

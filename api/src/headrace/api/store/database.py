@@ -20,6 +20,13 @@ _POOL_TIMEOUT_S = 30
 Tx = AsyncSession
 """A transaction; a writing one is committed when its block ends without an error."""
 
+_AFTER_COMMIT = "after_commit"
+
+
+def after_commit(tx: Tx, act: Callable[[], None]) -> None:
+    """Do `act` once the writing transaction `tx` is committed, and never if it is not. `act` must not fail or wait."""
+    tx.info.setdefault(_AFTER_COMMIT, []).append(act)
+
 
 class Database:
     """The store of one service."""
@@ -42,8 +49,11 @@ class Database:
 
         Writers queue for the single writing connection (at most 30 s).
         """
-        async with AsyncSession(self._writer, expire_on_commit=False) as session, session.begin():
-            yield session
+        async with AsyncSession(self._writer, expire_on_commit=False) as session:
+            async with session.begin():
+                yield session
+            for act in session.info.get(_AFTER_COMMIT, ()):
+                act()
 
     async def close(self) -> None:
         """Close all connections."""

@@ -38,6 +38,8 @@ class PlanRow(Base):
     obligations: Mapped[tuple[str, ...]] = mapped_column(Names, default=())
     policy_version: Mapped[str | None] = mapped_column(String(80))
     decision_context: Mapped[str | None] = mapped_column(Text)
+    request: Mapped[str | None] = mapped_column(Text)
+    """What was asked and by whom (JSON), so that planning can be taken up again; none in stores older than that."""
 
 
 class ConfirmationRow(Base):
@@ -110,6 +112,18 @@ class TransferRow(Base):
     error: Mapped[str | None] = mapped_column(Text)
     receipt: Mapped[str | None] = mapped_column(String(40))
     events: Mapped[int] = mapped_column(default=0)
+    wish: Mapped[str] = mapped_column(String(8), default="run")
+    wish_reason: Mapped[str] = mapped_column(Text, default="")
+    fence: Mapped[int] = mapped_column(default=1)
+    """Counts how often the transfer was taken up; who holds an older number gets no ticket."""
+    priority: Mapped[int] = mapped_column(default=0)
+    failures: Mapped[int] = mapped_column(default=0)
+    """Attempts in a row that moved nothing."""
+    not_before: Mapped[datetime | None] = mapped_column(Utc)
+    away_since: Mapped[datetime | None] = mapped_column(Utc)
+    last_error: Mapped[str] = mapped_column(Text, default="")
+    resent_before: Mapped[int] = mapped_column(BigInteger, default=0)
+    """Bytes that earlier attempts sent again."""
 
 
 class AttemptRow(Base):
@@ -166,3 +180,27 @@ class ReservationRow(Base):
     day: Mapped[str] = mapped_column(String(10))
     bytes: Mapped[int] = mapped_column(BigInteger)
     settled: Mapped[bool] = mapped_column(default=False)
+
+
+class JobRow(Base):
+    """Work that is not done yet: one row for a task and its subject; `generation` counts how often it was asked for."""
+
+    __tablename__ = "jobs"
+
+    task: Mapped[str] = mapped_column(String(40), primary_key=True)
+    subject: Mapped[str] = mapped_column(String(80), primary_key=True)
+    due: Mapped[datetime] = mapped_column(Utc)
+    generation: Mapped[int]
+
+
+class OutboxRow(Base):
+    """One change of something that people watch, numbered in the order of commits."""
+
+    __tablename__ = "outbox"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    sequence: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    at: Mapped[datetime] = mapped_column(Utc, index=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    subject: Mapped[str] = mapped_column(String(80))
+    state: Mapped[str] = mapped_column(String(40))

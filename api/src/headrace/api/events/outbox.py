@@ -1,0 +1,82 @@
+"""The outbox: every change of something that people watch is one numbered event, written with the change itself.
+
+Numbers follow the order of commits, so a reader that has seen number n has seen everything up to n: SQLite has one
+writer at a time, and a number is taken inside its transaction. (On PostgreSQL, where writers overlap, the same holds
+when each takes `pg_advisory_xact_lock` before its first event: docs/decisions/0004.) Events carry no data: who reads
+one looks into the store. They are kept for a time; a reader that is further behind begins anew.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from sqlalchemy import delete, func, insert, select
+
+from headrace.api.clock import Clock
+from headrace.api.events.broker import Broker
+from headrace.api.store import Database, Tx, after_commit
+from headrace.api.store.tables_work import OutboxRow
+
+EVENTS = "events"
+"""The broker's subject for every change."""
+
+Kind = Literal["plan", "transfer", "node", "endpoint", "policy", "halt"]
+
+_MOST_REMOVED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One event."""
+
+    sequence: int
+    at: datetime
+    kind: str
+    subject: str
+    state: str
+
+
+class Outbox:
+    """Writes and reads the changes of one service."""
+
+    def __init__(self, database: Database, broker: Broker, clock: Clock) -> None:
+        """Keep changes in `database`; readers are woken by `broker`."""
+        self._database = database
+        self._broker = broker
+        self._clock = clock
+
+    async def write(self, tx: Tx, kind: Kind, subject: str, state: str) -> None:
+        """Add a change to the transaction that makes it; who waits for the subject, or for any, is woken after it."""
+        event = {"at": self._clock(), "kind": kind, "subject": subject, "state": state}
+        await tx.execute(insert(OutboxRow).values(event))
+
+        def committed() -> None:
+            self._broker.notify(subject)
+            self._broker.notify(EVENTS)
+
+        after_commit(tx, committed)
+
+    async def after(self, sequence: int, limit: int) -> list[Change]:
+        """Return the changes after `sequence` in order, at most `limit`."""
+        query = select(OutboxRow).where(OutboxRow.sequence > sequence).order_by(OutboxRow.sequence).limit(limit)
+        async with self._database.read() as tx:
+            return [Change(row.sequence, row.at, row.kind, row.subject, row.state) for row in await tx.scalars(query)]
+
+    async def bounds(self) -> tuple[int, int]:
+        """Return the numbers between which events are kept: of the newest that was removed, and of the newest."""
+        query = select(func.min(OutboxRow.sequence), func.max(OutboxRow.sequence))
+        async with self._database.read() as tx:
+            oldest, newest = (await tx.execute(query)).one()
+        return (0, 0) if oldest is None else (oldest - 1, newest)
+
+    async def remove_old(self, kept_s: int) -> None:
+        """Remove what is older than `kept_s` seconds, but never the newest: numbers go on from there."""
+        limit = self._clock() - timedelta(seconds=kept_s)
+        newest = select(func.max(OutboxRow.sequence)).scalar_subquery()
+        old = select(OutboxRow.sequence).where(OutboxRow.at < limit, OutboxRow.sequence < newest)
+        async with self._database.read() as tx:
+            if await tx.scalar(old.limit(1)) is None:
+                return
+        batch = old.order_by(OutboxRow.sequence).limit(_MOST_REMOVED)
+        async with self._database.write() as tx:
+            await tx.execute(delete(OutboxRow).where(OutboxRow.sequence.in_(batch)))
