@@ -102,6 +102,11 @@ test: setup web browser sshd ## set everything up and run every test
 faults: setup sshd ## break the product one line at a time: every fault must be caught by a test
 	@$(BIN)/python tests/faults/run.py
 
+KILLS ?= 200
+.PHONY: campaign
+campaign: setup ## kill -9 the service and its nodes KILLS times (200) under people who work; SEED=n repeats one
+	@$(BIN)/python -m tests.slow.kill_service --kills $(KILLS) $(if $(SEED),--seed $(SEED))
+
 .PHONY: check
 check: setup check-web ## lints and types
 	@$(BIN)/ruff check .

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
+from urllib.parse import urlsplit
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 HEADRACE = Path(sys.executable).parent / "headrace"
@@ -80,6 +81,8 @@ class Stage:
 
     folder: Path
     processes: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
+    addresses: tuple[str, str] = ("127.0.0.1:0", "127.0.0.1:0")
+    """Where the service listens, for people and for nodes: free ports at first, then always the same ones."""
 
     def __enter__(self) -> Self:
         """Own nothing yet."""
@@ -100,10 +103,13 @@ class Stage:
                 process.stdout.close()
 
     def service(self) -> Mapping[str, object]:
-        """Start `headrace serve` and return its ready line."""
+        """Start `headrace serve` (again, on the same addresses and data) and return its ready line."""
         data = self.folder / "service"
-        ports = ("--listen", "127.0.0.1:0", "--hub-listen", "127.0.0.1:0")
-        return self._start("service", [str(HEADRACE), "serve", "--data", str(data), *ports, *_as_root(), "--json"])
+        listen, hub = self.addresses
+        ports = ("--listen", listen, "--hub-listen", hub)
+        ready = self._start("service", [str(HEADRACE), "serve", "--data", str(data), *ports, *_as_root(), "--json"])
+        self.addresses = urlsplit(str(ready["url"])).netloc, str(ready["hub"])
+        return ready
 
     def node(self, name: str, *words: str) -> Mapping[str, object]:
         """Start `headrace-node WORDS` for the node `name` and return its ready line."""

@@ -1,0 +1,1 @@
+"""`make campaign`: kill -9 of the service and its nodes while people work; nothing is stranded, nothing runs twice."""

@@ -1,0 +1,118 @@
+"""Run a campaign: `python -m tests.slow.kill_service --kills 200 --seed 7`.
+
+The last line but one is a JSON object; it ends with 1 when there are findings, and keeps its folders then.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import secrets
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from demo.stage import REPOSITORY, Stage, say
+from tests.slow.kill_service.house import House
+from tests.slow.kill_service.verdict import END_LIMIT_S, judge, until_ended
+from tests.slow.kill_service.work import Book, Moments, Mover, Publishers
+
+MOMENTS = {
+    "planning": 0.3,
+    "submitting": 0.2,
+    "running": 0.6,
+    "ending": 0.3,
+    "publishing": 0.1,
+    "steering": 0.2,
+    "anything": 1.5,
+}
+"""What begins before a kill, and within how many seconds after it the kill comes."""
+VICTIMS = {("service",): 7, ("left",): 1, ("right",): 1, ("left", "right"): 1, ("service", "left", "right"): 1}
+"""Who is killed, and how often of eleven times."""
+MOMENT_LIMIT_S = 5.0
+
+
+def main() -> int:
+    """Run the campaign that the command line asks for."""
+    parser = argparse.ArgumentParser(prog="make campaign", description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 31))
+    arguments = parser.parse_args()
+    say(f"campaign of {arguments.kills} kills, seed {arguments.seed}")
+    home = REPOSITORY / ".demo"
+    home.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="campaign-", dir=home))
+    with Stage(folder) as stage:
+        report = asyncio.run(campaign(House(stage), arguments.kills, arguments.seed))
+    say(json.dumps(report))
+    if report["findings"]:
+        say(f"the folders are kept: {folder}")
+        return 1
+    shutil.rmtree(folder)
+    return 0
+
+
+async def campaign(house: House, kills: int, seed: int) -> dict[str, object]:
+    """Let people work, kill processes under them, and return the report."""
+    began, chance = time.monotonic(), _dice(seed)
+    await house.open()
+    moments, book, over = Moments(), Book(), asyncio.Event()
+    workers: list[Mover | Publishers] = [
+        Mover(name, house, moments, book, _dice(chance.getrandbits(32)), over) for name in ("ada", "ben")
+    ]
+    workers.append(Publishers(house, moments, book, _dice(chance.getrandbits(32)), over))
+    tasks = [asyncio.create_task(one.work()) for one in workers]
+    killed = await _kill(house, moments, chance, kills)
+    over.set()
+    await until_ended(house)
+    _, late = await asyncio.wait(tasks, timeout=END_LIMIT_S)
+    for task, worker in zip(tasks, workers, strict=True):
+        if task in late:
+            task.cancel()
+            book.findings.append(f"{END_LIMIT_S:.0f} s after the last kill somebody still {worker.now}")
+        elif error := task.exception():
+            book.findings.append(f"while somebody {worker.now}: {error!r}")
+    await asyncio.gather(*tasks, return_exceptions=True)
+    counted = await judge(house, book)
+    back = sorted(house.back_s) or [0.0]
+    return {
+        "seed": seed,
+        "kills": kills,
+        "seconds": round(time.monotonic() - began, 1),
+        "killed": killed,
+        **counted,
+        "planned": book.planned,
+        "ended": book.ended,
+        "policies_published": book.published,
+        "unanswered": book.unanswered,
+        "nodes_back_s": {"median": round(statistics.median(back), 2), "longest": round(back[-1], 2)},
+        "findings": book.findings,
+    }
+
+
+async def _kill(house: House, moments: Moments, chance: random.Random, kills: int) -> Counter[str]:
+    killed: Counter[str] = Counter()
+    for number in range(1, kills + 1):
+        moment = chance.choice(list(MOMENTS))
+        victims = chance.choices(list(VICTIMS), list(VICTIMS.values()))[0]
+        if moment != "anything" and not await moments.next(moment, MOMENT_LIMIT_S):
+            moment = "anything"
+        # The point of a campaign: the kill comes at any moment from here on.
+        await asyncio.sleep(chance.uniform(0, MOMENTS[moment]))
+        await house.kill(victims)
+        killed[f"{'+'.join(victims)} at {moment}"] += 1
+        if number % 10 == 0:
+            say(f"  {number} of {kills}")
+    return killed
+
+
+def _dice(seed: int) -> random.Random:
+    return random.Random(seed)  # noqa: S311 - repeatable on purpose
+
+
+if __name__ == "__main__":
+    sys.exit(main())
