@@ -533,3 +533,15 @@ def test_a_reason_is_owned_only_when_it_says_nothing_else() -> None:
     assert intent_of(f"{ROUTE} because the allocation starts then")["action"] == "copy"
     assert read(f"{ROUTE} because we delete the source").outcome == "ask"
     assert read(f"{ROUTE} because archive is full").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [("skip .tmp", ["*.tmp"]), ("skip .git", [".git"]), ("skip .foo files", ["*.foo"]), ("without .cache", [".cache"])],
+)
+def test_a_dot_name_is_an_ending_or_a_name_as_people_use_it(words: str, names: list[str]) -> None:
+    assert slot_of(words, "exclude") == names
+
+
+def test_a_dot_name_that_could_be_either_is_asked_about() -> None:
+    assert asked_after("skip .foobar") == {"exclude"}

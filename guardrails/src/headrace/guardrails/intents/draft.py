@@ -132,7 +132,7 @@ class Hours:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A repetition as written; `clock` may still be named elsewhere in the sentence."""
+    """A repetition as written; its clock times (`times` of them) may still be named elsewhere in the sentence."""
 
     words: str
     freq: str
@@ -141,6 +141,8 @@ class Repeat:
     monthdays: tuple[int, ...] = ()
     part: str | None = None
     clock: When | None = None
+    times: int = 1
+    clocks: tuple[When, ...] = ()
     rule: str | None = None
     doubt: str | None = None
 

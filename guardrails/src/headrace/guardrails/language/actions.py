@@ -4,68 +4,8 @@ from __future__ import annotations
 
 from headrace.guardrails.intents.draft import Place
 from headrace.guardrails.language.phrases import Rule, rule, say
+from headrace.guardrails.language.verbs import COPY, MOVE, STREAM, SYNC, UNSURE
 
-# Each verb as base, past participle and gerund; the last two only count with "be", "get", "start".
-_COPY = (
-    ("copy", "copied", "copying"),
-    ("transfer", "transferred", "transferring"),
-    ("send", "sent", "sending"),
-    ("ship", "shipped", "shipping"),
-    ("ferry", "ferried", "ferrying"),
-    ("fetch", "fetched", "fetching"),
-    ("pull", "pulled", "pulling"),
-    ("push", "pushed", "pushing"),
-    ("upload", "uploaded", "uploading"),
-    ("download", "downloaded", "downloading"),
-    ("bring", "brought", "bringing"),
-    ("get", "gotten", "getting"),
-    ("put", "put", "putting"),
-    ("deliver", "delivered", "delivering"),
-    ("clone", "cloned", "cloning"),
-    ("replicate", "replicated", "replicating"),
-    ("ingest", "ingested", "ingesting"),
-    ("stash", "stashed", "stashing"),
-    ("backup", "backed up", "backing up"),
-    ("duplicate", "duplicated", "duplicating"),
-    ("grab", "grabbed", "grabbing"),
-    ("transmit", "transmitted", "transmitting"),
-    ("transport", "transported", "transporting"),
-    ("store", "stored", "storing"),
-    ("haul", "hauled", "hauling"),
-    ("deposit", "deposited", "depositing"),
-    ("place", "placed", "placing"),
-    ("retrieve", "retrieved", "retrieving"),
-)
-_SYNC = (
-    ("sync", "synced", "syncing"),
-    ("synchronise", "synchronised", "synchronising"),
-    ("synchronize", "synchronized", "synchronizing"),
-    ("mirror", "mirrored", "mirroring"),
-    ("rsync", "rsynced", "rsyncing"),
-)
-_MOVE = (("move", "moved", "moving"), ("relocate", "relocated", "relocating"))
-_STREAM = (("stream", "streamed", "streaming"), ("livestream", "livestreamed", "livestreaming"))
-# Copying, moving or deleting: each of these has been used for more than one.
-_UNSURE = (
-    ("archive", "archived", "archiving"),
-    ("offload", "offloaded", "offloading"),
-    ("evacuate", "evacuated", "evacuating"),
-    ("migrate", "migrated", "migrating"),
-    ("drain", "drained", "draining"),
-    ("shift", "shifted", "shifting"),
-    ("export", "exported", "exporting"),
-    ("import", "imported", "importing"),
-    ("publish", "published", "publishing"),
-    ("share", "shared", "sharing"),
-    ("rename", "renamed", "renaming"),
-    ("restore", "restored", "restoring"),
-    ("merge", "merged", "merging"),
-    ("swap", "swapped", "swapping"),
-    ("unload", "unloaded", "unloading"),
-    ("dump", "dumped", "dumping"),
-    ("vault", "vaulted", "vaulting"),
-    ("stage", "staged", "staging"),
-)
 _COMMANDS = {
     "copy": """
         cp|scp|pscp|bbcp|rclone copy|rclone copyto|aws s3 cp|s3 cp|gsutil cp|mc cp|azcopy copy|azcopy cp|globus
@@ -83,7 +23,7 @@ _BEING = """
     to be|be|gets|get|have it|have them|get it|get them|must be|should be|needs to be|need to be|has to be|have to
     be|is to be|are to be|ought to be|wants to be|shall be|can be|needs|need|needs being
     """
-_STARTING = "start|begin|kick off|try|would you mind|do you mind|mind|consider|please start|start by|help me with"
+_STARTING = "start|begin|kick off|try|consider|please start|start by|help me with"
 
 
 _DOING = """
@@ -105,12 +45,32 @@ def _forms(verbs: tuple[tuple[str, str, str], ...]) -> tuple[str, ...]:
     )
 
 
-TRANSFER_VERBS = frozenset(base for verbs in (_COPY, _SYNC, _MOVE, _STREAM, _UNSURE) for base, _, _ in verbs) | {
+def _politely(verbs: tuple[tuple[str, str, str], ...]) -> str:
+    """Write "would you mind copying": a request, though it ends in a question mark."""
+    gerunds = "|".join(gerund for _, _, gerund in verbs)
+    return f"(would you mind|do you mind|mind) ({gerunds}) {_OVER}"
+
+
+def _in_need(action: str, verbs: tuple[tuple[str, str, str], ...]) -> list[Rule]:
+    """Rules for "X needs copying" and "X needs copying to Y"."""
+    gerunds = "|".join(gerund for _, _, gerund in verbs)
+    needing = f"(needs|need|requires|require|wants) ({gerunds}) {_OVER}"
+    return [
+        *say(f"in need: {action}", "action", action, needing),
+        *rule(
+            f"in need: {action}",
+            lambda hit: (("action", action), ("destination", hit.one(Place))),
+            f"{needing} (to|into|onto|over to) {{place}}",
+        ),
+    ]
+
+
+TRANSFER_VERBS = frozenset(base for verbs in (COPY, SYNC, MOVE, STREAM, UNSURE) for base, _, _ in verbs) | {
     "cp",
     "mv",
     "scp",
 }
-UNSURE_VERBS = frozenset(base for base, _, _ in _UNSURE)
+UNSURE_VERBS = frozenset(base for base, _, _ in UNSURE)
 
 
 def _wanted(action: str, verbs: tuple[tuple[str, str, str], ...]) -> list[Rule]:
@@ -124,19 +84,25 @@ def _wanted(action: str, verbs: tuple[tuple[str, str, str], ...]) -> list[Rule]:
 
 
 RULES = (
-    *_wanted("copy", _COPY),
-    *_wanted("sync", _SYNC),
-    *_wanted("move", _MOVE),
-    *_wanted("stream", _STREAM),
-    *say("copy", "action", "copy", *_forms(_COPY), f"({_COMMANDS['copy']}) {_OVER}"),
-    *say("sync", "action", "sync", *_forms(_SYNC), f"({_COMMANDS['sync']})"),
-    *say("move", "action", "move", *_forms(_MOVE), f"({_COMMANDS['move']})"),
-    *say("stream", "action", "stream", *_forms(_STREAM), f"({_COMMANDS['stream']})"),
+    *_wanted("copy", COPY),
+    *_wanted("sync", SYNC),
+    *_wanted("move", MOVE),
+    *_wanted("stream", STREAM),
+    *say("asking to copy", "action", "copy", _politely(COPY)),
+    *say("asking to sync", "action", "sync", _politely(SYNC)),
+    *say("asking to move", "action", "move", _politely(MOVE)),
+    *_in_need("copy", COPY),
+    *_in_need("sync", SYNC),
+    *_in_need("move", MOVE),
+    *say("copy", "action", "copy", *_forms(COPY), f"({_COMMANDS['copy']}) {_OVER}"),
+    *say("sync", "action", "sync", *_forms(SYNC), f"({_COMMANDS['sync']})"),
+    *say("move", "action", "move", *_forms(MOVE), f"({_COMMANDS['move']})"),
+    *say("stream", "action", "stream", *_forms(STREAM), f"({_COMMANDS['stream']})"),
     *say(
         "verb with two meanings",
         "action",
         "unclear verb",
-        *_forms(_UNSURE),
+        *_forms(UNSURE),
     ),
     *say(
         "while it is written",

@@ -1,10 +1,10 @@
-"""Reasons and purposes: clauses that say why. They own their words only if nothing in them says what."""
+"""Reasons: clauses that say why. They own their words only if nothing in them says what."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.language.courtesy import NOT_IN_A_REASON, PURPOSES, REASONS
+from headrace.guardrails.language.courtesy import NOT_IN_A_REASON, REASONS
 from headrace.guardrails.language.phrases import UNKNOWN_MARK
 
 if TYPE_CHECKING:
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 _ENDS = frozenset({",", ".", ";", "!", "?", ":", "<open>", "<close>", "<end>", "-"})
 # What a span inside a reason may fill without being an order.
-HARMLESS = frozenset({"step", "noun", "it", "marker", "cue"})
+HARMLESS = frozenset({"step", "noun", "it", "marker", "cue", "turn"})
 _MAX_ITEMS = 24
 
 
 def asides(items: Sequence[Item], filled: Mapping[int, frozenset[str]]) -> list[range]:
-    """Find the reasons and purposes, as ranges of items.
+    """Find the reasons, as ranges of items.
 
     `filled` gives the slots that the chosen span of an item fills; items without one are unowned.
     """
@@ -48,17 +48,12 @@ def _starts(items: Sequence[Item], at: int, phrases: Sequence[str]) -> int:
 
 
 def _end_of(items: Sequence[Item], at: int) -> int | None:
-    """Give where the clause that starts here ends, if it starts like a reason or a purpose."""
+    """Give where the clause that starts here ends, if it starts like a reason."""
     if width := _starts(items, at, REASONS):
         end = at + width
         while end < len(items) and items[end].symbol not in _ENDS:
             end += 1
         return end if at + width < end <= at + _MAX_ITEMS else None
-    if width := _starts(items, at, PURPOSES):
-        end = at + width
-        while end < len(items) and items[end].symbol.startswith(UNKNOWN_MARK):
-            end += 1
-        return end if at + width < end else None
     return None
 
 

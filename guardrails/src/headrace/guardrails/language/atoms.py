@@ -10,6 +10,7 @@ from headrace.guardrails.intents.draft import Place
 from headrace.guardrails.language.phrases import Item
 from headrace.guardrails.language.units import is_unit
 from headrace.guardrails.language.zones import is_zone_name
+from headrace.guardrails.resolve.dot_names import is_ending
 from headrace.guardrails.resolve.endpoint_names import deceives, find_endpoint, same_but_for_case
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _BRACKETS = dict.fromkeys("([{", "<open>") | dict.fromkeys(")]}", "<close>")
 _SHORTEST_ID = 2
 _SHORTEST_UNKNOWN_ID = 6
 _QUANTITY = re.compile(r"\d+(?:[bdkmhsw]|e\d+)", re.IGNORECASE | re.ASCII)
+_FILES = frozenset({"file", "files", "movie", "movies", "image", "images", "frames", "s"})
 _ABSOLUTE = ("/", "~", "$", "\\", "..")
 
 
@@ -132,7 +134,8 @@ def _single(tokens: Sequence[Token], at: int, names: Names) -> Item:  # noqa: PL
     place = _place(token, names)
     if place is not None and not _is_plain(tokens, at):
         return _item("", token, at, place)
-    if glob := _glob(value):
+    following = tokens[at + 1].word if at + 1 < len(tokens) else ""
+    if glob := _glob(value, of_files=following in _FILES):
         return _item("<glob>", token, at, glob)
     if value.endswith(("'s", "\u2019s")) and find_endpoint(value[:-2], names.context):
         return _item("<ep>", token, at, Place(token.text, value[:-2]))
@@ -189,11 +192,12 @@ def _imitates(value: str, context: Context) -> bool:
     )
 
 
-def _glob(value: str) -> str | None:
+def _glob(value: str, *, of_files: bool = False) -> str | None:
     if value.startswith("-") or ":" in value or "=" in value:
         return None
     if _EXTENSION.fullmatch(value):
-        return f"*{value}"
+        # ".git" is a name, ".tmp" an ending; resolution asks about the ones that are neither for sure.
+        return f"*{value}" if of_files or is_ending(value) else value
     if "*" in value or ("?" in value[:-1]) or ("[" in value and "]" in value):
         return value
     if value.endswith("/") and len(value) > 1:

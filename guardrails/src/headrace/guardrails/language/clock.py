@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Clock, Day, When
-from headrace.guardrails.language.days import day_at, split_moment, word_at
+from headrace.guardrails.language.days import WEEKDAYS, day_at, split_moment, word_at
 from headrace.guardrails.language.lengths import length_at
 from headrace.guardrails.language.zones import zone_at, zone_of_suffix
 
@@ -40,6 +40,7 @@ _FITS = {
     "evening": range(16, 24),
     "night": range(18, 24),
 }
+_DAYS_BEFORE_PART = frozenset({"today", "tomorrow", "yesterday", "this", *WEEKDAYS})
 _JOINERS = ({"at"}, {"on"}, {"of"}, {",", "at"}, {","}, {"the"})
 _ENDS = (
     ("end", "of", "the", "day"),
@@ -200,6 +201,7 @@ def _digital(match: re.Match[str], items: Sequence[Item], at: int, part: str | N
         following = [word_at(items, at + step) for step in range(1, 4)]
         settled = part is not None or (following[:2] == ["in", "the"] and following[2] in _PARTS)
         settled = settled or following[0] == "tonight"
+        settled = settled or (following[0] in _DAYS_BEFORE_PART and following[1] in _PARTS)
         return (1, Clock(hour, bare=True), "") if settled else None
     clock = _checked(hour, minute, second)
     if len(match["hour"]) == 1 and 1 <= hour <= _NOON and match["zone"] is None:

@@ -170,6 +170,8 @@ VERB_RULES = (
             (check on|check up on|check|look at|report on|any news on|any news about|any news of|what about|status
             of|any progress on|what is happening with|what's happening with|tell me about|track|how about) {_WHO}
             """,
+        f"what (happened|has happened|is happening|is going on|is up|is wrong|went wrong) (to|with) {_WHO}",
+        f"what (became|has become) of {_WHO}",
         """
             are we there yet|how are things going|how are things|how goes it|what is the eta|when will it be done|is
             it done|any progress|how long left|how long to go|time left|time remaining|how's it going|how is it
@@ -194,6 +196,10 @@ VERB_RULES = (
             anything|are any {_NOUN}|is there anything|are there any|which {_NOUN}|what {_NOUN}|which ones are|what
             all is|which {_NOUN} have|any|what has|what have|what|which ones|which one|what just|did any {_NOUN}|did
             anything) [still|currently|now|just|of mine|right now] {_STATE} [{_NOUN}]
+            """,
+        f"""
+            (which|which ones|what|how many|any) of (my|the|our) {_NOUN} (are|have|is|has)
+            [still|currently|now|already|been] {_STATE}
             """,
         f"""
             (what|which) {_NOUN} (do i have|are there|have i got|do we have|exist|are mine|have i started|are on)

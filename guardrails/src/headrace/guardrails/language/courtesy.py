@@ -17,7 +17,7 @@ _HEAD = """
     (data|output|outputs|results|result|dataset|datasets|data set|data sets|simulation|simulations|run|runs
     |experiment|content|contents|stuff|material|measurements)
     """
-_MODIFIER = "(<any>|simulation|run|experiment|data)"
+_MODIFIER = "(simulation|run|experiment|data)"
 _PLACE_CUE = (
     "(from|on|in|at|under|of|over|that is|that are|which is|which are|sitting|stored|living|located|currently|that's)"
 )
@@ -43,29 +43,40 @@ RULES = (
             questions|let me know if there are any problems|let me know if there are any issues|let me know if you
             need anything)
             """,
-        "(thanks|thank you|cheers|best|regards|best regards|kind regards) [,|!|.|-] <any> [<any>] [,|.|!] <end>",
+        """
+            (thanks|thank you|cheers|best|regards|best regards|kind regards) [,|!|.|-] [.|,|-] <any> [<any>]
+            [<any>] [,|.|!] <end>
+            """,
     ),
     *rule(
-        "wish",
+        "asking",
         lambda _hit: (),
         """
             [so] [please] (can|could|would|will) (you|we|u|someone|somebody|headrace) [please|kindly|just|also|then
             |quickly|now|maybe|perhaps] [please|kindly|just|also]
             """,
         """
+            would you please|would you kindly|would it be possible to|is it possible to|(could|can|may) (i|we) ask you
+            to|(would|do) you mind|mind|(can|could|would|will) you [please] (make sure|make sure that|ensure|ensure that
+            |see to it that)
+            """,
+    ),
+    *rule(
+        "wish",
+        lambda _hit: (),
+        """
             [so|and|also|now|then] (i|we) (need|want|would like|wish|have|would love|must|should|also need|also want
             |just need|just want|really need|'d like|urgently need|currently need) [you|headrace] [to] [please|just
             |also|please just|quickly]
             """,
         """
-            (i'd|we'd) (like|love|need) [you|headrace] [to] [please|just|also]|i'd appreciate it if you could|would
-            you please|would you kindly|would it be possible to|is it possible to|could i ask you to|may i ask you
-            to|i was hoping you could|i would appreciate it if you could|please|pls|plz|kindly|pretty please|plz plz
+            (i'd|we'd) (like|love|need) [you|headrace] [to] [please|just|also]|i'd appreciate it if you could|i was
+            hoping you could|i would appreciate it if you could|please|pls|plz|kindly|pretty please|plz plz
             |please just|i'm going to need to|we're going to need to|i am trying to|i'm trying to|we are trying to
             |we're trying to|i'd like to|we'd like to
             """,
         """
-            [(can|could|would|will) you] [please] (make sure|make sure that|ensure|ensure that|see to it that)
+            [please] (make sure|make sure that|ensure|ensure that|see to it that)
             |ensure|ensure that|see to it that|take care that|be sure to|make certain that|(let's|let us) [please
             |just|also|now]|go ahead and|feel free to|be so kind as to|be so kind and|time to|it's time to|it is
             time to|help me|help us|help me to|your task is to|the task is to|the job is to|the plan is to|my
@@ -78,7 +89,7 @@ RULES = (
             |quick one|a small request|next up|first of all|first off|to begin with|firstly|first
             """,
     ),
-    *rule("articles", lambda _hit: (), "the|a|an|my|our|their|its|your|this|these|those|some"),
+    *rule("articles", lambda _hit: (), "the|a|an|my|our|their|its|your|this|these|those"),
     *rule(
         "little words",
         lambda _hit: (),
@@ -140,11 +151,9 @@ RULES = (
 
 # A reason goes from one of these to the end of its clause.
 REASONS = (
-    "because", "as we", "as they", "as i", "as our", "as the", "so that", "so we", "so i", "so they", "given that",
+    "because", "as we", "as they", "as i", "so that", "so we", "so i", "so they",
     "in order to", "in order that", "due to", "thanks to", "which is", "which we", "which i",
 )  # fmt: skip
-# A purpose is only one as long as its words mean nothing else.
-PURPOSES = ("for the", "for our", "for my", "for his", "for her", "for their")
 NOT_IN_A_REASON = frozenset(
     [
         "not",

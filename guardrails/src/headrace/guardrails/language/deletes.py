@@ -114,12 +114,34 @@ SOURCE_RULES = (
             """,
     ),
     *rule(
+        "delete nothing of a place",
+        lambda hit: (("keep_place", hit.one(Place)),),
+        f"""
+            ({{not}}|without|never) ({_DELETE}|{_DELETING}|touch|touching) [anything|any files|any file|files|any data
+            |data|any|anything else] [at|on|in|from|under|of] {{place}} [{{afterwards}}]
+            """,
+        "nothing (on|at|in) {place} (is|gets|may be) deleted",
+    ),
+    *rule(
         "delete a place",
         _delete_place,
         f"""
             ({_DELETE}) [everything (in|at|on|under|from)|all files (in|on|from)|the contents of] {{place}}
             [{{afterwards}}]
             """,
+    ),
+    *say(
+        "wait for a delete",
+        "delete_source",
+        Doubt("a source is deleted right after its copy is verified, not at another time", reading=True),
+        f"({_DELETE}) [the|all|my|our] {_SOURCE} [on|at|by|after|before] <when>",
+        f"({_DELETE}) [the|all|my|our] {_SOURCE} (in|after) <dur>",
+    ),
+    *say(
+        "keep what?",
+        "delete_source",
+        Doubt("say what is to be kept: the source, or the files that are there already"),
+        "(keep|leave) (it|them|that|those|these)",
     ),
     *say(
         "delete something",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.intents.draft import Amount, Doubt, Length, Place, Value, When
+from headrace.guardrails.intents.draft import Amount, Day, Doubt, Length, Place, Value, When
 from headrace.guardrails.language.phrases import Hit, Reading, rule, say
 
 if TYPE_CHECKING:
@@ -19,6 +21,58 @@ _NAMED = f"""
     |of type|whose names match|that match|that end in|that end with|whose name matches|with the suffix|with suffix)
     [the pattern|pattern] {_GLOBS}
     """
+_VAGUE_KINDS = frozenset(
+    [
+        "hidden",
+        "temporary",
+        "temp",
+        "backup",
+        "log",
+        "cache",
+        "junk",
+        "intermediate",
+        "scratch",
+        "lock",
+        "swap",
+        "system",
+        "empty",
+        "old",
+        "small",
+        "big",
+        "large",
+        "huge",
+        "tiny",
+        "unneeded",
+        "unnecessary",
+        "useless",
+        "dot",
+        "new",
+        "other",
+        "first",
+        "last",
+        "second",
+        "same",
+        "top",
+        "whole",
+        "entire",
+        "any",
+        "some",
+        "all",
+        "the",
+        "each",
+        "this",
+        "that",
+        "these",
+        "those",
+        "such",
+        "wrong",
+        "right",
+        "bad",
+        "good",
+        "source",
+        "destination",
+    ]
+)
 _AFTER = "since|after|on or after|later than|more recent than|newer than|younger than"
 _BEFORE = "before|until|prior to|earlier than|older than|up to|up until"
 _RECENT = "((in|within|during|over) [the] (last|past|previous|preceding)|in the space of the last)"
@@ -40,13 +94,39 @@ def _globs(slot: str) -> Callable[[Hit], Sequence[Reading]]:
     return lambda hit: ((slot, _names(hit)),)
 
 
+def _folder(hit: Hit) -> Sequence[Reading]:
+    """Take the word beside "folder" as its name, unless it may only describe the folder."""
+    kinds = ("folder", "directory", "dir", "subfolder", "subdirectory", "subdir")
+    at = next(number for number, item in enumerate(hit.items) if item.symbol in kinds)
+    named = hit.items[-1] if hit.has("called", "named") or at == len(hit.items) - 2 else hit.items[at - 1]
+    if hit.items[at - 1].symbol in _VAGUE_KINDS:
+        return (("exclude", Doubt(f"`{hit.words}`: write the name of the folder, such as old/")),)
+    return (("exclude", (f"{named.text.rstrip('/')}/",)),)
+
+
 def _size(slot: str) -> Callable[[Hit], Sequence[Reading]]:
     return lambda hit: ((slot, hit.one(Amount)),)
 
 
 def _size_range(hit: Hit) -> Sequence[Reading]:
-    least, most = hit.all(Amount)
+    amounts = hit.all(Amount)
+    if len(amounts) == 1:
+        # "between 1 and 10 GB": the unit of the second number is that of the first.
+        number = next(item.text for item in hit.items if item.symbol == "<num>")
+        amounts.insert(0, _in_unit_of(amounts[0], number))
+    least, most = amounts
     return (("min_size", least), ("max_size", most))
+
+
+def _in_unit_of(amount: Amount, number: str) -> Amount:
+    words = f"{number} {amount.words}"
+    last = re.match(r"[\d.]+", amount.words)
+    if amount.value is None or last is None or not re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", number):
+        return Amount(words, "unsure", None, f"`{words}`: write both sizes with their units")
+    size = Fraction(amount.value) / Fraction(last[0]) * Fraction(number)
+    if size.denominator != 1 or size <= 0:
+        return Amount(words, "unsure", None, f"`{words}` is not a whole number")
+    return Amount(words, "size", int(size))
 
 
 def _moment(slot: str) -> Callable[[Hit], Sequence[Reading]]:
@@ -62,6 +142,9 @@ def _moment(slot: str) -> Callable[[Hit], Sequence[Reading]]:
 
 def _day(hit: Hit) -> Sequence[Reading]:
     when = hit.one(When)
+    if when.day == Day(offset=0) and when.clock is None and when.part is None:
+        # Today is not over: from its start, whatever comes.
+        return (("modified_after", when),)
     return (("modified_after", when), ("modified_before", when))
 
 
@@ -110,6 +193,22 @@ GLOB_RULES = (
         f"{{skip}} {_GLOBS}",
         f"{{skip}} {_NAMED}",
         f"{{skip}} {{things}} (in|under|inside|below) {_GLOBS}",
+        f"[with] {_GLOBS} [being] (excluded|left out|omitted|skipped|ignored|left behind|filtered out|not included)",
+        f"""
+            {_GLOBS} (can|may|should|must|is to|are to|will) (stay behind|stay where (it is|they are)|stay there|stay|be
+            skipped|be left out|be left behind|be excluded|be ignored|be omitted)
+            """,
+        f"""
+            {_GLOBS} (is|are) (not needed|not wanted|unwanted|not required|excluded|left out|skipped|not to be copied
+            |not to be included)
+            """,
+    ),
+    *rule(
+        "not this folder",
+        _folder,
+        "{skip} [{each}|our|my] <word> (folder|directory|dir|subfolder|subdirectory|subdir)",
+        "{skip} [the] (folder|directory|dir|subfolder|subdirectory|subdir) [called|named] (<any>|<ref>|<file>)",
+        "[with] [the] <word> (folder|directory|dir|subfolder|subdirectory) (excluded|left out|omitted|skipped)",
     ),
     *rule(
         "names that no longer are skipped",
@@ -143,6 +242,10 @@ GLOB_RULES = (
             {only} [{each}] [important|raw|final|good|relevant|log|image|text|needed|necessary|missing|processed
             |compressed] (files|images|movies|logs|results|folders|directories|frames|pictures|data|documents|videos
             |checkpoints|configs|ones|stuff|subfolders)
+            """,
+        """
+            (some|several|various|certain|a few|a couple of|a handful of|most|many|selected|random|other)
+            [{file_nouns}|results|runs|datasets|folders|movies|micrographs|frames|logs]
             """,
         """
             (half|some|most|part|a part|a few|a subset|the rest|the other half) of [{det}] (files|data|it|them|stuff
@@ -181,9 +284,9 @@ SIZE_RULES = (
     *rule(
         "size range",
         _size_range,
-        f"[{{only}}] {{things}} (between|from) {_QUANTITY} (and|to) {_QUANTITY} [in size]",
-        f"{{only}} (between|from) {_QUANTITY} (and|to) {_QUANTITY} [in size]",
-        f"[{{only}}] {{things}} {{bigger}} {_QUANTITY} (and|but) {{smaller}} {_QUANTITY}",
+        f"[{{only}}] {{things}} [of|sized] (between|from) (<num>|{_QUANTITY}) (and|to|-) {_QUANTITY} [in size] [only]",
+        f"{{only}} (between|from) (<num>|{_QUANTITY}) (and|to) {_QUANTITY} [in size]",
+        f"[{{only}}] {{things}} {{bigger}} {_QUANTITY} (and|but) {{smaller}} {_QUANTITY} [only]",
     ),
     *rule(
         "vague size", _vague("min_size"), "[{only}] [{det}] (big|large|huge|bigger|larger|biggest|largest) {file_nouns}"

@@ -25,20 +25,22 @@ def _same(hit: Hit) -> Sequence[Reading]:
 
 
 RULES = (
+    *say("yes", "confirm", "yes", "yes|yep|yeah|yup|y"),
+    *say("heard", "confirm", "heard", "ok|okay|right|alright|all right|great|sure|fine|good|perfect|very well"),
     *say(
-        "yes",
+        "go ahead",
         "confirm",
         "",
         """
-            yes|yep|yeah|yup|yes please|ok|okay|sure|go ahead|go for it|do it|do that|confirm|confirmed|i confirm
+            yes please|go ahead|go for it|do it|do that|confirm|confirmed|i confirm
             |proceed|please proceed|please do|sounds good|looks good|looks good to me|sounds good to me|lgtm|that's
             right|that is right|that's correct|correct|all good|ship it|let's go|let us go|go|make it so|start it
-            |run it|yes do it|yes go ahead|ok go|fine|that's fine|perfect|great|agreed|absolutely|definitely|of
-            course|submit it|submit|yes go|right|good|ok do it|sounds right|looks right|y|aye|affirmative|by all
+            |run it|yes do it|yes go ahead|ok go|that's fine|agreed|absolutely|definitely|of
+            course|submit it|submit|yes go|ok do it|sounds right|looks right|aye|affirmative|by all
             means|go on|execute|execute it|go ahead please|ok then|that works|works for me|yes confirm|confirm it
             |confirm that|confirm the plan|confirm this|go ahead with it|proceed with it|proceed with that|yes
             that's right|start the transfer|submit the plan|run the plan|start now|start it now|do it now|run it now
-            |go now|very well|alright|all right
+            |go now
             """,
     ),
     *say(
@@ -55,18 +57,40 @@ RULES = (
         "marker",
         "instead",
         """
-            instead|actually|no wait|wait|no (,|.|!|;|-|<end>)|hmm|hm|on second thought|on second thoughts|[i]
-            changed my mind|i have changed my mind|change of [plan|plans]|rather|sorry|oops|i meant|i mean|make it
-            |make that|change it|change the plan|change it to|change that to|change it so that|set it|set it to
-            |let's make it|let's|switch to|switch it to|change to|update it|update it to|adjust it|correction
-            |scratch that|but|however|though|no actually|please change it|for this one|this time|from now on|modify
-            it|edit it|amend it|hold on|hang on|hmm actually|oh|oh wait|ah|well|no sorry|sorry i meant|one change
-            |with one change|it should be|it should|it must|it must be|it needs to be|it has to be|and make it|so
-            |now|use it|let it|have it|this should|make sure it|make sure it's|make sure it is|for the last one|for
+            instead|rather|i meant|i mean|make it|make that|change it|change the plan|change it to|change that
+            to|change it
+            so that|set it|set it to
+            |let's make it|switch to|switch it to|change to|update it|update it to|adjust it|correction
+            |please change it|for this one|this time|modify it|edit it|amend it|sorry i meant|one change
+            |with one change|it should be|it should|it must|it must be|it needs to be|it has to be|and make it
+            |use it|let it|have it|this should|for the last one|for
             the last plan|in the last plan|the last plan|the plan|the last one|last plan|make this|the last transfer
             |the same transfer|please make it|could you make it|can you make it|can we make it
             """,
     ),
+    *say(
+        "mild turn",
+        "turn",
+        "",
+        "but|however|though|well|so|now|let's|make sure it|make sure it's|make sure it is",
+    ),
+    *say("turn that corrects", "turn", "corrects", "actually|hmm|hm|oh|ah|hmm actually"),
+    *say(
+        "taken back",
+        "retract",
+        "",
+        """
+            no wait|wait [a (second|minute|moment|sec)]|[on] second thought|on second thoughts|[i|we] changed (my|our)
+            mind|(i|we) have changed (my
+            |our) mind|(i've|we've) changed (my|our) mind|change of (plan|plans)|sorry|oops|whoops|scratch that|scratch
+            it|strike that|strike it|no actually|actually no|hold on|hang on|hmm no|oh wait|oh no|no sorry
+            |sorry no|oh sorry|oh sorry no|oops sorry|oops no|please no|wait no|hold it|cancel that thought|my
+            mistake|my
+            bad|i take it back|i take that back|take that back|not that|better not|rather not
+            """,
+    ),
+    *say("no", "polarity", "no", "(no|nope|nah) (,|.|!|;|-|<end>)", "no no"),
+    *say("a standing order", "repeat", Doubt("say how often, and at what time"), "from now on|always|henceforth"),
     *say(
         "a question",
         "action",

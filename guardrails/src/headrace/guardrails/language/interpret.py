@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.intents.answer import Interpretation, Refusal, Span
+from headrace.guardrails.intents.answer import Interpretation, Question, Refusal, Span
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Intent
 from headrace.guardrails.language.assemble import assemble
@@ -16,9 +16,10 @@ from headrace.guardrails.language.tokens import Token, scan
 from headrace.guardrails.resolve.request import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from headrace.guardrails.intents.context import Context
+    from headrace.guardrails.intents.draft import Fact
 
 MAX_CHARACTERS = 4000
 
@@ -42,8 +43,28 @@ def interpret(text: str, context: Context) -> Interpretation:
         return text[owned[0].start : owned[-1].end] if owned else ""
 
     draft = assemble(chosen, leftover, words_of)
-    answer = resolve(draft, context)
+    resolved = resolve(draft, context)
+    answer = _end_checked(resolved.answer, resolved.unused, _unowned(tokens, chosen), words_of)
     return _explained(answer, chosen, tokens)
+
+
+def _unowned(tokens: Sequence[Token], chosen: Sequence[Chosen]) -> list[int]:
+    owned = {number for one in chosen for number in range(one.first, one.last)}
+    return [number for number in range(len(tokens)) if number not in owned]
+
+
+def _end_checked(
+    answer: Interpretation, unused: Sequence[Fact], unowned: Sequence[int], words_of: Callable[[int, int], str]
+) -> Interpretation:
+    """Let an intent leave only if every word was understood, and everything that was understood reached it."""
+    if answer.outcome != "intent":
+        return answer
+    lost = [words_of(number, number + 1) for number in unowned] + [fact.words for fact in unused]
+    questions = tuple(
+        Question("action", f"`{shown(words)}` does not go with the rest of the request", words)
+        for words in dict.fromkeys(lost)
+    )
+    return replace(answer, outcome="ask", questions=questions) if questions else answer
 
 
 def _screened(text: str) -> tuple[Refusal, ...]:

@@ -16,12 +16,14 @@ from headrace.guardrails.language.atoms import read_atoms
 from headrace.guardrails.language.clock import when_at
 from headrace.guardrails.language.lengths import length_at
 from headrace.guardrails.language.numbers import number_at
+from headrace.guardrails.language.operators import operated
 from headrace.guardrails.language.phrases import UNKNOWN_MARK, Hit, Item, Line, Reading
 from headrace.guardrails.language.recognisers import KNOWN, RULES
 from headrace.guardrails.language.schedules import RRULE
-from headrace.guardrails.language.scope import scoped
+from headrace.guardrails.language.scope import FILTERS, scoped
 from headrace.guardrails.language.spelling import corrected
 from headrace.guardrails.language.units import amount_at
+from headrace.guardrails.language.verbs import ACTION_OF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from headrace.guardrails.language.tokens import Token
 
 _PUTTING = frozenset({"put", "stash", "store", "drop", "place", "ingest", "deposit", "save", "load", "have"})
+# A relative path after one of these is a name to keep or skip, not a place.
+_BEFORE_NAMES = frozenset({"only", "just", "skip", "exclude", "except", "without", "ignore", "omit", "include", "but"})
 _OF_A_VERB = frozenset({"it", "the", "my", "our", "this", "that", "everything", "all", "these", "those"})
 _NOT_BEFORE_A_VERB = frozenset({"to", "from", "at", "on", "in", "the", "->", "not", "of", "for", "into", "onto"})
 _AND = frozenset({",", "and", "or", "&", "plus"})
@@ -56,7 +60,7 @@ def read(tokens: Sequence[Token], context: Context, text: str) -> tuple[list[Cho
         owned = tokens[first : min(last, len(tokens))]
         return text[owned[0].start : owned[-1].end] if owned else ""
 
-    chosen = scoped(_with_asides(_choose(Line(items, words_of)), items, words_of))
+    chosen = operated(scoped(_with_asides(_choose(Line(items, words_of)), items, words_of)))
     owned = {number for span in chosen for number in range(span.first, span.last)}
     leftover = [item for item in items if item.first not in owned and item.symbol != "<end>"]
     return chosen, leftover
@@ -189,10 +193,11 @@ def _whose(items: list[Item], at: int) -> tuple[int, str, Value] | None:
 def _composite_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
     """Join a path and the endpoint that the words say it is on."""
     symbols = [item.symbol for item in items[at : at + 5]]
-    if symbols[:1] == ["<path>"] and symbols[1:2] in (["from"], ["on"]):
+    if symbols[:1] in (["<path>"], ["<rel>"]) and symbols[1:2] in (["from"], ["on"]):
         skip = 3 if symbols[2:3] == ["the"] else 2
         before = items[at - 1].symbol if at else ""
-        if symbols[skip : skip + 1] == ["<ep>"] and before not in _PUTTING:
+        listed = before in _BEFORE_NAMES
+        if symbols[skip : skip + 1] == ["<ep>"] and before not in _PUTTING and not (symbols[0] == "<rel>" and listed):
             return skip + 1, "<loc>", _on(items[at + skip], items[at])
     if symbols[:1] == ["<ep>"] and symbols[1:2] in (["under"], ["in"]) and symbols[2:3] == ["<path>"]:
         return 3, "<loc>", _on(items[at], items[at + 2])
@@ -204,7 +209,10 @@ def _on(endpoint: Item, path: Item) -> Place:
         message = "a location is made of two places"
         raise TypeError(message)
     words = f"{endpoint.text}:{path.text}"
-    return replace(path.value, words=words, name=endpoint.value.name)
+    # "raw/run42 from krios1" starts at the top of the endpoint.
+    below = path.value.path or ""
+    below = below if below.startswith(("/", "~", "$", "\\", ".")) else f"/{below}"
+    return replace(path.value, words=words, name=endpoint.value.name, path=below)
 
 
 def _globs_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
@@ -275,5 +283,9 @@ def _facts(name: str, hit: Hit, readings: tuple[Reading, ...]) -> Chosen:
     if named and readings and not any(slot in ("id", "same") for slot, _ in readings):
         # "limit 7f3a to 1 Gb/s": an option that names its transfer.
         readings = (*readings, ("id", named[0]))
+    verbs = [ACTION_OF[item.symbol] for item in hit.items if item.symbol in ACTION_OF]
+    if verbs and readings and all(slot in FILTERS for slot, _ in readings):
+        # "only fetch *.mrc from A to B": a filter that names the verb.
+        readings = (*readings, ("weak_action", verbs[0]))
     facts = tuple(Fact(slot, value, hit.words, hit.first, hit.last) for slot, value in readings)
     return Chosen(name, facts, hit.words, hit.first, hit.last)

@@ -1,12 +1,15 @@
 """Named groups of words that many phrases share; see `phrases` for how they are written."""
 
+from headrace.guardrails.language.verbs import ACTION_OF
+
 MACROS = {
+    "transfer_verb": "|".join(ACTION_OF),
     # Who or what a phrase is about.
     "it": """
         it|this|that|them|these|those|everything|all of it|all of them|the whole thing|[the|this|that|my|our]
         (transfer|copy|job|plan|data|files|upload|sync|move|lot|request)|[the|my] [transfer|job] <id>
         """,
-    "det": "the|a|an|my|our|your|their|his|her|these|those|this|that|some",
+    "det": "the|a|an|my|our|your|their|his|her|these|those|this|that",
     "things": """
         [any|all|every|the|those|these|any of the] (files|file|anything|everything|things|stuff|data|objects|object
         |items|item|ones|those|all) [in there|there|in it] [that is|that are|which is|which are|that's|being|which
@@ -15,7 +18,11 @@ MACROS = {
     "file_nouns": "files|file|ones|data|images|stuff|objects|things",
     "holder": "folder|directory|dir|path|file|tree|bucket|endpoint|node|site|machine|area|share",
     # Places.
-    "place": "[{det}] [whole|entire|full|complete] [{holder}] (<loc>|<path>|<ep>|<rel>) [{holder}]",
+    "content": """
+        (everything|anything|all|whatever|what|all [the|our|my] (data|files)|the (data|files|content|contents)|contents
+        |content|files|data) [that is|that's|which is|there is|is|'s] (in|on|at|under|below|inside|beneath|within|of)
+        """,
+    "place": "[{content}] [{det}] [whole|entire|full|complete] [{holder}] (<loc>|<path>|<ep>|<rel>) [{holder}]",
     "source_cue": """
         from|out of|off of|off|sitting on|sitting in|stored on|stored in|living on|located on|located in|currently
         on|that is on|that lives on
@@ -63,11 +70,11 @@ MACROS = {
         """,
     # Filters.
     "only": """
-        only|just|exclusively|solely|nothing but|only the|just the|only those|only take|only copy|only transfer|only
-        include|only send|only sync|only move|restrict it to|limit it to|restrict to|only want|i only want|we only
+        only|just|(only|just) ({transfer_verb}) [over|across]|exclusively|solely|nothing but|only the|just the|only
+        those|only take|only
+        include|restrict it to|limit it to|restrict to|only want|i only want|we only
         want|i only need|we only need|copy only|take only|filter for|filter to|restricted to|filtered to|limited to
-        |keep only|only keep|only consider|only those matching|only bring|only fetch|only get|only mirror|only move
-        over|only stream
+        |keep only|only keep|only consider|only those matching
         """,
     "skip": """
         nothing|skip|skipping|ignore|ignoring|exclude|excluding|except|except for|leave out|leaving out|omit
@@ -76,11 +83,15 @@ MACROS = {
         for|with the exception of|excepting|barring|bar|{not} (copy|transfer|send|include|move|take|sync|mirror
         |bring|touch|pick up|fetch|stream|want)|everything except|everything except for|everything other than
         |anything but|all except|stay away from|stay clear of|keep out|rule out|but don't (copy|send|include|take
-        |move|sync)|but do not (copy|send|include|take|move|sync)|leave aside|pass over|not including
+        |move|sync)|but do not (copy|send|include|take|move|sync)|leave aside|pass over|not including|w/o|leaving
+        behind|keep out|not counting|less the
         """,
     "each": "any|all|the|every|those|these|any of the|all of the|all the|all those",
     "changed": """
-        changed|modified|written|updated|touched|edited|altered|last modified|last changed|last written|last updated
+        changed|modified|written|taken|acquired|collected|recorded|captured|measured|produced|generated|[that|which]
+        (were|was|have been|has been)
+        (taken|acquired|collected|recorded|captured|measured|produced|generated)|updated|touched|edited|altered|last
+        modified|last changed|last written|last updated
         |rewritten|that changed|that have changed|which changed|that were (changed|modified|updated|written)|that
         was (changed|modified|updated|written)|that have been (changed|modified|updated|written)|which were (changed
         |modified|updated|written)|that has (changed|been modified)|has changed|have changed|were modified|modified
@@ -100,7 +111,8 @@ MACROS = {
         |needs to arrive by|arriving by|no later than by|must complete by|to complete by|has to be there by|it needs
         to be there by|must complete before|complete it by|complete it before|finish it by|finish it before|deadline
         :|the deadline is|must be complete by|should arrive by|we need it by|i need it by|need it by|i need it
-        before|we need it before|needed by|needs to be ready by|must be ready by|ready before|has to arrive by
+        before|we need it before|needed by|(i|we|they) (need|want) it [there|done|ready|here]
+        [by|before|at|on|for]|needs to be ready by|must be ready by|ready before|has to arrive by
         |delivered by|deliver by|with deadline|and be done by|be finished by|(make|set|change|move|extend|push) the
         deadline [to|be|back to]|over by
         """,
@@ -114,7 +126,7 @@ MACROS = {
         |push it back to|move it to|kick it off|kick it off on|schedule it at|schedule it on|to start|to start at|to
         start on|to begin at|to begin on|start time|start time :|start only after|start after|starting after|begin
         after|only start after|only start at|only after|should start at|it should start at|start the transfer at
-        |start the copy at|for|hold it till|hold off till|reschedule to|reschedule it to|reschedule for|reschedule
+        |start the copy at|hold it till|hold off till|reschedule to|reschedule it to|reschedule for|reschedule
         it for|don't start before|do not start before|don't start it before|don't start until|do not start until
         |start no earlier than|set off at|set it off at|go at|due to start at|run it on|run it|scheduled to start at
         |(make|set|change|move) the start [time] [to|be]

@@ -332,6 +332,16 @@ PRIORITY_RULES = (
             """,
     ),
     *say(
+        "urgent",
+        "priority",
+        Doubt("the priority is low, normal or high", reading="high"),
+        """
+            [it's|it is|this is|this one is|that is|that's|they are] [very|really|rather|quite|a bit|most]
+            (urgent|important|time critical|time-critical) [:|-]|urgently|asap|as soon as possible|right away
+            please|with urgency
+            """,
+    ),
+    *say(
         "priority left open",
         "priority",
         Doubt("the priority is low, normal or high"),
@@ -343,8 +353,7 @@ PRIORITY_RULES = (
         "(priority|prio) (up|down|higher|lower|<num>|urgent|critical|top|max|medium)",
         "(prioritise|prioritize|deprioritise|deprioritize|expedite|fast-track|fast track|rush) [{it}|this]",
         """
-            (urgent|urgently|asap|as soon as possible|right away please|it's urgent|this is urgent|it is urgent
-            |important|it's important|time critical|time-critical|in the background|with urgency|in background|as a
+            (in the background|in background|as a
             background job|when you get a chance|whenever convenient|no rush|no hurry)
             """,
         "give {it} priority|with priority",

@@ -1,8 +1,9 @@
 """Phrases: patterns over words and recognised values, and the rules made of them.
 
 A pattern is words separated by spaces. `(a|b c)` is a choice, `[a|b]` may be missing, `{name}` a
-named group of MACROS, `<kind>` a recognised value such as `<rate>`, and `<any>` one word that no
-phrase knows. So `{no} faster than <rate>` reads "no faster than 2 Gb/s".
+named group of MACROS, `<kind>` a recognised value such as `<rate>`, `<any>` one word that no
+phrase knows, and `<word>` one word of any kind, whose text is the value. So `{no} faster than <rate>`
+reads "no faster than 2 Gb/s".
 """
 
 from __future__ import annotations
@@ -156,6 +157,8 @@ def _word(piece: str) -> _Part:
         return _macro(piece[1:-1])
     if piece == "<any>":
         return _Part(rf"{UNKNOWN_MARK}[^ ]+ ", 1, frozenset())
+    if piece == "<word>":
+        return _Part(rf"(?:{UNKNOWN_MARK}[^ ]+|[a-z0-9][a-z0-9_.'-]*) ", 1, frozenset())
     if _KIND.fullmatch(piece):
         return _Part(f"{piece} ", 1, frozenset({piece}))
     KNOWN_WORDS.add(piece)

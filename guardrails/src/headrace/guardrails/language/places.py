@@ -132,11 +132,31 @@ RULES = (
     ),
     *rule("somewhere", _slot("at"), "({at_cue}) {place}"),
     *rule("for a place", _slot("for"), "for {place}"),
-    *rule("a place", _slot("place"), "{place}", "[for] [the|all] [the] contents of {place}", "[all] of {place}"),
+    *rule(
+        "a place",
+        _slot("place"),
+        "{place}",
+        "(the|our|my) [<any>] [<any>] (run|dataset|data|output|results|folder|data set|experiment|simulation) <loc>",
+        "[for] [the|all] [the] contents of {place}",
+        "[all] of {place}",
+    ),
     *rule(
         "not that place",
-        lambda _hit: (("marker", "instead"),),
-        "[and|but|,] (not|instead of|rather than) [to|the|from] {place}",
+        lambda hit: (("not_place", hit.all(Place)[-1]), ("marker", "instead")),
+        """
+            [and|but|,] (not|except|except for|excluding|exclude|without|apart from|other
+            than|minus|skip|skipping|omit|omitting
+            |ignore|ignoring|leave out|leaving out|instead of|rather than|everything but|all but) [to|from] [the]
+            [{holder}] (<loc>|<path>|<ep>) [{holder}]
+            """,
+        "but (<loc>|<path>)",
+        "[and|but|,] (leave|keep) {place} (where it is|alone|as it is|there|in place|untouched|out)",
+    ),
+    *rule(
+        "this place for that",
+        lambda hit: (("swap_to", hit.all(Place)[0]), ("swap_from", hit.all(Place)[1]), ("marker", "instead")),
+        "[use|take] {place} (instead of|rather than) {place}",
+        "(swap|exchange) {place} (by|with|for) {place}",
     ),
     *rule(
         "put there",
@@ -146,7 +166,12 @@ RULES = (
             (make|keep|put|create|get|have|place|store|drop|leave|i want|i need|we want|we need) {_COPY_OF} of
             {{place}} ({_THERE}) {{place}}
             """,
-        f"(i|we) (need|want|would like) {{place}} ({_THERE}) {{place}}",
+        f"((i|we|they) (need|want|would like)|i'd like|we'd like) {{place}} ({_THERE}) {{place}}",
+        f"""
+            ((i|we|they) (need|want|would like)|i'd like|we'd like) [to have] {_COPY_OF} of {{place}} ({_THERE})
+            {{place}}
+            """,
+        f"[please] {_COPY_OF} of {{place}} (on|at|in|to|under|into) {{place}}",
         f"""
             (i|we) (need|want|would like|require) {_DESCRIBED} (from|on|in|under) {{place}} (at|on|in|over at|to)
             {{place}}

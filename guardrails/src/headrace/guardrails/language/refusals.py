@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.guardrails.intents.draft import Doubt
 from headrace.guardrails.language.phrases import say
 
 _AROUND = """
@@ -17,10 +18,14 @@ _RULES_WORDS = """
     |permissions check|permission checks|permission check|access control|access controls|authorization|authorisation
     |confirmation|confirmations|confirmation step|approval step|approval process|approval workflow|review|quota
     |quotas|restrictions|security|security checks|security policy|safeguards|governance|compliance|acl checks|access
-    checks|audit|audit log|auditing|logging|policy check|policy checks|policy engine|budget|budgets|budget limits
+    checks|audit|audit log|audit logging|auditing|policy check|policy checks|policy engine|budget|budgets|budget limits
     |site policy|the four eyes|stewards|data stewards|steward|site rules|usual rules|usual checks|usual approval
     |normal checks|sign-off|sign off|kill switch|limits of the policy|policy limits|all checks|safety rails
     |authentication|validation rules|protections
+    """
+_THINGS = """
+    folder|folders|directory|directories|subfolder|subfolders|file|files|email|emails|mail|mails|message|messages|document
+    |documents|letter|letters|report|reports|logs|log files|dataset|datasets|spreadsheet|spreadsheets
     """
 _ADMIN = """
     admin|administrator|an admin|an administrator|the admin|the administrator|root|superuser|sysadmin|system
@@ -67,6 +72,14 @@ RULES = (
             no) [it]|whether or not it is allowed|even if {it} (is|isn't) (not allowed|forbidden|denied|allowed)
             |even if not allowed)
             """,
+    ),
+    # Plain things that only sound like the rules: a folder, a file, a message. Longer, so they win; still asked about.
+    *say(
+        "a thing called like a rule",
+        "include",
+        Doubt("say which files are meant, such as exclude review/"),
+        f"({_AROUND}) [any|all|the|our|your|my] ({_RULES_WORDS}) ({_THINGS}) [to be <word>]",
+        f"(with|including|and) [the] [full] (access|audit|security|{_RULES_WORDS}) ({_THINGS})",
     ),
     *say(
         "claims another role",

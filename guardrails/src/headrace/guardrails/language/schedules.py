@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.intents.draft import Doubt, Hours, Length, Repeat, When
+from headrace.guardrails.intents.draft import Day, Doubt, Hours, Length, Repeat, When
 from headrace.guardrails.language.phrases import Hit, Reading, rule, say
 from headrace.guardrails.resolve.recurrence import RRULE_DAYS, repeat_on, with_day
 
@@ -24,6 +24,7 @@ _FREQUENCIES = {
     "minute": "MINUTELY", "year": "YEARLY", "yearly": "YEARLY",
     "fortnight": "WEEKLY",
 }  # fmt: skip
+_MOST_TIMES = 24
 _UNIT_FREQUENCIES = {
     "minute": "MINUTELY",
     "hour": "HOURLY",
@@ -59,8 +60,30 @@ def _day_then_clock(hit: Hit) -> Sequence[Reading]:
     return (("start", day), ("deadline", clock))
 
 
+def _in_days(hit: Hit) -> Sequence[Reading]:
+    """Read "in two days at 09:00": a day that is so far away, and its clock."""
+    length, when = hit.one(Length), hit.all(When)[-1]
+    if length.exact is not None or length.doubt or when.day is not None or when.clock is None:
+        return (("start", Doubt(f"`{hit.words}` is not one day and one time of day")),)
+    return (("start", replace(when, words=hit.words, day=Day(offset=length.days))),)
+
+
+def _outside(hit: Hit) -> Sequence[Reading]:
+    """Read "outside 08:00-18:00" as the hours from 18:00 to 08:00."""
+    hours = hit.all(Hours)
+    opens, closes = (hours[0].opens, hours[0].closes) if hours else hit.all(When)
+    return (("window", Hours(hit.words, closes, opens)),)
+
+
 def _window(hit: Hit) -> Sequence[Reading]:
     opens, closes = hit.all(When)
+    return (("window", Hours(hit.words, opens, closes)),)
+
+
+def _night(hit: Hit) -> Sequence[Reading]:
+    """Read "overnight (20:00-06:00)": the hours say what the word left open."""
+    hours = hit.all(Hours)
+    opens, closes = (hours[0].opens, hours[0].closes) if hours else hit.all(When)
     return (("window", Hours(hit.words, opens, closes)),)
 
 
@@ -73,6 +96,17 @@ def _repeat(hit: Hit) -> Sequence[Reading]:
     interval = 2 if hit.has("other", "second", "fortnight") else 1
     repeat = Repeat(hit.words, _FREQUENCIES[word], interval, part=_PARTS.get(word))
     return (("repeat", with_day(repeat, _clock(hit))),)
+
+
+def _times_a_day(hit: Hit) -> Sequence[Reading]:
+    words = {"twice": 2, "three times": 3, "four times": 4}
+    lengths = hit.all(Length)
+    numbers = [item.text for item in hit.items if item.symbol == "<num>"]
+    named = [count for word, count in words.items() if f" {word} " in f" {hit.line}"]
+    count = named[0] if named else int(numbers[0]) if numbers and numbers[0].isdecimal() else 0
+    if not 1 <= count <= _MOST_TIMES or any(length.days != 1 for length in lengths):
+        return (("repeat", Doubt(f"`{hit.words}` is no repetition that can be planned")),)
+    return (("repeat", Repeat(hit.words, "DAILY", times=count)),)
 
 
 def _clock(hit: Hit) -> When | None:
@@ -118,6 +152,11 @@ def _monthly_weekday(hit: Hit) -> Sequence[Reading]:
 
 
 def _monthly_day(hit: Hit) -> Sequence[Reading]:
+    day = hit.all(When)[0].day if hit.all(When) else None
+    if day is not None and day.weekday is not None and day.which == "last":
+        code = f"-1{RRULE_DAYS[day.weekday]}"
+        clock = next((found for found in hit.all(When) if found.clock), None)
+        return (("repeat", Repeat(hit.words, "MONTHLY", days=(code,), clock=clock)),)
     if hit.has("last"):
         return (("repeat", Repeat(hit.words, "MONTHLY", monthdays=(-1,), clock=_clock(hit))),)
     if hit.has("first"):
@@ -149,7 +188,18 @@ MOMENT_RULES = (
         "({by}) <dur> from now",
     ),
     *rule("on some days", _days_or_starts, "[on] <when> (and|,|, and|&) [on] <when>"),
+    *say(
+        "a time with for",
+        "deadline",
+        Doubt("say at (it starts then) or by (it is done then)"),
+        "for <when>",
+    ),
     *rule("start", _slot("start"), "({begin}) [the] <when> [sharp|onwards|on|exactly|precisely]", "<when>"),
+    *rule(
+        "start in some days",
+        _in_days,
+        "[start|begin|run|starting|beginning|start it|run it|do it] in <dur> [time] [,] (at|from) <when>",
+    ),
     *rule(
         "start in a while",
         _ahead("start"),
@@ -214,6 +264,24 @@ WINDOW_RULES = (
         f"{_WINDOW_ONLY} [between|from] <hours> [only|every day|each day|daily]",
         "(window|time window|hours) [:|is|=|of|to] <hours>",
     ),
+    *rule(
+        "hours around",
+        _outside,
+        """
+            [only] [run|run it|do it] (outside|outside of|not|never|except|avoid|avoiding|not during|but not)
+            [between|from|the hours|of] (<hours>|<when> (and|to|-|until) <when>)
+            """,
+    ),
+    *rule(
+        "hours",
+        _night,
+        """
+            [only] [run|run it|at|in|during] [the] (overnight|off-peak|off-peak hours|night|nights|quiet hours|night
+            hours|nightly) [,|<open>|:|-|,|only] [that is|i.e.|so|so only] [between|from] (<hours>|<when>
+            (and|to|until|till|-) <when>)
+            [<close>]
+            """,
+    ),
     *say(
         "hours left open",
         "window",
@@ -234,10 +302,6 @@ WINDOW_RULES = (
             |nights only|weekends only|in the evening|in the evenings|in the mornings|in the morning|in the
             afternoon|at nighttime|at night time|during nights|on week days only|at off-peak times|at quiet times)
             [only]
-            """,
-        """
-            [only] (outside|not|never|except|avoid|not during|outside of) [between|from|the hours] (<hours>|<when>
-            (and|to|-|until) <when>)
             """,
         "when (the network|the link|nobody|it|no one|traffic) is (quiet|idle|working|low|free|not busy|less busy)",
         "(between|from) <num> (and|to|-|until) (<num>|<when>)",
@@ -308,11 +372,17 @@ REPEAT_RULES = (
     *rule(
         "some day of the month",
         _monthly_day,
-        "[on] <when> of (every|each|the) month [at] [<when>]",
+        "[on] [the] <when> of (every|each|the) month [at] [<when>]",
         "[on] the (first|last) [day] of (every|each|the) month [at] [<when>]",
         "(monthly|every month|each month) on the (first|last) [day] [at] [<when>]",
     ),
     *rule("RRULE", _rrule, "[repeat|repeating|repeats|rrule|rrule :] <rrule>"),
+    *rule(
+        "several times a day",
+        _times_a_day,
+        "(twice|<num> times|three times|four times) (<dur>|(a|per|every|each) day)",
+        "(twice|three times|four times|<num> times) daily",
+    ),
     *say(
         "repetition left open",
         "repeat",
@@ -321,13 +391,14 @@ REPEAT_RULES = (
             (regularly|periodically|repeatedly|often|frequently|from time to time|on a schedule|routinely|every now
             and then|repeat this|on a regular basis|as needed|every so often)
             """,
-        f"(twice|three times|<num> times|several times|a few times|many times) [a|per|every|each] ({_PERIOD}|<dur>)",
+        f"(several times|a few times|many times) [a|per|every|each] ({_PERIOD}|<dur>)",
         f"""
             ({_EVERY}) (business day|working day|beamtime|shift|run|quarter|so often|hour or so|few days|few hours
             |couple of days|couple of hours|time|other weekend|full moon|monday morning|friday night|<num>)
             """,
         f"({_EVERY}) [other] {_PERIOD} at <num>",
-        "(quarterly|biweekly|bi-weekly|fortnightly|semiweekly|bimonthly|twice daily|twice weekly|annually)",
+        "(twice|three times|four times|<num> times) (a|per|every|each) (hour|night|week|month|year|minute|<when>)",
+        "(quarterly|biweekly|bi-weekly|fortnightly|semiweekly|bimonthly|twice weekly|annually)",
         "every <when> (until|till|through) <when>",
         f"({_EVERY}) [other] {_PERIOD} [at|from] [<when>] (until|till|for) (<when>|<dur>|further notice)",
     ),

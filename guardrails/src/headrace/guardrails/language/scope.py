@@ -18,7 +18,7 @@ _INVERSE = {
     "modified_after": "modified_before",
     "modified_before": "modified_after",
 }
-_FILTERS = frozenset({*_INVERSE, "exclude"})
+FILTERS = frozenset({*_INVERSE, "exclude", "weak_action"})
 # What a "don't" before "and" may or may not reach.
 _REACHED = frozenset({"verify", "encryption", "on_conflict", "delete_source", "delete_extraneous"})
 
@@ -39,7 +39,7 @@ _NEGATIONS = _heads("not") | {"no", "without", "not", "never"}
 _COMPARING = _heads("bigger", "smaller", "changed") | {"newer", "older", "younger", "in", "from", "within", "during"}
 _DENIALS = frozenset({"no", "not", "never", "without", "don't", "dont", "nor", "neither", "cannot", "can't"})
 OPTIONS = frozenset(
-    {*_FILTERS, *_REACHED, "rate_limit_bps", "priority", "preserve", "start", "deadline", "window", "repeat"}
+    {*FILTERS, *_REACHED, "rate_limit_bps", "priority", "preserve", "start", "deadline", "window", "repeat"}
 )
 _JOINERS = frozenset({"and", "or", "as well as", "plus", "and also", ", and", ", or"})
 
@@ -98,7 +98,7 @@ def _reached(before: Chosen, joiner: str, span: Chosen) -> Chosen:
     head, own = _first_word(before), _first_word(span)
     if own in _SKIPS | _ONLYS | _NEGATIONS:
         return span
-    both_filters = _slots(before) <= _FILTERS and _slots(span) <= _FILTERS and before.facts and span.facts
+    both_filters = _slots(before) <= FILTERS and _slots(span) <= FILTERS and before.facts and span.facts
     if both_filters and head in _SKIPS and "exclude" not in _slots(span):
         # "files over 1 GB and older than a week" may mean either or both; "and *.tmp" is one more.
         if joiner in _JOINERS and len(span.facts) == 1 and own not in _COMPARING:

@@ -27,6 +27,7 @@ _DASHES = {"-", "--", "\u2013", "\u2014"}
 _PREFIXED_QUOTE = re.compile(r"[^\s\"'`]{1,200}?[:=](?=[\"'\u201c\u201e\u00ab])")
 # "--exclude=*.tmp" is an option, an equals sign and a value; "confirmed=true" is one odd word.
 _ASSIGNED = re.compile(r"(--[A-Za-z][A-Za-z-]*|(?:source|src|destination|dest|dst)(?==))=(?=\S)")
+_COMPARED = re.compile(r"[<>]=?(?=\d)")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00b4": "'"})
 
 Kind = Literal["word", "quoted", "mark"]
@@ -113,6 +114,9 @@ def _split_chunk(text: str, start: int, end: int, tokens: list[Token]) -> None:
         tail.append(_mark(text, end - 1, end))
         end -= 1
     chunk = text[start:end]
+    if (sign := _COMPARED.match(chunk)) and sign.end() < len(chunk):
+        tokens.append(Token(start, start + sign.end(), sign[0], sign[0], "word"))
+        start, chunk = start + sign.end(), chunk[sign.end() :]
     if (
         chunk in _ARROWS
         or chunk in _DASHES

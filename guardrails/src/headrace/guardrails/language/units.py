@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Amount
@@ -15,7 +16,6 @@ from headrace.guardrails.language.numbers import Number, number_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from fractions import Fraction
 
     from headrace.guardrails.language.phrases import Item
 
@@ -175,6 +175,9 @@ def _amount(number: Number, unit: _Unit, items: Sequence[Item], at: int, width: 
         return Amount(words, "unsure", None, f"`{words}` counts bits: a size is in bytes (B)")
     total = number.value * unit.bits
     total = total / (unit.seconds or 1) if kind == "rate" else total / _BITS_PER_BYTE
+    if kind == "rate" and unit.seconds not in (None, 1):
+        # A ceiling an hour or a day is rounded down to whole bits a second.
+        total = Fraction(int(total)) or total
     doubt = _total_doubt(total, words, MAX_RATE_BPS if kind == "rate" else MAX_SIZE_BYTES)
     if doubt is not None:
         return Amount(words, "rate" if kind == "rate" else "size", None, doubt)

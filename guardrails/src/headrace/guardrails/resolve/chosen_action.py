@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
 UNCLEAR_ORDERS = ("stop", "unclear order")
 UNCLEAR_VERB = "unclear verb"
-# Said before a request these only mean that one listened; alone they are a yes.
-_INTERJECTIONS = frozenset(
-    {"ok", "okay", "right", "alright", "all right", "great", "sure", "fine", "good", "perfect", "very well"}
-)
+# The value of a "great" or "right": before a request it only means that one listened; alone it is a yes.
+_HEARD = "heard"
 _OF_TRANSFERS = ("all", "select", "live", "state", "since")
 _ANSWER_OR_REQUEST = Doubt("say whether this is an answer or a new request")
 
@@ -31,6 +29,9 @@ def action_of(situation: Situation) -> str | None:
         if isinstance(fact.value, Doubt):
             found.ask("action", fact.value, fact.words)
             return None
+    if not facts and step.has("source", "destination"):
+        # "only fetch *.mrc from A to B" is an order; "only fetch *.mrc" alone changes the last plan.
+        facts = step.of("weak_action")
     actions = list(dict.fromkeys(str(fact.value) for fact in facts))
     if not actions:
         return _implied(step)
@@ -61,7 +62,7 @@ def _given(situation: Situation, action: str) -> str | None:
     step = situation.step
     # "yes, cancel it" is the order, whatever the yes was about.
     answers = step.of("dismiss") if action in CONTROL_ACTIONS else (*step.of("confirm"), *step.of("dismiss"))
-    if any(fact.words.lower() not in _INTERJECTIONS for fact in answers):
+    if any(fact.value != _HEARD for fact in answers):
         situation.found.ask("action", _ANSWER_OR_REQUEST)
         return None
     if action in TRANSFER_ACTIONS and situation.before is None and _redirects(step):
@@ -74,7 +75,7 @@ def _given(situation: Situation, action: str) -> str | None:
 
 def _redirects(step: Step) -> bool:
     """Say whether "send it to ncsa:/run42 instead" changes the last plan."""
-    instead = any(fact.value == "instead" for fact in step.of("marker"))
+    instead = any(fact.value in ("instead", "opening") for fact in step.of("marker"))
     return instead and step.has("it") and step.has("destination") and not step.has("source", "at", "place")
 
 
@@ -85,6 +86,8 @@ def _implied(step: Step) -> str | None:
     action: str | None = None
     if step.has("destination", "place") and len(places) >= 2:  # noqa: PLR2004 (from and to)
         action = None if _has_unread(step) else "copy"
+    elif step.has("swap_from"):
+        action = "modify"
     elif step.has("flag"):
         # A command's option without the command is no wish.
         action = None
@@ -93,7 +96,7 @@ def _implied(step: Step) -> str | None:
     elif step.has("dismiss"):
         action = None if others or step.leftovers or step.has("confirm") else "cancel"
     elif step.has("confirm") and not others and not step.leftovers:
-        action = None if step.has("marker", "id", "noun", *_OF_TRANSFERS) else "confirm"
+        action = None if step.has("id", "noun", *_OF_TRANSFERS) else "confirm"
     elif _changes_something(step, others=others) and (not places or step.has("marker")):
         action = "modify"
     return action

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from headrace.guardrails.intents.draft import Day, Doubt, Step, When
-from headrace.guardrails.intents.values import TRANSFER_ACTIONS, Action, Changes, Intent, Target, with_slots
+from headrace.guardrails.intents.draft import Day, Doubt, Place, Step, When
+from headrace.guardrails.intents.values import TRANSFER_ACTIONS, Action, Changes, Intent, Location, Target, with_slots
 from headrace.guardrails.resolve.chosen_action import UNCLEAR_ORDERS, UNCLEAR_VERB
+from headrace.guardrails.resolve.locations import resolve_place
 from headrace.guardrails.resolve.single_values import words_of
 from headrace.guardrails.resolve.situation import MISSING, OPTION_FACTS, OPTION_SLOTS, PLACE_FACTS
 from headrace.guardrails.resolve.targets import resolve_target
@@ -19,6 +20,43 @@ if TYPE_CHECKING:
 
 _CONTROL_OPTIONS = ("start", "modified_after")
 _TARGET_FACTS = ("id", "it", "named", "all", "select", "state", "since", *PLACE_FACTS)
+CONTROL_USES = frozenset(
+    {
+        "action",
+        "marker:also",
+        "marker:opening",
+        "confirm",
+        "confirm:heard",
+        "confirm:yes",
+        "dismiss",
+        "noun",
+        "start",
+        "deadline",
+        "modified_after",
+        *_TARGET_FACTS,
+    }
+)
+CONFIRM_USES = frozenset({"confirm", "confirm:heard", "confirm:yes", "marker:opening"})
+MODIFY_USES = frozenset(
+    {
+        "marker:also",
+        "marker:instead",
+        "marker:opening",
+        "confirm:heard",
+        "confirm:yes",
+        "confirm",
+        "action",
+        "it",
+        "all",
+        "id",
+        "swap_to",
+        "swap_from",
+        "not_place",
+        "keep_place",
+    }
+    | {"source", "destination", *OPTION_FACTS}
+)
+"""The facts that these take up; the end check of `interpret` asks about any other."""
 _NO_ACTION = Doubt("say what to do: copy, sync, move or stream, or status, list, pause, resume, cancel")
 
 
@@ -34,9 +72,9 @@ def control(situation: Situation, action: str) -> Intent:
     found.put("target", target, _target_words(step))
     if action in ("cancel", "pause", "resume") and before is None and target is None:
         found.ask("target", MISSING["target"])
-    situation.ask_leftovers(source="target", destination="target", action="target", target="target")
     resolve_options(step, situation.context, found)
     _ask_extra_options(situation, action)
+    situation.ask_leftovers(source="target", destination="target", action="target", target="target")
     if action == "cancel" and (step.has("all") or (isinstance(target, Target) and _is_bulk(target))):
         found.danger.add("bulk_cancel")
     certain = found.certain()
@@ -121,6 +159,7 @@ def modify(situation: Situation) -> Intent:
 
 def _resolve_other_places(situation: Situation) -> None:
     found, step = situation.found, situation.step
+    _swap(situation)
     for slot in ("source", "destination"):
         if step.has(slot):
             resolve_places(Step(step.of(slot)), situation.context, found)
@@ -131,6 +170,23 @@ def _resolve_other_places(situation: Situation) -> None:
         for fact in (*step.of("source"), *step.of("destination")):
             doubt = Doubt(f"a transfer has one {fact.slot}: say instead, or ask for another transfer")
             found.ask(fact.slot, doubt, fact.words)
+
+
+def _swap(situation: Situation) -> None:
+    """Put one place for another: "use B instead of A" changes the end of the last plan that is A."""
+    found, step, last = situation.found, situation.step, situation.context.last
+    for fact in step.of("swap_from"):
+        old = resolve_place(fact.value, situation.context) if isinstance(fact.value, Place) else None
+        new = step.of("swap_to")[0].value
+        ends = {"source": last.source, "destination": last.destination} if last is not None else {}
+        slots = [slot for slot, text in ends.items() if old == Location.parse(text)]
+        if len(slots) == 1 and isinstance(new, Place):
+            found.put(slots[0], resolve_place(new, situation.context), fact.words)
+        else:
+            found.ask("destination", Doubt("say to or from: the plan has no such place"), fact.words)
+    for fact in step.of("not_place"):
+        if not step.has("source", "destination"):
+            found.ask("destination", Doubt("say to or from"), fact.words)
 
 
 def _changes(situation: Situation, certain: dict[str, object]) -> Changes | None:

@@ -231,7 +231,7 @@ def _behind(when: When, context: Context, zone: tzinfo) -> datetime | Doubt:  # 
     if when.part is not None and when.clock is None:
         return Doubt(f"`{when.words}` has no time of day")
     clock = _clock_time(when.clock) if when.clock else time(0)
-    if when.clock and when.clock.hour == _MIDNIGHT:
+    if when.clock and when.clock.hour == _MIDNIGHT and when.day is not None:
         return Doubt(f"`{when.words}` can be the night before or after: write 00:00 and the day")
     if when.day is None:
         moment = at(today, clock, zone)

@@ -46,7 +46,7 @@ def check_rrule(rule: str) -> str | Doubt:
     return rule.upper().removeprefix("RRULE:")
 
 
-def resolve_repeat(repeat: Repeat, clock: When | None) -> str | Doubt:  # noqa: C901, PLR0911
+def resolve_repeat(repeat: Repeat, clock: When | None) -> str | Doubt:  # noqa: C901, PLR0911, PLR0912
     """Give the RRULE; `clock` is a time of day named elsewhere in the sentence."""
     if repeat.doubt:
         return Doubt(f"`{repeat.words}`: {repeat.doubt}")
@@ -56,6 +56,9 @@ def resolve_repeat(repeat: Repeat, clock: When | None) -> str | Doubt:  # noqa: 
     if repeat.interval > 1:
         parts.append(f"INTERVAL={repeat.interval}")
     days = repeat.days
+    if repeat.times > 1:
+        several = _by_clocks(repeat)
+        return several if isinstance(several, Doubt) else ";".join([*parts, *several])
     when = repeat.clock or clock
     if when is not None:
         problem = _clock_problem(when, repeat)
@@ -76,6 +79,19 @@ def resolve_repeat(repeat: Repeat, clock: When | None) -> str | Doubt:  # noqa: 
     elif when is not None:
         return Doubt(f"`{repeat.words}`: it has a time of day, too")
     return ";".join(parts)
+
+
+def _by_clocks(repeat: Repeat) -> list[str] | Doubt:
+    """Give the hours of "twice a day, at 06:00 and 18:00": as many as said, at the same minute."""
+    problems = [problem for when in repeat.clocks if (problem := _clock_problem(when, repeat))]
+    if problems:
+        return Doubt(f"`{repeat.words}`: {problems[0]}")
+    clocks = {(when.clock.hour % _MIDNIGHT, when.clock.minute) for when in repeat.clocks if when.clock}
+    minutes = {minute for _, minute in clocks}
+    if len(clocks) != repeat.times or len(minutes) != 1:
+        return Doubt(f"`{repeat.words}`: say {repeat.times} times of day, at the same minute of the hour")
+    hours = ",".join(str(hour) for hour, _ in sorted(clocks))
+    return [f"BYHOUR={hours}", f"BYMINUTE={minutes.pop()}"]
 
 
 def _by_clock(clock: Clock) -> list[str]:

@@ -2,34 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from headrace.guardrails.intents.answer import Interpretation
 from headrace.guardrails.intents.values import TRANSFER_ACTIONS, Intent, with_slots
 from headrace.guardrails.resolve.chosen_action import action_of
-from headrace.guardrails.resolve.control_requests import confirm, control, modify, unknown
+from headrace.guardrails.resolve.control_requests import (
+    CONFIRM_USES,
+    CONTROL_USES,
+    MODIFY_USES,
+    confirm,
+    control,
+    modify,
+    unknown,
+)
 from headrace.guardrails.resolve.findings import DANGERS
-from headrace.guardrails.resolve.situation import OPTION_SLOTS, Situation
-from headrace.guardrails.resolve.transfer_requests import same, transfer
+from headrace.guardrails.resolve.situation import ALWAYS_USED, OPTION_SLOTS, Situation
+from headrace.guardrails.resolve.transfer_requests import SAME_USES, TRANSFER_USES, same, transfer
 
 if TYPE_CHECKING:
     from headrace.guardrails.intents.context import Context
-    from headrace.guardrails.intents.draft import Doubt, Draft
+    from headrace.guardrails.intents.draft import Doubt, Draft, Fact
     from headrace.guardrails.resolve.findings import Findings
 
 _DANGEROUS: dict[str, tuple[object, ...]] = {slot: values for slot, values, _ in DANGERS}
 
 
-def resolve(draft: Draft, context: Context) -> Interpretation:
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The answer, and the facts that did not reach it."""
+
+    answer: Interpretation
+    unused: tuple[Fact, ...]
+
+
+def resolve(draft: Draft, context: Context) -> Resolved:
     """Resolve a draft against the registry, the clock and the zone."""
     intents: list[Intent] = []
     findings: list[Findings] = []
+    unused: list[Fact] = []
     for number, step in enumerate(draft.steps):
         following = draft.steps[number + 1] if number + 1 < len(draft.steps) else None
         situation = Situation(step, context, intents[-1] if intents else None, following)
         intents.append(_resolved(situation))
         findings.append(situation.found)
+        unused += [fact for fact in step.facts if not _is_used(fact, situation.used)]
+    return Resolved(_answer(draft, intents, findings), tuple(unused))
+
+
+def _is_used(fact: Fact, used: frozenset[str]) -> bool:
+    """Say whether a fact's slot (with its value, for turns of the talk) is one that the request takes up."""
+    said = f"{fact.slot}:{fact.value}" if fact.slot in ("marker", "confirm") and fact.value else fact.slot
+    return said in used or fact.slot in ALWAYS_USED
+
+
+def _answer(draft: Draft, intents: list[Intent], findings: list[Findings]) -> Interpretation:
     refusals = (*draft.refusals, *(refusal for found in findings for refusal in found.refusals))
     if refusals:
         return Interpretation("refuse", Intent(), refusals=refusals)
@@ -47,14 +75,19 @@ def _resolved(situation: Situation) -> Intent:
     for fact in situation.step.of("foreign")[:1]:
         situation.found.ask("action", cast("Doubt", fact.value), fact.words)
     if situation.step.has("same"):
+        situation.used = SAME_USES
         return same(situation)
     action = action_of(situation)
     if action is None:
         return unknown(situation)
     if action in TRANSFER_ACTIONS:
+        # "cancel it and copy A to B instead": instead of what the step before was about.
+        situation.used = TRANSFER_USES | ({"marker:instead"} if situation.before else set())
         return transfer(situation, action)
     if action == "confirm":
+        situation.used = CONFIRM_USES
         return confirm(situation)
+    situation.used = MODIFY_USES if action == "modify" else CONTROL_USES
     return modify(situation) if action == "modify" else control(situation, action)
 
 

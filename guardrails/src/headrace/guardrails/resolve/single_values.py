@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from headrace.guardrails.intents.draft import Amount, Doubt, Fact, Step
+from headrace.guardrails.resolve.dot_names import is_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,6 +68,9 @@ def names(step: Step, slot: str) -> tuple[str, ...] | Doubt:
             return fact.value
         if isinstance(fact.value, tuple):
             found.extend(fact.value)
+    for glob in found:
+        if glob.startswith(".") and slot != "preserve" and not is_name(glob):
+            return Doubt(f"`{glob}` can be a name or an ending: write the name in full, or *{glob}")
     doubts = [glob for glob in found if is_odd_glob(glob)]
     if doubts:
         return Doubt(f"`{doubts[0]}` is no pattern for names below the source")

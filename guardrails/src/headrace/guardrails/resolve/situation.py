@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Refusal
+from headrace.guardrails.intents.context import Context, Endpoint
 from headrace.guardrails.intents.draft import Doubt, Fact, Place
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Location, Target
-from headrace.guardrails.resolve.endpoint_names import near_choices
+from headrace.guardrails.resolve.endpoint_names import near_choices, resolve_name
 from headrace.guardrails.resolve.findings import Findings
 from headrace.guardrails.resolve.locations import resolve_place
 from headrace.guardrails.resolve.targets import LAST
 
 if TYPE_CHECKING:
-    from headrace.guardrails.intents.context import Context
     from headrace.guardrails.intents.draft import Step
     from headrace.guardrails.intents.values import Intent
 
@@ -25,6 +25,8 @@ OPTION_SLOTS = (
     "delete_extraneous", "preserve",
 )  # fmt: skip
 OPTION_FACTS = (*OPTION_SLOTS, "drop_exclude", "clear", "delete_nothing", "cleanup", "delete_place")
+ALWAYS_USED = frozenset({"weak_action", "turn", "step", "there", "flag", "cue", "foreign"})
+"""Slots that carry no wish of their own: a turn of the talk, where a step ends, how an option was written."""
 PLACE_FACTS = ("source", "destination", "at", "place", "for", "more")
 MISSING = {
     "source": Doubt("say where the data is: endpoint:/path"),
@@ -44,6 +46,7 @@ class Situation:
     before: Intent | None = None
     following: Step | None = None
     found: Findings = field(default_factory=Findings)
+    used: frozenset[str] = frozenset()
 
     def last(self) -> Target | Doubt:
         """Give the plan that "it" stands for."""
@@ -70,6 +73,8 @@ class Situation:
             slots = ("delete_source",) if action == "copy" else ("delete_extraneous", "delete_source")
             for slot in slots:
                 self.found.put(slot, fact.value, fact.words)
+        for fact in self.step.of("keep_place"):
+            self._keep_place(fact, action)
         if self.step.has("delete_nothing"):
             for slot in ("delete_source", "delete_extraneous"):
                 if self.found.values.get(slot) is True:
@@ -89,6 +94,25 @@ class Situation:
             self.found.ask("delete_source", Doubt("only the source of a copy can be deleted after it"), fact.words)
         else:
             self.found.ask("action", Doubt("deleting on its own is no transfer: say copy or move"), fact.words)
+
+    def _keep_place(self, fact: Fact, action: str | None) -> None:
+        """Settle "never delete anything on archive": at whichever end that is."""
+        place = fact.value if isinstance(fact.value, Place) else None
+        ends: list[str] = []
+        for slot, end in (("delete_source", "source"), ("delete_extraneous", "destination")):
+            location = self.found.values.get(end)
+            if place is not None and isinstance(location, Location) and _is_at(place, location, self.context):
+                ends.append(slot)
+        if not ends:
+            self.found.ask(
+                "delete_source", Doubt("say what must not be deleted: the source or the destination"), fact.words
+            )
+        for slot in ends:
+            if self.found.values.get(slot) is True:
+                self.found.ask(slot, _BOTH_WAYS, fact.words)
+            self.found.values.setdefault(slot, False)
+            if action == "move" and slot == "delete_source":
+                self.found.ask("action", _MOVE_KEEPS, fact.words)
 
     def settle_kept(self) -> None:
         """Let a move delete its source, unless the words want the source kept."""
@@ -111,3 +135,11 @@ class Situation:
         """Note what a confirmation must show."""
         source = self.found.values.get("source")
         self.found.note_dangers(source if isinstance(source, Location) else None)
+
+
+def _is_at(place: Place, location: Location, context: Context) -> bool:
+    """Say whether a place is this location, or the endpoint of it."""
+    if place.path is not None:
+        return resolve_place(place, context) == location
+    known = resolve_name(place.name or "", context)
+    return isinstance(known, Endpoint) and known.id == location.endpoint

@@ -41,6 +41,8 @@ def resolve_target(step: Step, context: Context, action: str) -> Target | Doubt 
         return Doubt(f"`{fact.words}`: say to or from")
     if found["id"] is not None and found["ref"] is not None:
         found["ref"] = None
+    if found["id"] is not None and found["select"] is not None:
+        return Doubt("say one transfer, or all of them: leaving one out is not possible")
     target = with_slots(Target(), found)
     if action in ("cancel", "pause", "resume", "modify") and _is_loose(step, target):
         return Doubt("say `all` of them, or name one by its id")

@@ -28,7 +28,7 @@ _AMOUNTS = {"min_size": "size", "max_size": "size", "rate_limit_bps": "rate"}
 def resolve_options(step: Step, context: Context, found: Findings) -> None:
     """Resolve everything but the places."""
     for slot in _PLAIN:
-        found.put(slot, only(step.of(slot), plain), words_of(step.of(slot)))
+        found.put(slot, only(_settled(step.of(slot)), plain), words_of(step.of(slot)))
     for slot, kind in _AMOUNTS.items():
         found.put(slot, only(step.of(slot), partial(amount, kind=kind)), words_of(step.of(slot)))
     for slot in ("include", "exclude", "preserve", "drop_exclude"):
@@ -38,6 +38,16 @@ def resolve_options(step: Step, context: Context, found: Findings) -> None:
     _resolve_times(step, context, found)
     _resolve_changed(step, context, found)
     _check_order(found)
+
+
+def _settled(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """Leave out a vague word that an exact one beside it makes clear ("urgent ... high priority")."""
+    said = {fact.value for fact in facts if not isinstance(fact.value, Doubt)}
+    return tuple(
+        fact
+        for fact in facts
+        if not (isinstance(fact.value, Doubt) and fact.value.reading in said and fact.slot == "priority")
+    )
 
 
 def _hours(value: Value) -> tuple[str, str] | Doubt:
@@ -50,7 +60,12 @@ def _resolve_times(step: Step, context: Context, found: Findings) -> None:
     if repeats:
         # "every night ... at 2am": the start's time of day is the repetition's.
         named = [fact for fact in starts if isinstance(fact.value, When) and _clock_only(fact.value)]
-        if len(named) == 1 and not any(isinstance(fact.value, Repeat) and fact.value.clock for fact in repeats):
+        first = repeats[0].value
+        if isinstance(first, Repeat) and first.times > 1 and len(named) == len(starts):
+            clocks = tuple(fact.value for fact in named if isinstance(fact.value, When))
+            repeats[0] = replace(repeats[0], value=replace(first, clocks=clocks))
+            starts = []
+        elif len(named) == 1 and not any(isinstance(fact.value, Repeat) and fact.value.clock for fact in repeats):
             clock = named[0].value if isinstance(named[0].value, When) else None
             starts = [fact for fact in starts if fact is not named[0]]
         if any(isinstance(fact.value, When) and _clock_only(fact.value) for fact in starts):
@@ -167,7 +182,8 @@ def resolve_places(step: Step, context: Context, found: Findings) -> None:
         "destination": list(step.of("destination")),
     }
     for fact in sorted((*step.of("at"), *step.of("place"), *step.of("for")), key=lambda fact: fact.first):
-        if not placed["source"]:
+        ahead = [known for known in placed["source"] if known.slot == "at" and known.first < fact.first]
+        if not placed["source"] or (ahead and fact.slot == "place" and len(placed["source"]) == 1 and _is_path(fact)):
             placed["source"].append(fact)
         elif fact.slot == "at":
             found.ask("destination", Doubt("say whether data goes to it or comes from it"), fact.words)
@@ -175,6 +191,7 @@ def resolve_places(step: Step, context: Context, found: Findings) -> None:
             placed["destination"].append(fact)
         else:
             placed["source"].append(fact)
+    placed["source"] = _in_parts(placed["source"])
     bare = step.of("place")
     if bare and step.has("source") and bare[0].first < step.of("source")[0].first and not step.has("destination"):
         # "copy X from Y": X may be where it goes, or what is wanted from Y.
@@ -189,6 +206,23 @@ def resolve_places(step: Step, context: Context, found: Findings) -> None:
     source, destination = found.values.get("source"), found.values.get("destination")
     if source is not None and source == destination:
         found.ask("destination", Doubt("the source and the destination are the same place"))
+
+
+def _is_path(fact: Fact) -> bool:
+    return isinstance(fact.value, Place) and fact.value.name is None and fact.value.url is None
+
+
+def _in_parts(facts: list[Fact]) -> list[Fact]:
+    """Join "on krios1, copy /raw/run42": an endpoint alone, then a path alone."""
+    if len(facts) != 2:  # noqa: PLR2004 (a pair)
+        return facts
+    first, second = (fact.value for fact in facts)
+    if not isinstance(first, Place) or not isinstance(second, Place):
+        return facts
+    parts = facts[0].slot == "at" and first.path is None and second.name is None and second.url is None
+    if not parts or not (second.path or "").startswith("/") or facts[0].first > facts[1].first:
+        return facts
+    return [replace(facts[1], value=replace(second, name=first.name), words=f"{facts[0].words} {facts[1].words}")]
 
 
 def _location(value: Value, context: Context) -> object:

@@ -5,16 +5,38 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
-from headrace.guardrails.intents.draft import Doubt
+from headrace.guardrails.intents.answer import Choice
+from headrace.guardrails.intents.context import Endpoint
+from headrace.guardrails.intents.draft import Doubt, Place
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Action, Intent, Location, with_slots
-from headrace.guardrails.resolve.situation import MISSING, PLACE_FACTS
+from headrace.guardrails.resolve.endpoint_names import resolve_name
+from headrace.guardrails.resolve.situation import MISSING, OPTION_FACTS, PLACE_FACTS
 from headrace.guardrails.resolve.transfer_options import resolve_options, resolve_places
 
 if TYPE_CHECKING:
-    from headrace.guardrails.intents.context import PlanRef
+    from headrace.guardrails.intents.context import Context, PlanRef
+    from headrace.guardrails.intents.draft import Value
     from headrace.guardrails.resolve.situation import Situation
 
+TRANSFER_USES = frozenset(
+    {
+        "action",
+        "marker:also",
+        "marker:opening",
+        "confirm:heard",
+        "it",
+        "all",
+        "live",
+        "since",
+        "not_place",
+        "keep_place",
+        *PLACE_FACTS,
+        *OPTION_FACTS,
+    }
+)
+"""The facts that a new transfer takes up; the end check of `interpret` asks about any other."""
+SAME_USES = frozenset({"same", "marker:also", "marker:opening", "confirm:heard", "it", "keep_place", *OPTION_FACTS})
 _DIGITS = re.compile(r"\d+")
 
 
@@ -23,6 +45,7 @@ def transfer(situation: Situation, action: str) -> Intent:
     found, step = situation.found, situation.step
     resolve_places(step, situation.context, found)
     resolve_options(step, situation.context, found)
+    _ask_left_out_places(situation)
     situation.settle_deletions(action)
     deletes = found.values.get("delete_source") is True
     if action == "copy" and deletes:
@@ -44,6 +67,37 @@ def transfer(situation: Situation, action: str) -> Intent:
     situation.note_dangers()
     _ask_misplaced(situation)
     return _intent(situation, action)
+
+
+def _ask_left_out_places(situation: Situation) -> None:
+    """Ask about "but not krios1:/raw/phi": names are left out by pattern, not by their place alone."""
+    found, context = situation.found, situation.context
+    source = found.values.get("source")
+    for fact in situation.step.of("not_place"):
+        below = _below(fact.value, source, context) if isinstance(source, Location) else None
+        if below is None:
+            found.ask(
+                "exclude", Doubt(f"`{shown(fact.words)}` is not below the source: say what to leave out"), fact.words
+            )
+            continue
+        name = f"{below.rstrip('/')}/"
+        choices = (Choice(f"exclude {name}", f"every folder {name} below the source"),)
+        found.ask(
+            "exclude",
+            Doubt(f"write the name below the source that is left out, such as exclude {name}", choices),
+            fact.words,
+        )
+
+
+def _below(value: Value, source: Location, context: Context) -> str | None:
+    """Give the part of a place's path below the source; a bare path is on the source's endpoint."""
+    if not isinstance(value, Place) or value.path is None or source.url is not None:
+        return None
+    endpoint = resolve_name(value.name, context) if value.name is not None else None
+    if endpoint is not None and (not isinstance(endpoint, Endpoint) or endpoint.id != source.endpoint):
+        return None
+    head = source.path.rstrip("/") + "/"
+    return value.path.removeprefix(head) if value.path.startswith(head) and value.path != head else None
 
 
 def _ask_missing(situation: Situation) -> None:

@@ -1,0 +1,149 @@
+"""Operators: no, yes, a question mark, and words that take something back. Each acts on its clause, once.
+
+They are handled here and nowhere else. An operator that finds nothing to act on becomes a question, so
+that none can be lost: "delete the source: no", "Overwrite? No.", "cancel b2d810?", "... scratch that".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.intents.draft import Doubt, Fact
+from headrace.guardrails.language.scope import OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headrace.guardrails.intents.draft import Value
+    from headrace.guardrails.language.lattice import Chosen
+
+# What a "no" after an option makes of it; any other option that is denied is asked about.
+_DENIED: dict[tuple[str, Value], Value] = {
+    ("delete_source", True): False,
+    ("delete_extraneous", True): False,
+    ("on_conflict", "overwrite"): "skip",
+}
+_ANSWERED = "answered"
+_ENDS = frozenset({".", "!", "?", ";"})
+_SAYS_NOTHING = frozenset({"marker", "retract", "it", "turn"})
+_LINKS = frozenset({":", "?", "=", "-"})
+_TAKEN_BACK = "takes something back: say the whole request again, without what you don't want"
+_ASKED = "reads as a question: say it as a request, or leave it out"
+# Orders that are questions by nature.
+# "copy A to B?" asks for a plan, and a plan moves nothing.
+_HARMLESS = ("copy", "sync", "stream")
+_QUESTIONS = frozenset({"status", "list"})
+
+
+def operated(chosen: Sequence[Chosen]) -> list[Chosen]:
+    """Apply every operator to the facts in its scope."""
+    return _retractions(_question_marks(_polarities(list(chosen))))
+
+
+def _slots(span: Chosen) -> frozenset[str]:
+    return frozenset(fact.slot for fact in span.facts)
+
+
+def _is_mark(span: Chosen, marks: frozenset[str]) -> bool:
+    return not span.facts and span.words in marks and span.name != _ANSWERED
+
+
+def _says(span: Chosen, answer: str) -> bool:
+    return any(fact.slot in ("polarity", "confirm") and fact.value == answer for fact in span.facts)
+
+
+def _polarities(chosen: list[Chosen]) -> list[Chosen]:
+    """Let "no" and "yes" answer the option before them, over a colon or a question mark."""
+    result: list[Chosen] = []
+    at = 0
+    while at < len(chosen):
+        span = chosen[at]
+        link = at + 1
+        while link < len(chosen) and _is_mark(chosen[link], _LINKS):
+            link += 1
+        answer = chosen[link] if link < len(chosen) else None
+        option = bool(_slots(span) & OPTIONS) or "delete_place" in _slots(span)
+        if option and answer is not None and (_says(answer, "no") or (_says(answer, "yes") and link > at + 1)):
+            result.append(_denied(span) if _says(answer, "no") else span)
+            result.extend(replace(one, facts=(), name=_ANSWERED) for one in chosen[at + 1 : link + 1])
+            at = link + 1
+        else:
+            result.append(span)
+            at += 1
+    return [_alone(span) for span in result]
+
+
+def _denied(span: Chosen) -> Chosen:
+    def deny(fact: Fact) -> Fact:
+        key = (fact.slot, fact.value)
+        if not isinstance(fact.value, str | bool) or key not in _DENIED:
+            return replace(fact, value=Doubt(f"`{span.words}`: say whether the `no` belongs to it"))
+        return replace(fact, value=_DENIED[key])
+
+    return replace(span, facts=tuple(deny(fact) for fact in span.facts))
+
+
+def _alone(span: Chosen) -> Chosen:
+    """Read a no that answers no option as taking back."""
+    facts = tuple(replace(fact, slot="retract") if fact.slot == "polarity" else fact for fact in span.facts)
+    return replace(span, facts=facts)
+
+
+def _question_marks(chosen: list[Chosen]) -> list[Chosen]:
+    """Doubt every fact of a sentence that ends in a question mark, unless it asks politely or for a status."""
+    result = list(chosen)
+    start = 0
+    for at, span in enumerate(chosen):
+        if not _is_mark(span, _ENDS):
+            continue
+        if span.words == "?" and not _may_ask(chosen[start:at]):
+            result[start:at] = [_asked(one) for one in chosen[start:at]]
+        start = at + 1
+    return result
+
+
+def _may_ask(sentence: Sequence[Chosen]) -> bool:
+    polite = any(span.name.startswith("asking") for span in sentence)
+    status = any(fact.slot == "action" and fact.value in _QUESTIONS for span in sentence for fact in span.facts)
+    return polite or status
+
+
+def _asked(span: Chosen) -> Chosen:
+    if not _slots(span) & (OPTIONS | {"action", "delete_place", "clear"}):
+        return span
+    if all(fact.value in _HARMLESS for fact in span.facts):
+        return span
+    doubt = Doubt(f"`{span.words}` {_ASKED}")
+    return replace(span, facts=tuple(replace(fact, value=doubt) for fact in span.facts if fact.slot != "flag"))
+
+
+def _retractions(chosen: list[Chosen]) -> list[Chosen]:
+    """Let a retraction open a correction of the last plan; after anything that was said, ask what is left."""
+    said = False
+    result: list[Chosen] = []
+    for at, span in enumerate(chosen):
+        facts = span.facts
+        corrected = _corrected(chosen, at)
+        if "retract" in _slots(span) and said and corrected:
+            facts = tuple(replace(fact, slot=corrected, value=Doubt(f"`{span.words}`: say only one")) for fact in facts)
+        elif "retract" in _slots(span):
+            doubt = Doubt(f"`{span.words}` {_TAKEN_BACK}")
+            facts = tuple(
+                replace(fact, slot="action", value=doubt) if said else replace(fact, slot="marker", value="opening")
+                for fact in facts
+            )
+        elif not said and any(fact.slot == "turn" and fact.value == "corrects" for fact in facts):
+            facts = tuple(replace(fact, slot="marker", value="opening") for fact in facts)
+        said = said or any(fact.slot not in _SAYS_NOTHING and fact.value != "heard" for fact in span.facts)
+        result.append(replace(span, facts=facts))
+    return result
+
+
+def _corrected(chosen: Sequence[Chosen], at: int) -> str | None:
+    """Name the slot that stands on both sides: "to A, no wait, to B" takes back a destination and nothing else."""
+    before = next((one for one in reversed(chosen[:at]) if one.facts), None)
+    after = next((one for one in chosen[at + 1 :] if one.facts), None)
+    if before is None or after is None or len(before.facts) != 1 or len(after.facts) != 1:
+        return None
+    return before.facts[0].slot if before.facts[0].slot == after.facts[0].slot else None

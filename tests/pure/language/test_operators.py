@@ -1,0 +1,72 @@
+"""No, yes, a question mark, "scratch that": each acts on what it is said of, or is asked about."""
+
+import pytest
+from tests.pure.language.made import ROUTE, asked, intent_of, read, slot_of
+
+MOVE = "move krios1:/a to archive:/a"
+
+
+@pytest.mark.parametrize(
+    "words", [". Scratch that.", " - hold on", ", actually no", ". No.", ". I changed my mind.", ", oops, sorry"]
+)
+def test_what_is_taken_back_is_never_carried_out(words: str) -> None:
+    assert "action" in asked(f"{MOVE}{words}")
+
+
+def test_a_correction_of_one_thing_asks_about_that_thing_alone() -> None:
+    assert asked(f"{ROUTE} at 2 Gb/s, no wait, 3 Gb/s") == {"rate_limit_bps"}
+
+
+def test_a_word_that_opens_a_correction_corrects_the_last_plan() -> None:
+    assert intent_of("no wait, make it 3 Gb/s")["action"] == "modify"
+
+
+@pytest.mark.parametrize("words", ["overwrite: no", "Overwrite? No."])
+def test_an_overwrite_that_is_denied_is_none(words: str) -> None:
+    assert slot_of(words, "on_conflict") == "skip"
+
+
+@pytest.mark.parametrize("words", ["delete the source: no", "Delete the source? No!"])
+def test_a_delete_that_is_denied_is_none(words: str) -> None:
+    answer = read(f"{ROUTE}, {words}")
+    assert answer.to_json()["intent"] == {"action": "copy", "source": "krios1:/a", "destination": "archive:/a"}
+    assert answer.danger == ()
+
+
+@pytest.mark.parametrize("words", ["*.tmp: no", "sha256? no.", "high priority: no"])
+def test_another_option_that_is_denied_is_asked_about(words: str) -> None:
+    assert read(f"{ROUTE}, {words}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "text", [f"{ROUTE}, delete the source?", f"{ROUTE}. Overwrite existing files?", "cancel 7f3a21?", f"{MOVE}?"]
+)
+def test_a_question_is_no_order(text: str) -> None:
+    assert read(text).outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "text", [f"could you {ROUTE}?", f"{ROUTE}?", "would you mind copying krios1:/a to archive:/a?"]
+)
+def test_a_polite_question_is_a_request(text: str) -> None:
+    assert intent_of(text)["action"] == "copy"
+
+
+@pytest.mark.parametrize(
+    "tail",
+    ["by anna", "matching lyso", "except the cryo ones", "except b2d810", "during beamtime", "instead", "from now on"],
+)
+@pytest.mark.parametrize("verb", ["cancel", "pause", "resume"])
+def test_a_word_that_does_not_reach_the_order_is_asked_about(verb: str, tail: str) -> None:
+    assert read(f"{verb} all transfers {tail}").outcome == "ask"
+
+
+def test_one_transfer_and_all_of_them_is_a_contradiction() -> None:
+    assert asked("cancel all transfers, b2d810") == {"target"}
+
+
+@pytest.mark.parametrize("words", ["but not krios1:/raw/phi", ", except /raw/phi", ", leave out krios1:/raw/phi"])
+def test_a_place_below_the_source_that_is_left_out_becomes_a_question_about_names(words: str) -> None:
+    answer = read(f"copy krios1:/raw to archive:/raw {words}")
+    assert set(answer.ask) == {"exclude"}
+    assert [choice.value for question in answer.questions for choice in question.choices] == ["exclude phi/"]
