@@ -6,9 +6,9 @@ from tests.servers.site import Person, Site
 from tests.service.refusals import refused
 
 from headrace.api.access.acting import Acting
-from headrace.api.access.table import ACCESS
 from headrace.api.app.web import create_app
 from headrace.api.http.guard import Origins
+from headrace.api.permissions import ACCESS
 from headrace.auth import Scope
 from headrace.client import Headrace
 from headrace.client import models as m
@@ -97,7 +97,7 @@ async def test_invariant_1_no_token_ever_confirms_approves_or_administers(quiet_
 
 BEYOND = {
     "viewer": ("create_plan", "browse", "submit", "confirm_plan", "control"),
-    "requester": ("approve_plan", "audit", "propose_policy", "drain_node"),
+    "requester": ("audit", "propose_policy", "drain_node"),
     "approver": ("create_plan", "confirm_plan", "submit"),
     "auditor": ("control", "drain_node", "create_plan"),
     "operator": ("publish_policy", "people", "audit", "create_plan"),

@@ -89,7 +89,7 @@ async def test_an_approval_is_another_persons_and_an_approvers(site: Site) -> No
     with refused("approve_own_plan"):
         await site.ada.approve(plan)
     colleague = await site.person("carl", "requester")
-    with refused("forbidden"):
+    with refused("unknown_plan"):
         await colleague.approve(plan)
     approver = await site.person("bea", "approver")
     [waiting] = await approver.port.plans(awaiting_me=True)

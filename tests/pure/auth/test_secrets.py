@@ -167,6 +167,6 @@ def test_every_role_gives_scopes_and_only_approvers_may_approve() -> None:
     assert all(scopes_of([role]) for role in Role)
     assert [role for role in Role if Scope.TRANSFER_APPROVE in scopes_of([role])] == [Role.APPROVER]
     assert [role for role in Role if Scope.ADMIN in scopes_of([role])] == [Role.ADMIN]
-    assert scopes_of([Role.VIEWER]) == {Scope.TRANSFER_READ}
+    assert scopes_of([Role.VIEWER]) == {Scope.TRANSFER_READ, Scope.TRANSFER_READ_ALL}
     assert scopes_of([]) == frozenset()
     assert scopes_of(Role) == frozenset(Scope)

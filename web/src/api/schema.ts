@@ -365,6 +365,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Plan Counts
+         * @description Count the plans that wait for the caller's approval, and the caller's own that could still start.
+         */
+        get: operations["plan_counts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans/{plan}": {
         parameters: {
             query?: never;
@@ -657,6 +677,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/transfers/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Transfer Counts
+         * @description Count the transfers that the caller may see, by state; exact up to 1,000.
+         */
+        get: operations["transfer_counts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/transfers/{transfer}": {
         parameters: {
             query?: never;
@@ -706,7 +746,7 @@ export interface paths {
         };
         /**
          * Transfer Events
-         * @description List kept events in order.
+         * @description List kept events in order; with `order=newest` from the last (or the one before `after`) backwards.
          */
         get: operations["transfer_events"];
         put?: never;
@@ -775,6 +815,24 @@ export interface components {
             password: string;
             /** Token */
             token: string;
+        };
+        /**
+         * AllowedAction
+         * @description Something that can be done to a plan or transfer, and why the caller may not.
+         */
+        AllowedAction: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "confirm" | "decline" | "approve" | "refuse" | "submit" | "revise" | "pause" | "resume" | "cancel" | "retry" | "set_rate" | "hold" | "release" | "run_again";
+            /** Allowed */
+            allowed: boolean;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
         };
         /**
          * Approval
@@ -994,6 +1052,12 @@ export interface components {
              */
             approver_groups: string[];
             /**
+             * Obligations
+             * @description `confirmation`, or `approval:ROLE_OR_GROUP:COUNT`
+             * @default []
+             */
+            obligations: string[];
+            /**
              * Outcome
              * @enum {string}
              */
@@ -1123,6 +1187,23 @@ export interface components {
             path: string;
             /** Retry */
             retry: boolean;
+        };
+        /**
+         * Given
+         * @description One person's part of a need.
+         */
+        Given: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Expires */
+            expires?: string | null;
+            /** Person */
+            person: string;
+            /** Person Name */
+            person_name: string;
         };
         /**
          * Health
@@ -1290,6 +1371,71 @@ export interface components {
             session: boolean;
         };
         /**
+         * Need
+         * @description Something that people must give before a plan may start, and how much of it counts now.
+         */
+        Need: {
+            /**
+             * By
+             * @description for people: `you`, `the requester (ada)`, `2 people of the group stewards`
+             */
+            by: string;
+            /**
+             * Count
+             * @default 1
+             */
+            count: number;
+            /**
+             * Given
+             * @description how many count now: unexpired, for this digest, giver still entitled
+             * @default 0
+             */
+            given: number;
+            /**
+             * Given By
+             * @default []
+             */
+            given_by: components["schemas"]["Given"][];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "confirmation" | "approval";
+            /**
+             * Roles Or Groups
+             * @default []
+             */
+            roles_or_groups: string[];
+            /**
+             * Until
+             * @description when the first of those given expires
+             */
+            until?: string | null;
+        };
+        /**
+         * NextStep
+         * @description What happens next, and who does it. `you` is the caller.
+         */
+        NextStep: {
+            /**
+             * By
+             * @default nobody
+             * @enum {string}
+             */
+            by: "you" | "others" | "service" | "nobody";
+            /**
+             * Kind
+             * @default none
+             * @enum {string}
+             */
+            kind: "wait" | "answer" | "confirm" | "approve" | "submit" | "follow" | "plan_again" | "retry" | "resume" | "none";
+            /**
+             * Message
+             * @default
+             */
+            message: string;
+        };
+        /**
          * Node
          * @description A mover process on a data transfer node.
          */
@@ -1368,6 +1514,11 @@ export interface components {
             /** Agent */
             agent?: string | null;
             /**
+             * Allowed Actions
+             * @default []
+             */
+            allowed_actions: components["schemas"]["AllowedAction"][];
+            /**
              * Approvals
              * @default []
              */
@@ -1397,13 +1548,35 @@ export interface components {
              * @description the sealed document, when asked for with `?document=true`
              */
             document?: string | null;
-            /** Eta S */
+            /**
+             * Eta S
+             * @description how long it may take, from what was moved there before
+             */
             eta_s?: number | null;
             /** Expires */
             expires?: string | null;
             /** Id */
             id: string;
             intent?: components["schemas"]["TransferIntent"] | null;
+            /**
+             * Names Withheld
+             * @description names were left out: a folder is restricted for agents
+             * @default false
+             */
+            names_withheld: boolean;
+            /**
+             * Needs
+             * @default []
+             */
+            needs: components["schemas"]["Need"][];
+            /**
+             * @default {
+             *       "by": "nobody",
+             *       "kind": "none",
+             *       "message": ""
+             *     }
+             */
+            next_step: components["schemas"]["NextStep"];
             /**
              * Notes
              * @description what this kind of plan does to identical, different, excluded and moved files
@@ -1426,6 +1599,12 @@ export interface components {
             requester_name?: string | null;
             state: components["schemas"]["PlanState"];
             /**
+             * State Reason
+             * @description why it can't start any more: declined, refused, too old, denied
+             * @default
+             */
+            state_reason: string;
+            /**
              * Summary
              * @description one paragraph fit to be read aloud
              * @default
@@ -1441,6 +1620,22 @@ export interface components {
             transfer?: string | null;
             /** Words */
             words?: string | null;
+        };
+        /**
+         * PlanCounts
+         * @description How many plans wait for the caller.
+         */
+        PlanCounts: {
+            /**
+             * Awaiting Me
+             * @description others' plans that wait for the caller's approval
+             */
+            awaiting_me: number;
+            /**
+             * Mine Open
+             * @description the caller's own plans that have not started and still could
+             */
+            mine_open: number;
         };
         /**
          * PlanRequest
@@ -1582,10 +1777,21 @@ export interface components {
             /** At */
             at?: string | null;
             /**
+             * Average Bps
+             * @description durable bits over the time from start to end (or now)
+             */
+            average_bps?: number | null;
+            /**
              * Bytes Durable
              * @default 0
              */
             bytes_durable: number;
+            /**
+             * Bytes Failed
+             * @description bytes of the files that did not arrive
+             * @default 0
+             */
+            bytes_failed: number;
             /**
              * Bytes Received
              * @default 0
@@ -1858,6 +2064,11 @@ export interface components {
             /** Agent */
             agent?: string | null;
             /**
+             * Allowed Actions
+             * @default []
+             */
+            allowed_actions: components["schemas"]["AllowedAction"][];
+            /**
              * Attempt
              * @default 0
              */
@@ -1879,6 +2090,20 @@ export interface components {
             error?: components["schemas"]["Problem"] | null;
             /** Id */
             id: string;
+            /**
+             * Names Withheld
+             * @description names were left out: a folder is restricted for agents
+             * @default false
+             */
+            names_withheld: boolean;
+            /**
+             * @default {
+             *       "by": "nobody",
+             *       "kind": "none",
+             *       "message": ""
+             *     }
+             */
+            next_step: components["schemas"]["NextStep"];
             /** Plan */
             plan: string;
             /** Plan Digest */
@@ -1886,6 +2111,7 @@ export interface components {
             /**
              * @default {
              *       "bytes_durable": 0,
+             *       "bytes_failed": 0,
              *       "bytes_received": 0,
              *       "bytes_total": 0,
              *       "files_done": 0,
@@ -1921,6 +2147,30 @@ export interface components {
              * @default
              */
             summary: string;
+            /**
+             * Wish
+             * @description what people want of it
+             * @default run
+             * @enum {string}
+             */
+            wish: "run" | "pause" | "cancel";
+        };
+        /**
+         * TransferCounts
+         * @description How many transfers there are, by state.
+         */
+        TransferCounts: {
+            /** By State */
+            by_state: {
+                [key: string]: number;
+            };
+            /**
+             * Exact
+             * @description whether `total` is exact; from 1,000 on it says `at least`
+             */
+            exact: boolean;
+            /** Total */
+            total: number;
         };
         /**
          * TransferEvent
@@ -2045,6 +2295,7 @@ export interface components {
     pathItems: never;
 }
 export type AcceptInvitation = components['schemas']['AcceptInvitation'];
+export type AllowedAction = components['schemas']['AllowedAction'];
 export type Approval = components['schemas']['Approval'];
 export type ApprovalView = components['schemas']['ApprovalView'];
 export type AuditEvent = components['schemas']['AuditEvent'];
@@ -2059,6 +2310,7 @@ export type EndpointUpdate = components['schemas']['EndpointUpdate'];
 export type Entry = components['schemas']['Entry'];
 export type EntryPage = components['schemas']['EntryPage'];
 export type FailedFile = components['schemas']['FailedFile'];
+export type Given = components['schemas']['Given'];
 export type Health = components['schemas']['Health'];
 export type InterpretRequest = components['schemas']['InterpretRequest'];
 export type Interpretation = components['schemas']['Interpretation'];
@@ -2067,9 +2319,12 @@ export type InvitationRequest = components['schemas']['InvitationRequest'];
 export type JoinToken = components['schemas']['JoinToken'];
 export type JoinTokenRequest = components['schemas']['JoinTokenRequest'];
 export type Me = components['schemas']['Me'];
+export type Need = components['schemas']['Need'];
+export type NextStep = components['schemas']['NextStep'];
 export type Node = components['schemas']['Node'];
 export type Person = components['schemas']['Person'];
 export type Plan = components['schemas']['Plan'];
+export type PlanCounts = components['schemas']['PlanCounts'];
 export type PlanRequest = components['schemas']['PlanRequest'];
 export type PlanState = components['schemas']['PlanState'];
 export type PolicyCheck = components['schemas']['PolicyCheck'];
@@ -2090,6 +2345,7 @@ export type SurveyCounts = components['schemas']['SurveyCounts'];
 export type Token = components['schemas']['Token'];
 export type TokenRequest = components['schemas']['TokenRequest'];
 export type Transfer = components['schemas']['Transfer'];
+export type TransferCounts = components['schemas']['TransferCounts'];
 export type TransferEvent = components['schemas']['TransferEvent'];
 export type TransferIntent = components['schemas']['TransferIntent'];
 export type TransferState = components['schemas']['TransferState'];
@@ -2697,6 +2953,35 @@ export interface operations {
             };
         };
     };
+    plan_counts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanCounts"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     plan: {
         parameters: {
             query?: {
@@ -3176,6 +3461,10 @@ export interface operations {
         parameters: {
             query?: {
                 state?: components["schemas"]["TransferState"] | null;
+                /** @description several states, with commas between */
+                states?: string;
+                /** @description part of an id, a place or the requester's name */
+                search?: string;
                 limit?: number;
                 after?: string | null;
             };
@@ -3225,6 +3514,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Transfer"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    transfer_counts: {
+        parameters: {
+            query?: {
+                /** @description part of an id, a place or the requester's name */
+                search?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TransferCounts"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -3313,6 +3634,7 @@ export interface operations {
                 /** @description skip what is up to this number */
                 after?: number;
                 limit?: number;
+                order?: "oldest" | "newest";
             };
             header?: never;
             path: {

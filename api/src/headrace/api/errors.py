@@ -51,11 +51,13 @@ class Code(StrEnum):
     NOT_AN_APPROVER = "not_an_approver"
     APPROVE_OWN_PLAN = "approve_own_plan"
     APPROVAL_NOT_NEEDED = "approval_not_needed"
+    CONFIRMATION_NOT_NEEDED = "confirmation_not_needed"
     DENIED_BY_POLICY = "denied_by_policy"
     KILL_SWITCH = "kill_switch"
     REQUESTER_INACTIVE = "requester_inactive"
 
     TRANSFER_STATE = "transfer_state"
+    RETRY_TOO_LATE = "retry_too_late"
     RATE_ABOVE_PLAN = "rate_above_plan"
     NO_PROGRESS = "no_progress"
     STATEMENT_INVALID = "statement_invalid"

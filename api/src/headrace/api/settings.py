@@ -57,7 +57,7 @@ class Settings:
     backoff_ms: int = _setting(500, "ms", "first wait before another attempt; doubles each time")
     max_backoff_ms: int = _setting(60_000, "ms", "longest wait before another attempt")
     away_limit_s: int = _setting(604_800, "s", "time that a transfer waits for an absent node before it fails")
-    max_start_delay_s: int = _setting(2_592_000, "s", "how far in the future a transfer may start")
+    retry_valid_s: int = _setting(604_800, "s", "how long after its first start a failed transfer may be tried again")
 
     session_idle_s: int = _setting(28_800, "s", "an interactive session ends after this time without use")
     session_valid_s: int = _setting(604_800, "s", "an interactive session ends after this time in any case")

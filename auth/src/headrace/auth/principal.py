@@ -29,6 +29,10 @@ class Scope(StrEnum):
     TRANSFER_PLAN = "transfer:plan"
     TRANSFER_RUN = "transfer:run"
     TRANSFER_DELETE = "transfer:delete"
+    TRANSFER_READ_ALL = "transfer:read:all"
+    """An assistant also sees what its person or another assistant planned."""
+    TRANSFER_RUN_ALL = "transfer:run:all"
+    """An assistant also submits and steers what its person or another assistant planned."""
     TRANSFER_APPROVE = "transfer:approve"
     POLICY_WRITE = "policy:write"
     NODE_WRITE = "node:write"
@@ -36,14 +40,17 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
 
+_READ: Final = frozenset({Scope.TRANSFER_READ, Scope.TRANSFER_READ_ALL})
+_RUN: Final = frozenset({Scope.TRANSFER_RUN, Scope.TRANSFER_RUN_ALL})
+
 SCOPES_OF_ROLE: Final[dict[Role, frozenset[Scope]]] = {
-    Role.VIEWER: frozenset({Scope.TRANSFER_READ}),
-    Role.REQUESTER: frozenset({Scope.TRANSFER_READ, Scope.TRANSFER_PLAN, Scope.TRANSFER_RUN, Scope.TRANSFER_DELETE}),
-    Role.APPROVER: frozenset({Scope.TRANSFER_READ, Scope.TRANSFER_APPROVE}),
-    Role.POLICY_ADMIN: frozenset({Scope.TRANSFER_READ, Scope.POLICY_WRITE}),
-    Role.OPERATOR: frozenset({Scope.TRANSFER_READ, Scope.NODE_WRITE}),
-    Role.AUDITOR: frozenset({Scope.TRANSFER_READ, Scope.AUDIT_READ}),
-    Role.ADMIN: frozenset({Scope.TRANSFER_READ, Scope.POLICY_WRITE, Scope.NODE_WRITE, Scope.AUDIT_READ, Scope.ADMIN}),
+    Role.VIEWER: _READ,
+    Role.REQUESTER: _READ | _RUN | {Scope.TRANSFER_PLAN, Scope.TRANSFER_DELETE},
+    Role.APPROVER: _READ | {Scope.TRANSFER_APPROVE},
+    Role.POLICY_ADMIN: _READ | {Scope.POLICY_WRITE},
+    Role.OPERATOR: _READ | {Scope.NODE_WRITE},
+    Role.AUDITOR: _READ | {Scope.AUDIT_READ},
+    Role.ADMIN: _READ | {Scope.POLICY_WRITE, Scope.NODE_WRITE, Scope.AUDIT_READ, Scope.ADMIN},
 }
 """An admin administrates: to ask for transfers or to approve them takes the role of a requester or an approver."""
 

@@ -1,12 +1,13 @@
 """The port over HTTP: every method is one request, its body and answer the models as they are."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from types import TracebackType
 from typing import Self
 
 import httpx2
 
 from headrace.client import models as m
+from headrace.client.port import Order
 from headrace.client.watch import follow
 from headrace.client.wire import Wire, segment
 
@@ -89,6 +90,10 @@ class HttpHeadrace:
         query = {"state": state, "awaiting_me": awaiting_me or None, "limit": limit, "after": after}
         return await self._wire.get(list[m.Plan], "plans", query=query)
 
+    async def plan_counts(self) -> m.PlanCounts:
+        """As in the port."""
+        return await self._wire.get(m.PlanCounts, "plans/counts")
+
     async def confirm_plan(self, plan: str, confirmation: m.Confirmation) -> m.Plan:
         """As in the port."""
         path = f"plans/{segment(plan)}/confirmations"
@@ -114,11 +119,22 @@ class HttpHeadrace:
         return await self._wire.get(m.Transfer, path, query=query, wait_s=wait_s)
 
     async def transfers(
-        self, *, state: str | None = None, limit: int = 50, after: str | None = None
+        self,
+        *,
+        state: str | None = None,
+        states: Sequence[str] = (),
+        search: str = "",
+        limit: int = 50,
+        after: str | None = None,
     ) -> list[m.Transfer]:
         """As in the port."""
-        query = {"state": state, "limit": limit, "after": after}
+        some = ",".join(states) or None
+        query = {"state": state, "states": some, "search": search or None, "limit": limit, "after": after}
         return await self._wire.get(list[m.Transfer], "transfers", query=query)
+
+    async def transfer_counts(self, *, search: str = "") -> m.TransferCounts:
+        """As in the port."""
+        return await self._wire.get(m.TransferCounts, "transfers/counts", query={"search": search or None})
 
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """As in the port."""
@@ -129,9 +145,12 @@ class HttpHeadrace:
         """As in the port: reconnects by Last-Event-ID, and polls where event streams do not get through."""
         return follow(self._wire, self, transfer)
 
-    async def transfer_events(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.TransferEvent]:
+    async def transfer_events(
+        self, transfer: str, *, after: int = 0, limit: int = 200, order: Order = "oldest"
+    ) -> list[m.TransferEvent]:
         """As in the port."""
-        path, query = f"transfers/{segment(transfer)}/events", {"after": after, "limit": limit}
+        path = f"transfers/{segment(transfer)}/events"
+        query = {"after": after, "limit": limit, "order": None if order == "oldest" else order}
         return await self._wire.get(list[m.TransferEvent], path, query=query)
 
     async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:

@@ -7,7 +7,7 @@ instructions.
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -205,6 +205,49 @@ class Decision(Model):
     policy_version: str
     why: str
     qos_class: str = "bulk"
+    obligations: list[str] = Field(default=[], description="`confirmation`, or `approval:ROLE_OR_GROUP:COUNT`")
+
+
+class Given(Model):
+    """One person's part of a need."""
+
+    person: str
+    person_name: str
+    at: datetime
+    expires: datetime | None = None
+
+
+class Need(Model):
+    """Something that people must give before a plan may start, and how much of it counts now."""
+
+    kind: Literal["confirmation", "approval"]
+    by: str = Field(description="for people: `you`, `the requester (ada)`, `2 people of the group stewards`")
+    roles_or_groups: list[str] = []
+    count: Count = 1
+    given: Count = Field(default=0, description="how many count now: unexpired, for this digest, giver still entitled")
+    given_by: list[Given] = []
+    until: datetime | None = Field(default=None, description="when the first of those given expires")
+
+
+class NextStep(Model):
+    """What happens next, and who does it. `you` is the caller."""
+
+    kind: Literal[
+        "wait", "answer", "confirm", "approve", "submit", "follow", "plan_again", "retry", "resume", "none"
+    ] = "none"
+    by: Literal["you", "others", "service", "nobody"] = "nobody"
+    message: str = ""
+
+
+class AllowedAction(Model):
+    """Something that can be done to a plan or transfer, and why the caller may not."""
+
+    action: Literal[
+        "confirm", "decline", "approve", "refuse", "submit", "revise",
+        "pause", "resume", "cancel", "retry", "set_rate", "hold", "release", "run_again",
+    ]  # fmt: skip
+    allowed: bool
+    reason: str = ""
 
 
 class Problem(Model):
@@ -234,6 +277,7 @@ class Plan(Model):
 
     id: str
     state: PlanState
+    state_reason: str = Field(default="", description="why it can't start any more: declined, refused, too old, denied")
     requester: str
     requester_name: str | None = None
     agent: str | None = None
@@ -252,12 +296,23 @@ class Plan(Model):
     notes: list[str] = Field(
         default=[], description="what this kind of plan does to identical, different, excluded and moved files"
     )
-    eta_s: Count | None = None
+    eta_s: Count | None = Field(default=None, description="how long it may take, from what was moved there before")
     confirmed: bool = False
     approvals: list[ApprovalView] = []
+    needs: list[Need] = []
+    next_step: NextStep = NextStep()
+    allowed_actions: list[AllowedAction] = []
+    names_withheld: bool = Field(default=False, description="names were left out: a folder is restricted for agents")
     transfer: str | None = None
     summary: str = Field(default="", description="one paragraph fit to be read aloud")
     document: str | None = Field(default=None, description="the sealed document, when asked for with `?document=true`")
+
+
+class PlanCounts(Model):
+    """How many plans wait for the caller."""
+
+    awaiting_me: Count = Field(description="others' plans that wait for the caller's approval")
+    mine_open: Count = Field(description="the caller's own plans that have not started and still could")
 
 
 class Confirmation(Model):
@@ -295,6 +350,12 @@ class TransferState(StrEnum):
     CANCELED = "canceled"
 
 
+END_STATES: Final = frozenset(
+    {TransferState.COMPLETE, TransferState.PARTIAL, TransferState.FAILED, TransferState.CANCELED}
+)
+"""A transfer in one of these goes on only by a retry."""
+
+
 class SubmitRequest(Model):
     """Run one sealed plan, named by its digest."""
 
@@ -310,8 +371,10 @@ class Progress(Model):
     bytes_total: Count = 0
     bytes_received: Count = 0
     bytes_durable: Count = 0
+    bytes_failed: Count = Field(default=0, description="bytes of the files that did not arrive")
     resent_bytes: Count = 0
     rate_bps: Count = 0
+    average_bps: Count | None = Field(default=None, description="durable bits over the time from start to end (or now)")
     streams: Count = 0
     limiter: str = ""
     eta_s: Count | None = None
@@ -326,6 +389,7 @@ class Transfer(Model):
     plan_digest: Sha256
     state: TransferState
     state_reason: str = ""
+    wish: Literal["run", "pause", "cancel"] = Field(default="run", description="what people want of it")
     requester: str
     requester_name: str | None = None
     agent: str | None = None
@@ -342,6 +406,17 @@ class Transfer(Model):
     error: Problem | None = None
     receipt: str | None = None
     summary: str = ""
+    next_step: NextStep = NextStep()
+    allowed_actions: list[AllowedAction] = []
+    names_withheld: bool = Field(default=False, description="names were left out: a folder is restricted for agents")
+
+
+class TransferCounts(Model):
+    """How many transfers there are, by state."""
+
+    by_state: dict[TransferState, Count]
+    total: Count
+    exact: bool = Field(description="whether `total` is exact; from 1,000 on it says `at least`")
 
 
 class TransferEvent(Model):

@@ -4,10 +4,12 @@ Implemented by `HttpHeadrace` (a session or token over HTTP) and, inside the ser
 `service.acting_for(principal)`. No method takes a user id. Every method may raise `HeadraceError`.
 """
 
-from collections.abc import AsyncGenerator
-from typing import Protocol
+from collections.abc import AsyncGenerator, Sequence
+from typing import Literal, Protocol
 
 from headrace.client import models as m
+
+Order = Literal["oldest", "newest"]
 
 
 class HeadraceError(Exception):
@@ -51,6 +53,10 @@ class Headrace(Protocol):
         """
         ...
 
+    async def plan_counts(self) -> m.PlanCounts:
+        """Count the plans that wait for the caller's approval, and the caller's own that could still start."""
+        ...
+
     async def confirm_plan(self, plan: str, confirmation: m.Confirmation) -> m.Plan:
         """Give or decline the requester's own yes; refused unless the caller holds an interactive session."""
         ...
@@ -72,9 +78,22 @@ class Headrace(Protocol):
         ...
 
     async def transfers(
-        self, *, state: str | None = None, limit: int = 50, after: str | None = None
+        self,
+        *,
+        state: str | None = None,
+        states: Sequence[str] = (),
+        search: str = "",
+        limit: int = 50,
+        after: str | None = None,
     ) -> list[m.Transfer]:
-        """List the caller's transfers, newest first; `limit` is at most 200, `after` the last id of the page before."""
+        """List the caller's transfers, newest first; `limit` is at most 200, `after` the last id of the page before.
+
+        `states` takes several of them; `search` is looked for in ids, places and the requester's name.
+        """
+        ...
+
+    async def transfer_counts(self, *, search: str = "") -> m.TransferCounts:
+        """Count the transfers that the caller may see, by state."""
         ...
 
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
@@ -88,8 +107,13 @@ class Headrace(Protocol):
         """
         ...
 
-    async def transfer_events(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.TransferEvent]:
-        """List kept events in order, from the one after sequence `after`; `limit` is at most 1000."""
+    async def transfer_events(
+        self, transfer: str, *, after: int = 0, limit: int = 200, order: Order = "oldest"
+    ) -> list[m.TransferEvent]:
+        """List kept events in order, from the one after sequence `after`; `limit` is at most 1000.
+
+        With the order `newest` they come the other way round, from the one before `after` (0: from the last).
+        """
         ...
 
     async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:

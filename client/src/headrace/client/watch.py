@@ -8,13 +8,10 @@ from typing import Final, Protocol, TypeVar
 import httpx2
 from pydantic import ValidationError
 
-from headrace.client.models import Transfer, TransferEvent, TransferState
+from headrace.client.models import END_STATES, Transfer, TransferEvent
 from headrace.client.port import HeadraceError
 from headrace.client.wire import Code, Wire, segment
 
-END_STATES: Final = frozenset(
-    {TransferState.COMPLETE, TransferState.PARTIAL, TransferState.FAILED, TransferState.CANCELED}
-)
 RECONNECT_DELAYS_S: Final = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 """Pauses between reconnects while nothing arrives (about 30 s: a service restart); then the error is raised."""
 STREAMS_WITHOUT_EVENTS: Final = 2

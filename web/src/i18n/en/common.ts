@@ -114,6 +114,8 @@ export const common = {
   "scope.transfer:read": "see transfers, plans and endpoints",
   "scope.transfer:plan": "have transfers planned",
   "scope.transfer:run": "start and steer transfers",
+  "scope.transfer:read:all": "an assistant also sees what you or another assistant planned",
+  "scope.transfer:run:all": "an assistant also submits and steers what you or another assistant planned",
   "scope.transfer:delete": "plans that overwrite or delete",
   "scope.policy:write": "propose and publish policies",
   "scope.node:write": "let nodes join, drain and revoke them",

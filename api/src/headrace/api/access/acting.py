@@ -1,16 +1,17 @@
 """The port `Headrace` inside the service: every call checked against the access table, every refusal a problem."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 
-from headrace.api.access.table import require
 from headrace.api.access.use_cases import UseCases
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
+from headrace.api.permissions import require
 from headrace.api.problems import problem_of
 from headrace.api.transfers.receipts import receipt_view
 from headrace.client import HeadraceError
 from headrace.client import models as m
+from headrace.client.port import Order
 
 MAX_PAGE = 200
 MAX_LONG_PAGE = 1000
@@ -70,6 +71,11 @@ class Acting:
             limit = _page(limit, MAX_PAGE)
             return await self._do.plans.page(caller, state=state, awaiting_me=awaiting_me, limit=limit, after=after)
 
+    async def plan_counts(self) -> m.PlanCounts:
+        """As in the port."""
+        with self._may("plan_counts") as caller:
+            return await self._do.plans.counts(caller)
+
     async def confirm_plan(self, plan: str, confirmation: m.Confirmation) -> m.Plan:
         """As in the port."""
         with self._may("confirm_plan") as caller:
@@ -98,11 +104,24 @@ class Acting:
             return await self._do.transfers.get(caller, transfer, wait_s=wait_s)
 
     async def transfers(
-        self, *, state: str | None = None, limit: int = 50, after: str | None = None
+        self,
+        *,
+        state: str | None = None,
+        states: Sequence[str] = (),
+        search: str = "",
+        limit: int = 50,
+        after: str | None = None,
     ) -> list[m.Transfer]:
         """As in the port."""
         with self._may("transfers") as caller:
-            return await self._do.transfers.page(caller, state=state, limit=_page(limit, MAX_PAGE), after=after)
+            some = [_state(one) for one in (*states, *((state,) if state else ()))]
+            limit = _page(limit, MAX_PAGE)
+            return await self._do.transfers.page(caller, states=some, search=search, limit=limit, after=after)
+
+    async def transfer_counts(self, *, search: str = "") -> m.TransferCounts:
+        """As in the port."""
+        with self._may("transfer_counts") as caller:
+            return await self._do.transfers.counts(caller, search=search)
 
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """As in the port."""
@@ -115,10 +134,13 @@ class Acting:
             async for event in self._do.transfers.watch(caller, transfer, after):
                 yield event
 
-    async def transfer_events(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.TransferEvent]:
+    async def transfer_events(
+        self, transfer: str, *, after: int = 0, limit: int = 200, order: Order = "oldest"
+    ) -> list[m.TransferEvent]:
         """As in the port."""
         with self._may("transfer_events") as caller:
-            return await self._do.transfers.events(caller, transfer, after=after, limit=_page(limit, MAX_LONG_PAGE))
+            limit, newest = _page(limit, MAX_LONG_PAGE), order == "newest"
+            return await self._do.transfers.events(caller, transfer, after=after, limit=limit, newest=newest)
 
     async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:
         """As in the port."""
@@ -255,3 +277,14 @@ def _page(limit: int, most: int) -> int:
     if not 1 <= limit <= most:
         raise ServiceError(Code.INVALID_REQUEST, f"`limit` is {limit}; a page holds 1 to {most}", fields=("limit",))
     return limit
+
+
+def _state(name: str) -> m.TransferState:
+    try:
+        return m.TransferState(name)
+    except ValueError as error:
+        raise ServiceError(
+            Code.INVALID_REQUEST,
+            f"`{name[:40]}` is no state of a transfer; known are {', '.join(m.TransferState)}",
+            fields=("states",),
+        ) from error

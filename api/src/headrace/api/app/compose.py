@@ -69,7 +69,7 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     parts = Parts(core, nodes, signer, Ledger(core), receipts, tidying)
     executor = Executor(parts)
     transfers = Transfers(parts, executor)
-    plans = Plans(core)
+    plans = Plans(core, policies)
     places = Places(core, nodes, endpoints, policies, signer)
     planning = Planning(core, nodes, places, policies, signer)
     words = Words(core, endpoints)
@@ -81,7 +81,7 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     )
     use_cases = UseCases(
         audit=audit,
-        consent=Consent(core, plans, policies),
+        consent=Consent(core, plans),
         endpoints=endpoints,
         executor=executor,
         health=Health(audit, nodes, signer),

@@ -37,6 +37,12 @@ async def plans(
     return await port.plans(state=state, awaiting_me=awaiting_me, limit=limit, after=after)
 
 
+@router.get("/plans/counts")
+async def plan_counts(port: Port) -> m.PlanCounts:
+    """Count the plans that wait for the caller's approval, and the caller's own that could still start."""
+    return await port.plan_counts()
+
+
 @router.get("/plans/{plan}")
 async def plan(port: Port, plan: str, *, wait_s: Wait = 0, document: bool = False) -> m.Plan:
     """Return a plan by id or digest, with its sealed document when asked for."""

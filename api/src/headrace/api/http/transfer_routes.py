@@ -10,10 +10,12 @@ from headrace.api.http.identity import Port, gate_of
 from headrace.api.http.plan_routes import Wait
 from headrace.api.http.streams import event_stream
 from headrace.client import models as m
+from headrace.client.port import Order
 
 router = APIRouter(tags=["transfers"])
 
 After = Annotated[int, Query(ge=0, description="skip what is up to this number")]
+Search = Annotated[str, Query(max_length=200, description="part of an id, a place or the requester's name")]
 LongPage = Annotated[int, Query(ge=1, le=1000)]
 
 
@@ -24,14 +26,24 @@ async def submit(port: Port, body: m.SubmitRequest) -> m.Transfer:
 
 
 @router.get("/transfers")
-async def transfers(
+async def transfers(  # noqa: PLR0913 - one parameter each filter
     port: Port,
+    *,
     state: m.TransferState | None = None,
+    states: Annotated[str, Query(max_length=200, description="several states, with commas between")] = "",
+    search: Search = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: str | None = None,
 ) -> list[m.Transfer]:
     """List the caller's transfers (all of them for operators and auditors), newest first."""
-    return await port.transfers(state=state, limit=limit, after=after)
+    some = [one.strip() for one in states.split(",") if one.strip()]
+    return await port.transfers(state=state, states=some, search=search, limit=limit, after=after)
+
+
+@router.get("/transfers/counts")
+async def transfer_counts(port: Port, search: Search = "") -> m.TransferCounts:
+    """Count the transfers that the caller may see, by state; exact up to 1,000."""
+    return await port.transfer_counts(search=search)
 
 
 @router.get("/transfers/{transfer}")
@@ -48,10 +60,10 @@ async def control(port: Port, transfer: str, body: m.ControlRequest) -> m.Transf
 
 @router.get("/transfers/{transfer}/events")
 async def transfer_events(
-    port: Port, transfer: str, *, after: After = 0, limit: LongPage = 200
+    port: Port, transfer: str, *, after: After = 0, limit: LongPage = 200, order: Order = "oldest"
 ) -> list[m.TransferEvent]:
-    """List kept events in order."""
-    return await port.transfer_events(transfer, after=after, limit=limit)
+    """List kept events in order; with `order=newest` from the last (or the one before `after`) backwards."""
+    return await port.transfer_events(transfer, after=after, limit=limit, order=order)
 
 
 @router.get(

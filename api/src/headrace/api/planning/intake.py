@@ -52,7 +52,7 @@ class Planner:
         task = asyncio.create_task(self._plan(caller, request, card, before), name=f"plan {card.id}")
         self._tasks.add(task)
         task.add_done_callback(self._done)
-        return card
+        return await self._plans.get(caller, card.id, document=False)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._under_way -= 1

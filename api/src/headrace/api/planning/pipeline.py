@@ -13,6 +13,7 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.data_folder import lists_dir
 from headrace.api.errors import Code, ServiceError
+from headrace.api.planning.estimate import estimated_s
 from headrace.api.planning.intents import sentence_of
 from headrace.api.planning.locations import Places, asker_of
 from headrace.api.policy.budgets import day_of, used_today
@@ -127,6 +128,9 @@ class Planning:
         if decision.outcome == "denied":
             raise Stopped(_denied(card, decision))
         execution = replace(execution, qos_class=_qos_class(decision, intent))
+        async with self._core.database.read() as tx:
+            eta_s = await estimated_s(tx, route, _survey_view(survey), intent.rate_limit_bps)
+        card = card.model_copy(update={"eta_s": eta_s})
         return self._seal(asked, card, _Settled(route, execution, counts, decision))
 
     async def _route(self, intent: m.TransferIntent) -> Route:
@@ -245,6 +249,7 @@ def decision_view(decision: Decision, qos_class: str) -> m.Decision:
         policy_version=decision.policy_version,
         why=why(decision),
         qos_class=qos_class,
+        obligations=[str(need) for need in decision.obligations],
     )
 
 

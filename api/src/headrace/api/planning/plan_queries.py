@@ -1,29 +1,37 @@
 """Plans as people see them: finding, listing, explaining; and who may see which. A handle proves nothing."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
+from headrace.api.planning.steps import Standing, Word, allowed_actions, needs, next_step, state_reason
+from headrace.api.policy.versions import Policies
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
 from headrace.auth import Role
 from headrace.client import models as m
-from headrace.guardrails import NeedsApproval, Obligation, parse_obligations
+from headrace.guardrails import Obligation, parse_obligations
 
 OVERSEERS = frozenset({Role.OPERATOR, Role.AUDITOR})
 """Roles that see every plan and transfer. An approver sees what may need an approval."""
+
+_OPEN = (m.PlanState.SURVEYING, m.PlanState.ASK)
+_T = TypeVar("_T")
 
 
 class Plans:
     """Finds and shows plans."""
 
-    def __init__(self, core: Core) -> None:
-        """Read from the store."""
+    def __init__(self, core: Core, policies: Policies) -> None:
+        """Read from the store; `policies` says which policy decides now."""
         self._core = core
+        self._policies = policies
 
     async def row(self, tx: Tx, caller: Caller, plan: str) -> PlanRow:
         """Return a plan that the caller may see, by id or digest; anything else is `unknown_plan`."""
@@ -37,7 +45,16 @@ class Plans:
         """Show a plan."""
         async with self._core.database.read() as tx:
             row = await self.row(tx, caller, plan)
-            return await self.view(tx, row, document=document)
+            return await self.view(tx, caller, row, document=document)
+
+    async def counts(self, caller: Caller) -> m.PlanCounts:
+        """Count the plans that wait for the caller: others' to approve, and the caller's own that could still start."""
+        submitted = select(TransferRow.id).where(TransferRow.plan == PlanRow.id).exists()
+        open_states = or_(PlanRow.state.in_(_OPEN), self._in_state(m.PlanState.READY))
+        mine = select(func.count()).where(PlanRow.requester == caller.principal.id, open_states, ~submitted)
+        waiting = self._awaiting(caller, select(func.count()).select_from(PlanRow))
+        async with self._core.database.read() as tx:
+            return m.PlanCounts(awaiting_me=await tx.scalar(waiting) or 0, mine_open=await tx.scalar(mine) or 0)
 
     async def page(
         self, caller: Caller, *, state: str | None, awaiting_me: bool, limit: int, after: str | None
@@ -53,7 +70,7 @@ class Plans:
                 query = query.where(
                     or_(PlanRow.created < last.created, and_(PlanRow.created == last.created, PlanRow.id < last.id))
                 )
-            return [await self.view(tx, row) for row in await tx.scalars(query)]
+            return await self._views(tx, caller, list(await tx.scalars(query)))
 
     async def why(self, caller: Caller, plan: str) -> m.Decision:
         """Explain the decision on a plan; one without a decision is refused with where it stands."""
@@ -64,35 +81,63 @@ class Plans:
             )
         return shown.decision
 
-    async def view(self, tx: Tx, row: PlanRow, *, document: bool = False) -> m.Plan:
-        """Show a plan with what was said of it since."""
-        card = m.Plan.model_validate_json(row.card)
-        confirmation = await tx.get(ConfirmationRow, row.id)
-        approvals = await tx.execute(
-            select(ApprovalRow, PersonRow.name)
+    async def view(self, tx: Tx, caller: Caller, row: PlanRow, *, document: bool = False) -> m.Plan:
+        """Show a plan with what was said of it since, what it needs, and what the caller may do."""
+        [shown] = await self._views(tx, caller, [row])
+        return shown.model_copy(update={"document": row.document}) if document else shown
+
+    async def standing(self, tx: Tx, row: PlanRow) -> Standing:
+        """Return what the next step of a plan depends on."""
+        [(_, standing)] = await self._standings(tx, [row])
+        return standing
+
+    async def _views(self, tx: Tx, caller: Caller, rows: Sequence[PlanRow]) -> list[m.Plan]:
+        found = await self._standings(tx, rows)
+        return [_shown(card, standing, caller) for card, standing in found]
+
+    async def _standings(self, tx: Tx, rows: Sequence[PlanRow]) -> list[tuple[m.Plan, Standing]]:
+        ids = [row.id for row in rows]
+        own = {one.plan: one for one in await tx.scalars(select(ConfirmationRow).where(ConfirmationRow.plan.in_(ids)))}
+        transfers = select(TransferRow.plan, TransferRow.id).where(TransferRow.plan.in_(ids))
+        started = {row.plan: row.id for row in await tx.execute(transfers)}
+        words: dict[str, list[Word]] = {}
+        said = (
+            select(ApprovalRow, PersonRow)
             .join(PersonRow, PersonRow.id == ApprovalRow.approver)
-            .where(ApprovalRow.plan == row.id)
+            .where(ApprovalRow.plan.in_(ids))
             .order_by(ApprovalRow.at)
         )
-        transfer = await tx.scalar(select(TransferRow.id).where(TransferRow.plan == row.id))
-        state = m.PlanState(row.state)
-        if state is m.PlanState.READY and transfer is None and is_expired(row, self._core.clock()):
-            state = m.PlanState.EXPIRED
-        return card.model_copy(
-            update={
-                "state": state,
-                "requester_name": row.requester_name,
-                "confirmed": confirmation is not None and confirmation.verdict == "confirmed",
-                "approvals": [
-                    m.ApprovalView(
-                        person=name, verdict=said.verdict, reason=said.reason, at=said.at, expires=said.expires
-                    )
-                    for said, name in approvals
-                ],
-                "transfer": transfer,
-                "document": row.document if document else None,
-            }
-        )
+        for approval, person in await tx.execute(said):
+            words.setdefault(approval.plan, []).append(_word(approval, person))
+        now, active = self._core.clock(), self._policies.active
+        found = []
+        for row in rows:
+            card, transfer, word = m.Plan.model_validate_json(row.card), started.get(row.id), own.get(row.id)
+            state = m.PlanState(row.state)
+            if state is m.PlanState.READY and transfer is None and is_expired(row, now):
+                state = m.PlanState.EXPIRED
+            standing = Standing(
+                id=row.id,
+                state=state,
+                summary=card.summary,
+                requester=row.requester,
+                requester_name=row.requester_name or row.requester,
+                agent=row.agent,
+                digest=row.digest,
+                expires=row.expires,
+                deletes=row.deletes,
+                surveyed_entries=card.surveyed_entries,
+                transfer=transfer,
+                obligations=needs_of(row),
+                policy_version=row.policy_version or "",
+                policy_now=active.version if active else "",
+                own_word=word.verdict if word else None,
+                own_word_at=word.at if word else None,
+                words=tuple(words.get(row.id, ())),
+                now=now,
+            )
+            found.append((card, standing))
+        return found
 
     def _in_state(self, state: str) -> ColumnElement[bool]:
         now = self._core.clock()
@@ -104,16 +149,25 @@ class Plans:
             return and_(ready, or_(PlanRow.expires > now, submitted))
         return PlanRow.state == state
 
-    def _awaiting(self, caller: Caller, query: Select[PlanRow]) -> Select[PlanRow]:
-        """Others' plans that are open, need approvals, and that the caller has not approved or refused."""
+    def _awaiting(self, caller: Caller, query: Select[_T]) -> Select[_T]:
+        """Others' plans that are open, need approvals, and that nobody refused and the caller has not approved."""
         mine = select(ApprovalRow.id).where(ApprovalRow.plan == PlanRow.id, ApprovalRow.approver == caller.principal.id)
+        mine = mine.where(ApprovalRow.expires > self._core.clock())
+        refused = select(ApprovalRow.id).where(ApprovalRow.plan == PlanRow.id, ApprovalRow.verdict == "refused")
+        declined = select(ConfirmationRow.plan).where(
+            ConfirmationRow.plan == PlanRow.id, ConfirmationRow.verdict == "declined"
+        )
         submitted = select(TransferRow.id).where(TransferRow.plan == PlanRow.id)
+        version = self._policies.active.version if self._policies.active else ""
         return query.where(
             approvable_by(caller),
             PlanRow.state == m.PlanState.READY,
             PlanRow.expires > self._core.clock(),
             PlanRow.requester != caller.principal.id,
+            PlanRow.policy_version == version,
             ~mine.exists(),
+            ~refused.exists(),
+            ~declined.exists(),
             ~submitted.exists(),
         )
 
@@ -144,10 +198,43 @@ def needs_of(row: PlanRow) -> tuple[Obligation, ...]:
     return (parse_obligations(";".join(row.obligations)) or ()) if row.obligations else ()
 
 
-def may_approve(caller: Caller, row: PlanRow) -> bool:
-    """Whether one of the approvals that this plan needs is the caller's to give."""
-    roles = frozenset(map(str, caller.principal.roles))
-    return any(
-        isinstance(need, NeedsApproval) and need.may_be_given_by(roles, caller.principal.groups)
-        for need in needs_of(row)
+def _word(approval: ApprovalRow, person: PersonRow) -> Word:
+    return Word(
+        person=approval.approver,
+        name=person.name or person.id,
+        approved=approval.verdict == "approved",
+        reason=approval.reason,
+        digest=approval.digest,
+        policy_version=approval.policy_version,
+        at=approval.at,
+        expires=approval.expires,
+        active=person.state == "active",
+        roles=frozenset(person.roles),
+        groups=frozenset(person.groups),
+    )
+
+
+def _shown(card: m.Plan, plan: Standing, caller: Caller) -> m.Plan:
+    principal = caller.principal
+    return card.model_copy(
+        update={
+            "state": plan.state,
+            "state_reason": state_reason(plan),
+            "requester_name": plan.requester_name,
+            "confirmed": plan.own_word == "confirmed",
+            "approvals": [
+                m.ApprovalView(
+                    person=word.name,
+                    verdict="approved" if word.approved else "refused",
+                    reason=word.reason,
+                    at=word.at,
+                    expires=word.expires,
+                )
+                for word in plan.words
+            ],
+            "transfer": plan.transfer,
+            "needs": needs(plan, principal),
+            "next_step": next_step(plan, principal),
+            "allowed_actions": allowed_actions(plan, principal),
+        }
     )

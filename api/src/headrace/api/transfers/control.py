@@ -1,13 +1,12 @@
 """Steering a transfer: pause, resume, cancel, retry, another rate."""
 
 from headrace.api.caller import Caller
-from headrace.api.errors import Code, ServiceError
 from headrace.api.store.tables_work import PlanRow, TransferRow
 from headrace.api.transfers.attempt_loop import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.run_state import Wish
 from headrace.api.transfers.scheduler import Executor
-from headrace.auth import Scope
+from headrace.api.transfers.steps import fault_of
 from headrace.client import models as m
 
 _WISHES = {"pause": Wish.PAUSE, "resume": Wish.RUN, "cancel": Wish.CANCEL}
@@ -25,18 +24,17 @@ class Steering:
     async def control(self, caller: Caller, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """Pause, resume, cancel, retry, or change the rate: one's own transfers, and any for operators."""
         row = await self._transfers.row(caller, transfer)
-        principal = caller.principal
-        if row.requester != principal.id and not principal.may(Scope.NODE_WRITE):
-            raise ServiceError(Code.FORBIDDEN, "only the requester or an operator steers a transfer")
-        if row.requester == principal.id and not principal.may(Scope.TRANSFER_RUN):
-            raise ServiceError(Code.FORBIDDEN, f"this needs the scope {Scope.TRANSFER_RUN}")
+        async with self._parts.core.database.read() as tx:
+            fault = fault_of(await self._transfers.standing(tx, row), caller.principal, request.action)
+        if fault is not None:
+            raise fault
         if request.action == "retry":
             await self._executor.retry(caller, row)
         elif request.action == "set_rate":
             await self._executor.set_rate(caller, row, request.rate_bps, await self._plan_ceiling(row))
         else:
             await self._executor.ask(caller, row, _WISHES[request.action], request.reason)
-        return self._transfers.view(await self._transfers.row(caller, row.id))
+        return await self._transfers.view(caller, await self._transfers.row(caller, row.id))
 
     async def _plan_ceiling(self, row: TransferRow) -> int | None:
         async with self._parts.core.database.read() as tx:

@@ -3,25 +3,31 @@
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TypeVar
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import wait_for
 from headrace.api.planning.plan_queries import OVERSEERS, visible_to
+from headrace.api.store import Tx
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
 from headrace.api.transfers.attempt_loop import Parts
 from headrace.api.transfers.receipts import unknown_receipt
 from headrace.api.transfers.scheduler import Executor
-from headrace.api.transfers.views import END_STATES, event_view, transfer_view
+from headrace.api.transfers.steps import RETRIED, Standing
+from headrace.api.transfers.views import event_view, transfer_view
 from headrace.client import models as m
 from headrace.guardrails import path_text
 
 _MIN_PREFIX = 4
 _PAGE = 200
+MAX_COUNTED = 1000
+_T = TypeVar("_T")
 
 
 class Transfers:
@@ -39,35 +45,60 @@ class Transfers:
         """
         row = await self.row(caller, transfer)
         if wait_s <= 0:
-            return self.view(row)
+            return await self.view(caller, row)
         loop = asyncio.get_running_loop()
         limit = loop.time() + min(wait_s, self._parts.core.settings.max_wait_s)
         with self._parts.core.broker.subscribe(row.id) as woken:
-            while row.state not in END_STATES and not self._parts.core.broker.closing:
+            while row.state not in m.END_STATES and not self._parts.core.broker.closing:
                 woken.clear()
                 row = await self.row(caller, row.id)
-                if row.state in END_STATES or loop.time() >= limit:
+                if row.state in m.END_STATES or loop.time() >= limit:
                     break
                 await wait_for(woken, limit - loop.time())
-        return self.view(row)
+        return await self.view(caller, row)
 
-    async def page(self, caller: Caller, *, state: str | None, limit: int, after: str | None) -> list[m.Transfer]:
+    async def page(
+        self,
+        caller: Caller,
+        *,
+        states: Sequence[m.TransferState] = (),
+        search: str = "",
+        limit: int,
+        after: str | None,
+    ) -> list[m.Transfer]:
         """List transfers that the caller may see, newest first."""
-        query = select(TransferRow).where(_visible(caller))
+        query = _found(select(TransferRow), caller, search)
         query = query.order_by(TransferRow.created.desc(), TransferRow.id.desc()).limit(limit)
-        if state:
-            query = query.where(TransferRow.state == state)
+        if states:
+            query = query.where(TransferRow.state.in_(states))
         if after:
             last = await self.row(caller, after)
             older = and_(TransferRow.created == last.created, TransferRow.id < last.id)
             query = query.where(or_(TransferRow.created < last.created, older))
         async with self._parts.core.database.read() as tx:
-            return [self.view(row) for row in await tx.scalars(query)]
+            rows = list(await tx.scalars(query))
+            standings = await self._standings(tx, rows)
+        return [self._view(caller, row, standing) for row, standing in zip(rows, standings, strict=True)]
 
-    async def events(self, caller: Caller, transfer: str, *, after: int, limit: int) -> list[m.TransferEvent]:
-        """List the history of a transfer in order."""
+    async def counts(self, caller: Caller, *, search: str = "") -> m.TransferCounts:
+        """Count the transfers that the caller may see by state: exactly up to 1,000, above that the newest 1,000."""
+        query = _found(select(TransferRow.state), caller, search)
+        newest = query.order_by(TransferRow.created.desc()).limit(MAX_COUNTED + 1).subquery()
+        async with self._parts.core.database.read() as tx:
+            found = await tx.execute(select(newest.c.state, func.count()).group_by(newest.c.state))
+            by_state = {m.TransferState(state): number for state, number in found}
+        total = sum(by_state.values())
+        return m.TransferCounts(by_state=by_state, total=min(total, MAX_COUNTED), exact=total <= MAX_COUNTED)
+
+    async def events(
+        self, caller: Caller, transfer: str, *, after: int, limit: int, newest: bool = False
+    ) -> list[m.TransferEvent]:
+        """List the history of a transfer in order, from the event after `after`.
+
+        `newest`: the newest first, down from the event before `after` (0: from the last).
+        """
         row = await self.row(caller, transfer)
-        return [event_view(event) for event in await self._events(row.id, after, limit)]
+        return [event_view(event) for event in await self._events(row.id, after, limit, newest=newest)]
 
     async def watch(self, caller: Caller, transfer: str, after: int) -> AsyncGenerator[m.TransferEvent]:
         """Yield the history after `after`, then what happens, until the transfer has ended.
@@ -82,11 +113,11 @@ class Transfers:
                 events = await self._events(row.id, after, _PAGE)
                 # Read after the events, so that the state shown with them is never older than they are.
                 row = await self.row(caller, row.id)
-                view = self.view(row)
+                view = await self.view(caller, row)
                 for event in events:
                     after = event.sequence
                     yield event_view(event, view if event is events[-1] else None)
-                if row.state in END_STATES and after >= row.events:
+                if row.state in m.END_STATES and after >= row.events:
                     if not events:
                         yield m.TransferEvent(
                             sequence=after, at=self._parts.core.clock(), kind="progress", message="", transfer=view
@@ -122,13 +153,13 @@ class Transfers:
     async def row(self, caller: Caller, transfer: str) -> TransferRow:
         """Return a transfer that the caller may see, by id or unique prefix; anything else is `unknown_transfer`."""
         wanted = transfer if transfer.startswith("tr_") else f"tr_{transfer}"
-        exact_or_prefix = (
-            TransferRow.id.startswith(wanted, autoescape=True)
-            if len(wanted) >= len("tr_") + _MIN_PREFIX
-            else TransferRow.id == wanted
-        )
+        query = select(TransferRow).where(_visible(caller)).limit(2)
         async with self._parts.core.database.read() as tx:
-            rows = list(await tx.scalars(select(TransferRow).where(exact_or_prefix, _visible(caller)).limit(2)))
+            rows = list(await tx.scalars(query.where(TransferRow.id == wanted)))
+            if not rows and len(wanted) >= len("tr_") + _MIN_PREFIX:
+                # As a range, so that the index finds it.
+                begins_so = and_(TransferRow.id >= wanted, TransferRow.id < f"{wanted}~")
+                rows = list(await tx.scalars(query.where(begins_so)))
         exact = [row for row in rows if row.id == wanted]
         if not rows:
             raise ServiceError(
@@ -140,15 +171,69 @@ class Transfers:
             )
         return exact[0] if exact else rows[0]
 
-    async def _events(self, transfer: str, after: int, limit: int) -> list[TransferEventRow]:
-        query = select(TransferEventRow).where(TransferEventRow.transfer == transfer, TransferEventRow.sequence > after)
+    async def _events(
+        self, transfer: str, after: int, limit: int, *, newest: bool = False
+    ) -> Sequence[TransferEventRow]:
+        event = TransferEventRow
+        query = select(event).where(event.transfer == transfer).limit(limit)
+        if newest:
+            query = query.order_by(event.sequence.desc())
+            query = query.where(event.sequence < after) if after else query
+        else:
+            query = query.order_by(event.sequence).where(event.sequence > after)
         async with self._parts.core.database.read() as tx:
-            return list(await tx.scalars(query.order_by(TransferEventRow.sequence).limit(limit)))
+            return list(await tx.scalars(query))
 
-    def view(self, row: TransferRow) -> m.Transfer:
+    async def view(self, caller: Caller, row: TransferRow) -> m.Transfer:
         """Show a transfer, with the live progress of one that is under way."""
-        live = self._executor.progress(row.id) if row.state not in END_STATES else None
-        return transfer_view(row, live)
+        async with self._parts.core.database.read() as tx:
+            return self._view(caller, row, await self.standing(tx, row))
+
+    async def standing(self, tx: Tx, row: TransferRow) -> Standing:
+        """Return what the next step of a transfer depends on."""
+        [standing] = await self._standings(tx, [row])
+        return standing
+
+    async def _standings(self, tx: Tx, rows: Sequence[TransferRow]) -> list[Standing]:
+        # Only what can be tried again depends on its plan.
+        plans = [row.plan for row in rows if row.state in RETRIED]
+        found = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires).where(PlanRow.id.in_(plans))
+        facts = {plan.id: plan for plan in await tx.execute(found)} if plans else {}
+        return [self._standing(row, facts.get(row.plan)) for row in rows]
+
+    def _standing(self, row: TransferRow, plan: Row[str, bool, tuple[str, ...], datetime | None] | None) -> Standing:
+        return Standing(
+            id=row.id,
+            state=m.TransferState(row.state),
+            state_reason=row.state_reason,
+            wish="pause" if row.state == m.TransferState.PAUSED else "run",
+            requester=row.requester,
+            requester_name=row.requester_name or row.requester,
+            agent=row.agent,
+            deletes=plan.deletes if plan else False,
+            retry_until=self._retry_until(row, plan.expires if plan and plan.obligations else None),
+            now=self._parts.core.clock(),
+        )
+
+    def _retry_until(self, row: TransferRow, consent_until: datetime | None) -> datetime | None:
+        """Return until when a retry may begin: a while after the first start, and no longer than consent lasts."""
+        if row.started is None:
+            return consent_until
+        limit = row.started + timedelta(seconds=self._parts.core.settings.retry_valid_s)
+        return min(limit, consent_until) if consent_until else limit
+
+    def _view(self, caller: Caller, row: TransferRow, standing: Standing) -> m.Transfer:
+        live = self._executor.progress(row.id) if row.state not in m.END_STATES else None
+        return transfer_view(row, standing, caller.principal, live)
+
+
+def _found(query: Select[_T], caller: Caller, search: str) -> Select[_T]:
+    """Narrow a query to what the caller may see and to `search` in id, places and the requester's name."""
+    query = query.where(_visible(caller))
+    if not search:
+        return query
+    looked_at = (TransferRow.id, TransferRow.source, TransferRow.destination, TransferRow.requester_name)
+    return query.where(or_(*(column.icontains(search, autoescape=True) for column in looked_at)))
 
 
 def _visible(caller: Caller) -> ColumnElement[bool]:

@@ -12,7 +12,6 @@ from headrace.api.store import Tx
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.transfers.attempt_loop import Driver, Parts
 from headrace.api.transfers.run_state import End, Run, Wish
-from headrace.api.transfers.views import END_STATES
 from headrace.client import models as m
 from headrace.engine import AttemptEnded, AttemptProgress
 
@@ -51,7 +50,7 @@ class Executor:
         """Refuse another transfer when too many have not ended yet."""
         self._parts.core.broker.require_open()
         limit = self._parts.core.settings.transfer_queue
-        query = select(func.count()).select_from(TransferRow).where(TransferRow.state.not_in(END_STATES))
+        query = select(func.count()).select_from(TransferRow).where(TransferRow.state.not_in(m.END_STATES))
         if (await tx.scalar(query) or 0) >= limit:
             raise ServiceError(Code.BUSY, f"{limit} transfers are queued or running already; submit again later")
 
@@ -64,7 +63,7 @@ class Executor:
     async def take_up(self) -> None:
         """After a start of the service: go on with every transfer that has not ended."""
         unended = select(AttemptRow.transfer).where(AttemptRow.ended.is_(None))
-        query = select(TransferRow).where(TransferRow.state.not_in(END_STATES)).order_by(TransferRow.created)
+        query = select(TransferRow).where(TransferRow.state.not_in(m.END_STATES)).order_by(TransferRow.created)
         async with self._parts.core.database.write() as tx:
             rows = list(await tx.scalars(query))
             open_attempts = set(await tx.scalars(unended))
@@ -189,7 +188,7 @@ class Executor:
 
     def _require_run(self, row: TransferRow) -> Run:
         run = self._runs.get(row.id)
-        if run is None or row.state in END_STATES:
+        if run is None or row.state in m.END_STATES:
             raise ServiceError(
                 Code.TRANSFER_STATE, f"transfer `{row.id}` has ended ({row.state}); nothing is left to steer"
             )

@@ -6,13 +6,13 @@ from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.plan_queries import Plans
+from headrace.api.planning.steps import fault_of, needs_approval, needs_confirmation
 from headrace.api.policy.budgets import day_of, reserve
 from headrace.api.store import Tx
-from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
+from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferRow
 from headrace.api.transfers.attempt_loop import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.scheduler import Executor
-from headrace.auth import Scope
 from headrace.client import models as m
 from headrace.guardrails import Rail, Refused, new_id
 
@@ -33,9 +33,11 @@ class Submissions:
             plan = await self._plans.row(tx, caller, digest)
             started = await tx.scalar(select(TransferRow).where(TransferRow.plan == plan.id))
             if started is not None:
-                return self._transfers.view(started)
+                return await self._transfers.view(caller, started)
             await self._executor.require_room(tx)
-            await self._check_submission(tx, caller, plan)
+            fault = fault_of(await self._plans.standing(tx, plan), caller.principal, "submit")
+            if fault is not None:
+                raise fault
             row = await self.insert(tx, plan)
             try:
                 released = await self.parts.signer.released(tx, row)
@@ -52,33 +54,7 @@ class Submissions:
             await tx.refresh(row)
         self._executor.admit(row)
         self.parts.core.broker.notify(plan.id)
-        return self._transfers.view(row)
-
-    async def _check_submission(self, tx: Tx, caller: Caller, plan: PlanRow) -> None:
-        principal = caller.principal
-        if plan.requester != principal.id:
-            raise ServiceError(Code.FORBIDDEN, "only the person who asked for a plan submits it")
-        if principal.agent is not None and principal.agent != plan.agent:
-            raise ServiceError(
-                Code.FORBIDDEN, f"the assistant `{principal.agent}` may only submit what it planned itself; plan again"
-            )
-        if plan.state != m.PlanState.READY:
-            raise ServiceError(
-                Code.PLAN_NOT_READY, f"plan `{plan.id}` is {plan.state}, and only a ready plan is submitted"
-            )
-        if plan.deletes and not principal.may(Scope.TRANSFER_DELETE):
-            raise ServiceError(
-                Code.FORBIDDEN, f"this plan deletes files, and your token lacks the scope {Scope.TRANSFER_DELETE}"
-            )
-        declined = await tx.scalar(
-            select(ConfirmationRow).where(ConfirmationRow.plan == plan.id, ConfirmationRow.verdict == "declined")
-        )
-        refused = await tx.scalar(
-            select(ApprovalRow).where(ApprovalRow.plan == plan.id, ApprovalRow.verdict == "refused")
-        )
-        if declined is not None or refused is not None:
-            why = f"refused by an approver ({refused.reason or 'no reason given'})" if refused else "declined"
-            raise ServiceError(Code.PLAN_DECLINED, f"plan `{plan.id}` was {why}; plan again")
+        return await self._transfers.view(caller, row)
 
     async def insert(self, tx: Tx, plan: PlanRow) -> TransferRow:
         """Store a transfer of a plan, and use up the approvals for it; whether it may run is the signer's to say."""
@@ -125,16 +101,9 @@ class Submissions:
 def _what_is_missing(error: Refused, plan: PlanRow) -> Exception:
     """Say where a missing yes is given."""
     if error.code == Rail.CONFIRMATION_MISSING:
-        return ServiceError(
-            Code.NEEDS_CONFIRMATION,
-            f"plan `{plan.id}` needs your own confirmation first: in the console, or with `headrace confirm {plan.id}`",
-        )
+        return needs_confirmation(plan.id)
     if error.code == Rail.APPROVAL_MISSING:
-        return ServiceError(
-            Code.NEEDS_APPROVAL,
-            f"plan `{plan.id}` needs another person's approval first: in the console or `headrace approve {plan.id}`. "
-            f"{error.args[0]}",
-        )
+        return needs_approval(plan.id, str(error.args[0]))
     return error
 
 

@@ -1,21 +1,28 @@
 """From rows to the models that cross the doors."""
 
+from datetime import datetime
+
 from headrace.api.store.tables_work import TransferEventRow, TransferRow
+from headrace.api.transfers.steps import Standing, allowed_actions, next_step
+from headrace.auth import Principal
 from headrace.client import models as m
 
-END_STATES = frozenset({"complete", "partial", "failed", "canceled"})
+_MIN_AVERAGED_S = 0.001
 
 
-def transfer_view(row: TransferRow, progress: m.Progress | None = None) -> m.Transfer:
-    """Show a transfer; `progress` replaces what was stored last."""
-    stored = m.Progress.model_validate_json(row.progress)
-    shown = progress or stored
+def transfer_view(
+    row: TransferRow, standing: Standing, caller: Principal, progress: m.Progress | None = None
+) -> m.Transfer:
+    """Show a transfer to a caller; `progress` replaces what was stored last."""
+    shown = progress or m.Progress.model_validate_json(row.progress)
+    shown = shown.model_copy(update={"average_bps": _average_bps(row, shown, standing.now)})
     return m.Transfer(
         id=row.id,
         plan=row.plan,
         plan_digest=row.plan_digest,
         state=m.TransferState(row.state),
         state_reason=row.state_reason,
+        wish=standing.wish,
         requester=row.requester,
         requester_name=row.requester_name,
         agent=row.agent,
@@ -32,12 +39,22 @@ def transfer_view(row: TransferRow, progress: m.Progress | None = None) -> m.Tra
         error=m.Problem.model_validate_json(row.error) if row.error else None,
         receipt=row.receipt,
         summary=_summary(row, shown),
+        next_step=next_step(standing, caller),
+        allowed_actions=allowed_actions(standing, caller),
     )
 
 
 def event_view(row: TransferEventRow, transfer: m.Transfer | None = None) -> m.TransferEvent:
     """Show one entry of a transfer's history."""
     return m.TransferEvent(sequence=row.sequence, at=row.at, kind=row.kind, message=row.message, transfer=transfer)
+
+
+def _average_bps(row: TransferRow, progress: m.Progress, now: datetime) -> int | None:
+    """Return the durable bits over the time since the first attempt began."""
+    if row.started is None:
+        return None
+    seconds = max(_MIN_AVERAGED_S, ((row.ended or now) - row.started).total_seconds())
+    return int(progress.bytes_durable * 8 / seconds)
 
 
 def _summary(row: TransferRow, progress: m.Progress) -> str:

@@ -30,12 +30,15 @@ ACCESS: Mapping[str, Access] = {
     "create_plan": _needs(Scope.TRANSFER_PLAN),
     "plan": _needs(Scope.TRANSFER_READ),
     "plans": _needs(Scope.TRANSFER_READ),
+    "plan_counts": _needs(Scope.TRANSFER_READ),
     "confirm_plan": _needs(Scope.TRANSFER_RUN, session=True),
-    "approve_plan": _needs(Scope.TRANSFER_APPROVE, session=True),
+    # By role or group: which of them counts is the plan's to say.
+    "approve_plan": _needs(session=True),
     "why": _needs(Scope.TRANSFER_READ),
     "submit": _needs(Scope.TRANSFER_RUN),
     "transfer": _needs(Scope.TRANSFER_READ),
     "transfers": _needs(Scope.TRANSFER_READ),
+    "transfer_counts": _needs(Scope.TRANSFER_READ),
     "control": _needs(Scope.TRANSFER_RUN, Scope.NODE_WRITE),
     "watch": _needs(Scope.TRANSFER_READ),
     "transfer_events": _needs(Scope.TRANSFER_READ),
@@ -65,18 +68,26 @@ ACCESS: Mapping[str, Access] = {
 """By the port's method names."""
 
 
-def require(principal: Principal, method: str) -> None:
-    """Refuse unless the caller may call this method of the port; an unknown method is refused to everybody."""
+def missing(principal: Principal, method: str) -> ServiceError | None:
+    """Return what stands against calling this method of the port; an unknown method is refused to everybody."""
     access = ACCESS.get(method)
     if access is None:
-        raise ServiceError(Code.FORBIDDEN, f"nobody may call `{method}`")
+        return ServiceError(Code.FORBIDDEN, f"nobody may call `{method}`")
     if access.session and not principal.session:
-        raise ServiceError(
+        return ServiceError(
             Code.SESSION_NEEDED,
             "this needs your own interactive session, not a token: use the console, or `headrace login` in a terminal",
         )
     if access.scopes and not access.scopes & principal.scopes:
         wanted = " or ".join(sorted(access.scopes))
-        raise ServiceError(
+        return ServiceError(
             Code.FORBIDDEN, f"this needs the scope {wanted}; ask an admin for the role, or use another token"
         )
+    return None
+
+
+def require(principal: Principal, method: str) -> None:
+    """Refuse unless the caller may call this method of the port."""
+    refusal = missing(principal, method)
+    if refusal is not None:
+        raise refusal

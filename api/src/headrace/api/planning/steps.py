@@ -1,0 +1,367 @@
+"""What a plan still needs, what comes next, and what its caller may do: the one home of these rules.
+
+Pure functions of what is stored, the caller and the clock. The use cases refuse with the very faults that the
+interfaces show as the reason of a disabled action.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from headrace.api.errors import Code, ServiceError
+from headrace.api.permissions import missing
+from headrace.auth import Principal, Role, Scope
+from headrace.client import models as m
+from headrace.guardrails import NeedsApproval, Obligation, Rail
+
+By = Literal["you", "others", "service", "nobody"]
+Action = Literal["confirm", "decline", "approve", "refuse", "submit", "revise"]
+Fault = ServiceError | None
+
+_ROLES: Final = frozenset(map(str, Role))
+
+ACTIONS: Final[tuple[Action, ...]] = ("confirm", "decline", "approve", "refuse", "submit", "revise")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """What another person said of a plan, with the roles and groups that this person has now."""
+
+    person: str
+    name: str
+    approved: bool
+    reason: str
+    digest: str
+    policy_version: str
+    at: datetime
+    expires: datetime
+    active: bool
+    roles: frozenset[str]
+    groups: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Everything that a plan's next step depends on, but the caller."""
+
+    id: str
+    state: m.PlanState
+    """With `expired` for a ready plan that is too old and was never submitted."""
+    summary: str
+    requester: str
+    requester_name: str
+    agent: str | None
+    digest: str | None
+    expires: datetime | None
+    deletes: bool
+    surveyed_entries: int
+    transfer: str | None
+    obligations: tuple[Obligation, ...]
+    policy_version: str
+    policy_now: str
+    own_word: Literal["confirmed", "declined"] | None
+    own_word_at: datetime | None
+    words: tuple[Word, ...]
+    now: datetime
+
+    @property
+    def refusals(self) -> tuple[Word, ...]:
+        """Other people's no."""
+        return tuple(word for word in self.words if not word.approved)
+
+    @property
+    def policy_changed(self) -> bool:
+        """Whether it was decided by another policy than the active one, so that it can't start."""
+        return self.policy_version != self.policy_now
+
+    def counts(self, word: Word, need: NeedsApproval) -> bool:
+        """Whether a word counts for a need now; what was submitted was counted then."""
+        if not word.approved or word.digest != self.digest or not need.may_be_given_by(word.roles, word.groups):
+            return False
+        if self.transfer is not None:
+            return True
+        return word.active and word.policy_version == self.policy_version and self.now < word.expires
+
+
+def needs(plan: Standing, caller: Principal) -> list[m.Need]:
+    """Return each obligation with who has met it so far."""
+    return [_need(plan, caller, need) for need in plan.obligations]
+
+
+def state_reason(plan: Standing) -> str:
+    """Say why a plan can't start any more; empty while it could, or when it has started."""
+    if plan.transfer is not None:
+        return ""
+    match plan.state:
+        case m.PlanState.DENIED | m.PlanState.FAILED:
+            return plan.summary
+        case m.PlanState.EXPIRED:
+            until = f" It could be started until {plan.expires:%Y-%m-%d %H:%M} UTC." if plan.expires else ""
+            return f"It is too old.{until}"
+        case m.PlanState.READY:
+            fault = _said_no(plan)
+            if fault is not None:
+                return fault.detail
+            return "The policy has changed since this was planned." if plan.policy_changed else ""
+        case _:
+            return ""
+
+
+def allowed_actions(plan: Standing, caller: Principal) -> list[m.AllowedAction]:
+    """Return every action on a plan, and why the caller may not take it."""
+    faults = ((action, fault_of(plan, caller, action)) for action in ACTIONS)
+    return [
+        m.AllowedAction(action=action, allowed=fault is None, reason=fault.detail if fault else "")
+        for action, fault in faults
+    ]
+
+
+def fault_of(plan: Standing, caller: Principal, action: Action) -> Fault:
+    """Return what stands against this caller taking this action on this plan now."""
+    return _FAULTS[action](plan, caller)
+
+
+def next_step(plan: Standing, caller: Principal) -> m.NextStep:
+    """Say what happens next, and who does it."""
+    mine: By = "you" if caller.id == plan.requester else "others"
+    if plan.transfer is not None:
+        return _step("follow", "service", f"It was submitted and runs as transfer {plan.transfer}.")
+    reason = state_reason(plan)
+    match plan.state:
+        case m.PlanState.SURVEYING:
+            return _step(
+                "wait", "service", f"The endpoints are being listed: {plan.surveyed_entries:,} entries so far."
+            )
+        case m.PlanState.ASK:
+            return _step("answer", mine, "It asks questions. Answer them in a new request.")
+        case m.PlanState.DENIED:
+            return _step("none", "nobody", f"It can't run. {reason}")
+        case m.PlanState.FAILED | m.PlanState.EXPIRED:
+            return _step("plan_again", mine, f"{reason} Plan it again.")
+        case m.PlanState.READY:
+            return _step("plan_again", mine, f"{reason} Plan it again.") if reason else _ready_step(plan, caller)
+
+
+def _ready_step(plan: Standing, caller: Principal) -> m.NextStep:
+    open_needs = [need for need in needs(plan, caller) if need.given < need.count]
+    confirmation = any(need.kind == "confirmation" for need in open_needs)
+    approvals = [need for need in open_needs if need.kind == "approval"]
+    if approvals and fault_of(plan, caller, "approve") is None and not _has_approved(plan, caller):
+        return _step("approve", "you", "It waits for your approval.")
+    if confirmation:
+        also = f" It also needs {_people(approvals)}." if approvals else ""
+        if fault_of(plan, caller, "confirm") is None:
+            return _step("confirm", "you", f"It waits for your confirmation.{also}")
+        who = "you" if caller.id == plan.requester else f"the requester ({plan.requester_name})"
+        return _step("confirm", "others", f"It waits for the confirmation by {who}, in a person's own session.{also}")
+    if approvals:
+        return _step("approve", "others", f"It needs {_people(approvals)}. Then it can be submitted.")
+    if fault_of(plan, caller, "submit") is None:
+        return _step("submit", "you", "It can be submitted.")
+    return _step("submit", "others", f"It can be submitted by the requester ({plan.requester_name}).")
+
+
+def _need(plan: Standing, caller: Principal, need: Obligation) -> m.Need:
+    if not isinstance(need, NeedsApproval):
+        given = plan.own_word == "confirmed" and plan.own_word_at is not None
+        mine = m.Given(
+            person=plan.requester,
+            person_name=plan.requester_name,
+            at=plan.own_word_at or plan.now,
+            expires=plan.expires,
+        )
+        return m.Need(
+            kind="confirmation",
+            by="you" if caller.id == plan.requester else f"the requester ({plan.requester_name})",
+            given=int(given),
+            given_by=[mine] if given else [],
+            until=plan.expires if given else None,
+        )
+    counted = [word for word in plan.words if plan.counts(word, need)]
+    return m.Need(
+        kind="approval",
+        by=_whose(need),
+        roles_or_groups=[need.by],
+        count=need.count,
+        given=len(counted),
+        given_by=[m.Given(person=w.person, person_name=w.name, at=w.at, expires=w.expires) for w in counted],
+        until=min((word.expires for word in counted), default=None),
+    )
+
+
+# -- what stands against an action --
+
+
+def _submit_fault(plan: Standing, caller: Principal) -> Fault:
+    return (
+        missing(caller, "submit")
+        or _not_ready(plan, "is submitted")
+        or _not_the_requester(plan, caller, "submits")
+        or _not_its_agent(plan, caller)
+        or _no_delete_scope(plan, caller)
+        or _said_no(plan)
+        or _too_old(plan)
+        or _other_policy(plan)
+        or _unmet(plan, caller)
+    )
+
+
+def _decline_fault(plan: Standing, caller: Principal) -> Fault:
+    return missing(caller, "confirm_plan") or _not_open(plan) or _not_the_requester(plan, caller, "confirms")
+
+
+def _confirm_fault(plan: Standing, caller: Principal) -> Fault:
+    return _decline_fault(plan, caller) or _not_needed(plan)
+
+
+def _others_word_fault(plan: Standing, caller: Principal) -> Fault:
+    fault = missing(caller, "approve_plan") or _not_open(plan)
+    if fault is not None:
+        return fault
+    if caller.id == plan.requester:
+        return ServiceError(Code.APPROVE_OWN_PLAN, "you asked for this plan, so another person approves it")
+    wanted = [need for need in plan.obligations if isinstance(need, NeedsApproval)]
+    if not wanted:
+        return ServiceError(Code.APPROVAL_NOT_NEEDED, f"plan `{plan.id}` needs no approval")
+    roles = frozenset(map(str, caller.roles))
+    if not any(need.may_be_given_by(roles, caller.groups) for need in wanted):
+        people = ", ".join(need.by for need in wanted)
+        return ServiceError(Code.NOT_AN_APPROVER, f"this plan is approved by {people}, which you are not")
+    return _other_policy(plan)
+
+
+def _revise_fault(plan: Standing, caller: Principal) -> Fault:
+    if caller.id != plan.requester:
+        return ServiceError(Code.FORBIDDEN, "only the person who asked for a plan changes it; plan your own")
+    return missing(caller, "create_plan")
+
+
+_FAULTS: Final[dict[Action, Callable[[Standing, Principal], Fault]]] = {
+    "confirm": _confirm_fault,
+    "decline": _decline_fault,
+    "approve": _others_word_fault,
+    "refuse": _others_word_fault,
+    "submit": _submit_fault,
+    "revise": _revise_fault,
+}
+
+
+def _not_ready(plan: Standing, done: str) -> Fault:
+    if plan.transfer is not None:
+        return ServiceError(Code.PLAN_NOT_READY, f"plan `{plan.id}` was submitted already; steer its transfer instead")
+    if plan.state in {m.PlanState.READY, m.PlanState.EXPIRED} and plan.digest is not None:
+        return None
+    return ServiceError(Code.PLAN_NOT_READY, f"plan `{plan.id}` is {plan.state}, and only a ready plan {done}")
+
+
+def _not_open(plan: Standing) -> Fault:
+    return _not_ready(plan, "is confirmed or approved") or _too_old(plan)
+
+
+def _too_old(plan: Standing) -> Fault:
+    if plan.state is m.PlanState.EXPIRED:
+        return ServiceError(Rail.PLAN_EXPIRED, f"plan `{plan.id}` is too old; plan again")
+    return None
+
+
+def _not_the_requester(plan: Standing, caller: Principal, does: str) -> Fault:
+    if caller.id != plan.requester:
+        return ServiceError(Code.FORBIDDEN, f"only the person who asked for a plan {does} it")
+    return None
+
+
+def _not_its_agent(plan: Standing, caller: Principal) -> Fault:
+    if caller.agent is not None and caller.agent != plan.agent and not caller.may(Scope.TRANSFER_RUN_ALL):
+        return ServiceError(
+            Code.FORBIDDEN, f"the assistant `{caller.agent}` may only submit what it planned itself; plan again"
+        )
+    return None
+
+
+def _no_delete_scope(plan: Standing, caller: Principal) -> Fault:
+    if plan.deletes and not caller.may(Scope.TRANSFER_DELETE):
+        return ServiceError(
+            Code.FORBIDDEN, f"this plan deletes files, and your token lacks the scope {Scope.TRANSFER_DELETE}"
+        )
+    return None
+
+
+def _said_no(plan: Standing) -> Fault:
+    for word in plan.refusals:
+        why = f": {word.reason}" if word.reason else ""
+        return ServiceError(Code.PLAN_DECLINED, f"{word.name} refused this plan{why}.")
+    if plan.own_word == "declined":
+        return ServiceError(Code.PLAN_DECLINED, f"The requester ({plan.requester_name}) declined this plan.")
+    return None
+
+
+def _other_policy(plan: Standing) -> Fault:
+    if plan.policy_changed:
+        return ServiceError(
+            Rail.POLICY_CHANGED, "the policy has changed since this was planned; its requester must plan again"
+        )
+    return None
+
+
+def _not_needed(plan: Standing) -> Fault:
+    if all(isinstance(need, NeedsApproval) for need in plan.obligations):
+        return ServiceError(Code.CONFIRMATION_NOT_NEEDED, f"plan `{plan.id}` needs no confirmation")
+    return None
+
+
+def _unmet(plan: Standing, caller: Principal) -> Fault:
+    for need in needs(plan, caller):
+        if need.given >= need.count:
+            continue
+        if need.kind == "confirmation":
+            return needs_confirmation(plan.id)
+        return needs_approval(plan.id, f"It needs {_people([need])}.")
+    return None
+
+
+def needs_confirmation(plan: str) -> ServiceError:
+    """Say where a missing confirmation is given."""
+    return ServiceError(
+        Code.NEEDS_CONFIRMATION,
+        f"plan `{plan}` needs your own confirmation first: in the console, or with `headrace confirm {plan}`",
+    )
+
+
+def needs_approval(plan: str, detail: str) -> ServiceError:
+    """Say where a missing approval is given."""
+    return ServiceError(
+        Code.NEEDS_APPROVAL,
+        f"plan `{plan}` needs another person's approval first: in the console or `headrace approve {plan}`. {detail}",
+    )
+
+
+# -- words --
+
+
+def _step(
+    kind: Literal["wait", "answer", "confirm", "approve", "submit", "follow", "plan_again", "none"],
+    by: By,
+    message: str,
+) -> m.NextStep:
+    return m.NextStep(kind=kind, by=by, message=message)
+
+
+def _has_approved(plan: Standing, caller: Principal) -> bool:
+    wanted = [need for need in plan.obligations if isinstance(need, NeedsApproval)]
+    return any(word.person == caller.id and plan.counts(word, need) for word in plan.words for need in wanted)
+
+
+def _whose(need: NeedsApproval) -> str:
+    whose = f"of the {'role' if need.by in _ROLES else 'group'} {need.by}"
+    return f"someone {whose}" if need.count == 1 else f"{need.count} people {whose}"
+
+
+def _people(needs: list[m.Need]) -> str:
+    return " and ".join(_still(need) for need in needs)
+
+
+def _still(need: m.Need) -> str:
+    if need.given:
+        return f"the approval of {need.by} ({need.count - need.given} of {need.count} still missing)"
+    return f"the approval of {need.by}"

@@ -1,0 +1,198 @@
+"""What comes next for a transfer, and what its caller may do to it: the one home of these rules.
+
+Pure functions of what is stored, the caller and the clock. The use cases refuse with the very faults that the
+interfaces show as the reason of a disabled action.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from headrace.api.errors import Code, ServiceError
+from headrace.api.permissions import missing
+from headrace.auth import Principal, Scope
+from headrace.client import models as m
+
+Action = Literal["pause", "resume", "cancel", "retry", "set_rate", "run_again"]
+Fault = ServiceError | None
+State = m.TransferState
+
+ACTIONS: Final[tuple[Action, ...]] = (
+    "pause", "resume", "cancel", "retry", "set_rate", "run_again",
+)  # fmt: skip
+RETRIED: Final = frozenset({State.PARTIAL, State.FAILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Everything that a transfer's next step depends on, but the caller."""
+
+    id: str
+    state: State
+    state_reason: str
+    wish: Literal["run", "pause", "cancel"]
+    requester: str
+    requester_name: str
+    agent: str | None
+    deletes: bool
+    """Whether its plan deletes files."""
+    retry_until: datetime | None
+    """Until when a retry may begin; `None`: before it was started."""
+    now: datetime
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is in an end state."""
+        return self.state in m.END_STATES
+
+
+def allowed_actions(transfer: Standing, caller: Principal) -> list[m.AllowedAction]:
+    """Return every action on a transfer, and why the caller may not take it."""
+    faults = ((action, fault_of(transfer, caller, action)) for action in ACTIONS)
+    return [
+        m.AllowedAction(action=action, allowed=fault is None, reason=fault.detail if fault else "")
+        for action, fault in faults
+    ]
+
+
+def fault_of(transfer: Standing, caller: Principal, action: Action) -> Fault:
+    """Return what stands against this caller taking this action on this transfer now."""
+    return _FAULTS[action](transfer, caller)
+
+
+def next_step(transfer: Standing, caller: Principal) -> m.NextStep:
+    """Say what happens next, and who does it."""
+    reason = f" {_sentence(transfer.state_reason)}" if transfer.state_reason else ""
+    match transfer.state:
+        case State.QUEUED | State.RUNNING | State.WAITING:
+            said = {State.QUEUED: "It is queued.", State.RUNNING: "It is running.", State.WAITING: "It is waiting."}
+            return m.NextStep(kind="wait", by="service", message=f"{said[transfer.state]}{reason}")
+        case State.PAUSED:
+            mine = fault_of(transfer, caller, "resume") is None
+            return m.NextStep(kind="resume", by="you" if mine else "others", message=f"It is paused.{reason}")
+        case State.PARTIAL | State.FAILED:
+            return _after_failure(transfer, caller)
+        case State.COMPLETE:
+            return m.NextStep(kind="none", by="nobody", message="It is complete and verified.")
+        case State.CANCELED:
+            return m.NextStep(kind="none", by="nobody", message=f"It was canceled.{reason}")
+
+
+def _after_failure(transfer: Standing, caller: Principal) -> m.NextStep:
+    by: Literal["you", "others"] = "you" if caller.id == transfer.requester else "others"
+    if _retry_too_late(transfer) is not None:
+        return m.NextStep(kind="plan_again", by=by, message="It is too old to be tried again. Plan it again.")
+    what = "Some files did not arrive." if transfer.state is State.PARTIAL else "It failed."
+    may = fault_of(transfer, caller, "retry") is None
+    return m.NextStep(kind="retry", by="you" if may else "others", message=f"{what} A retry goes on where it stopped.")
+
+
+# -- what stands against an action --
+
+
+def _steer_fault(transfer: Standing, caller: Principal) -> Fault:
+    """Return what stands against steering: the requester may, its own assistant, and operators."""
+    fault = missing(caller, "control")
+    if fault is not None:
+        return fault
+    if caller.may(Scope.NODE_WRITE) and not_its_agent(transfer.agent, caller) is None:
+        return None
+    if caller.id != transfer.requester:
+        return ServiceError(Code.FORBIDDEN, "only the requester or an operator steers a transfer")
+    if not caller.may(Scope.TRANSFER_RUN):
+        return ServiceError(Code.FORBIDDEN, f"this needs the scope {Scope.TRANSFER_RUN}")
+    return not_its_agent(transfer.agent, caller)
+
+
+def not_its_agent(agent: str | None, caller: Principal) -> Fault:
+    """Return the fault of an assistant that steers what it did not plan, unless its token allows that."""
+    if caller.agent is None or caller.agent == agent or caller.may(Scope.TRANSFER_RUN_ALL):
+        return None
+    return ServiceError(
+        Code.FORBIDDEN,
+        f"the assistant `{caller.agent}` steers only what it planned itself; its token lacks the scope "
+        f"{Scope.TRANSFER_RUN_ALL}",
+    )
+
+
+def _live(transfer: Standing) -> Fault:
+    if transfer.ended:
+        return ServiceError(
+            Code.TRANSFER_STATE, f"transfer `{transfer.id}` has ended ({transfer.state}); nothing is left to steer"
+        )
+    if transfer.wish == "cancel":
+        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is being canceled, which is final")
+    return None
+
+
+def _pause_fault(transfer: Standing, caller: Principal) -> Fault:
+    if transfer.wish == "pause" and not transfer.ended:
+        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is paused already")
+    return _steer_fault(transfer, caller) or _live(transfer)
+
+
+def _resume_fault(transfer: Standing, caller: Principal) -> Fault:
+    fault = _steer_fault(transfer, caller) or _live(transfer)
+    if fault is None and transfer.wish != "pause":
+        return ServiceError(
+            Code.TRANSFER_STATE, f"transfer `{transfer.id}` is {transfer.state}; only a paused one is resumed"
+        )
+    return fault
+
+
+def _cancel_fault(transfer: Standing, caller: Principal) -> Fault:
+    return _steer_fault(transfer, caller) or _live(transfer)
+
+
+def _retry_fault(transfer: Standing, caller: Principal) -> Fault:
+    """Return what stands against a retry: it starts the plan again, so it takes what submitting takes."""
+    fault = missing(caller, "submit")
+    if fault is not None:
+        return fault
+    if caller.id != transfer.requester:
+        return ServiceError(Code.FORBIDDEN, "only the person who asked for a transfer tries it again")
+    fault = not_its_agent(transfer.agent, caller)
+    if fault is not None:
+        return fault
+    if transfer.deletes and not caller.may(Scope.TRANSFER_DELETE):
+        return ServiceError(
+            Code.FORBIDDEN, f"its plan deletes files, and your token lacks the scope {Scope.TRANSFER_DELETE}"
+        )
+    if transfer.state not in RETRIED:
+        return ServiceError(
+            Code.TRANSFER_STATE,
+            f"transfer `{transfer.id}` is {transfer.state}; only a partial or failed one is tried again",
+        )
+    return _retry_too_late(transfer)
+
+
+def _retry_too_late(transfer: Standing) -> Fault:
+    until = transfer.retry_until
+    if until is not None and transfer.now >= until:
+        return ServiceError(
+            Code.RETRY_TOO_LATE,
+            f"transfer `{transfer.id}` could be tried again until {until:%Y-%m-%d %H:%M} UTC; plan again",
+        )
+    return None
+
+
+def _run_again_fault(transfer: Standing, caller: Principal) -> Fault:
+    if not transfer.ended:
+        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is {transfer.state}, and has not ended")
+    return missing(caller, "create_plan")
+
+
+_FAULTS: Final[dict[Action, Callable[[Standing, Principal], Fault]]] = {
+    "pause": _pause_fault,
+    "resume": _resume_fault,
+    "cancel": _cancel_fault,
+    "retry": _retry_fault,
+    "set_rate": _cancel_fault,
+    "run_again": _run_again_fault,
+}
+
+
+def _sentence(reason: str) -> str:
+    said = reason[0].upper() + reason[1:]
+    return said if said.endswith((".", "!", "?")) else f"{said}."

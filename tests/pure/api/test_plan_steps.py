@@ -1,0 +1,191 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.pure.api.people import NOW, assistant, person
+
+from headrace.api.planning.steps import (
+    ACTIONS,
+    Standing,
+    Word,
+    allowed_actions,
+    fault_of,
+    needs,
+    next_step,
+    state_reason,
+)
+from headrace.auth import Principal, Role, Scope
+from headrace.client import models as m
+from headrace.guardrails import NeedsApproval, NeedsConfirmation
+
+DIGEST = "3f" * 32
+ADA = person("ada", Role.REQUESTER)
+BEA = person("bea", Role.APPROVER)
+BOB = person("bob", Role.APPROVER)
+STU = person("stu", Role.VIEWER, groups=("stewards",))
+HELPER = assistant(ADA, "helper", Scope.TRANSFER_READ, Scope.TRANSFER_PLAN, Scope.TRANSFER_RUN)
+ONE = NeedsApproval("approver", 1)
+OWN = NeedsConfirmation()
+
+READY = Standing(
+    id="pl_1",
+    state=m.PlanState.READY,
+    summary="",
+    requester=ADA.id,
+    requester_name="ada",
+    agent=None,
+    digest=DIGEST,
+    expires=NOW + timedelta(hours=2),
+    deletes=False,
+    surveyed_entries=0,
+    transfer=None,
+    obligations=(),
+    policy_version="v1",
+    policy_now="v1",
+    own_word=None,
+    own_word_at=None,
+    words=(),
+    now=NOW,
+)
+YES = Word(
+    person=BEA.id,
+    name="bea",
+    approved=True,
+    reason="",
+    digest=DIGEST,
+    policy_version="v1",
+    at=NOW - timedelta(hours=1),
+    expires=NOW + timedelta(hours=1),
+    active=True,
+    roles=frozenset({"approver"}),
+    groups=frozenset(),
+)
+CONFIRMED = replace(READY, obligations=(OWN,), own_word="confirmed", own_word_at=NOW)
+
+
+def given(plan: Standing) -> list[int]:
+    return [need.given for need in needs(plan, ADA)]
+
+
+@pytest.mark.parametrize(
+    ("plan", "caller", "kind", "by"),
+    [
+        (READY, ADA, "submit", "you"),
+        (READY, BEA, "submit", "others"),
+        (replace(READY, agent="helper"), HELPER, "submit", "you"),
+        (READY, HELPER, "submit", "others"),
+        (replace(READY, obligations=(OWN,)), ADA, "confirm", "you"),
+        (replace(READY, obligations=(OWN,), agent="helper"), HELPER, "confirm", "others"),
+        (CONFIRMED, ADA, "submit", "you"),
+        (replace(READY, obligations=(ONE,)), ADA, "approve", "others"),
+        (replace(READY, obligations=(ONE,)), BEA, "approve", "you"),
+        (replace(READY, obligations=(ONE,), words=(YES,)), ADA, "submit", "you"),
+        (replace(READY, obligations=(OWN, ONE), words=(YES,)), ADA, "confirm", "you"),
+        (replace(CONFIRMED, obligations=(OWN, ONE)), ADA, "approve", "others"),
+        (replace(READY, obligations=(NeedsApproval("stewards", 1),)), STU, "approve", "you"),
+        (replace(READY, obligations=(NeedsApproval("approver", 2),), words=(YES,)), BEA, "approve", "others"),
+        (replace(READY, transfer="tr_1"), ADA, "follow", "service"),
+        (replace(READY, own_word="declined"), ADA, "plan_again", "you"),
+        (replace(READY, obligations=(ONE,), words=(replace(YES, approved=False),)), ADA, "plan_again", "you"),
+        (replace(READY, obligations=(ONE,), words=(replace(YES, approved=False),)), BOB, "plan_again", "others"),
+        (replace(READY, policy_now="v2"), ADA, "plan_again", "you"),
+        (replace(READY, state=m.PlanState.EXPIRED), ADA, "plan_again", "you"),
+        (replace(READY, state=m.PlanState.SURVEYING, digest=None), ADA, "wait", "service"),
+        (replace(READY, state=m.PlanState.ASK, digest=None), ADA, "answer", "you"),
+        (replace(READY, state=m.PlanState.DENIED, digest=None), ADA, "none", "nobody"),
+        (replace(READY, state=m.PlanState.FAILED, digest=None), ADA, "plan_again", "you"),
+    ],
+)
+def test_the_next_step_of_a_plan_is_said_for_each_caller(plan: Standing, caller: Principal, kind: str, by: str) -> None:
+    step = next_step(plan, caller)
+    assert (step.kind, step.by) == (kind, by), step.message
+    assert step.message
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        replace(YES, expires=NOW),
+        replace(YES, digest="0" * 64),
+        replace(YES, policy_version="v0"),
+        replace(YES, active=False),
+        replace(YES, roles=frozenset({"viewer"})),
+        replace(YES, approved=False),
+    ],
+    ids=["expired", "another digest", "another policy", "approver left", "no approver any more", "a no"],
+)
+def test_an_approval_that_does_not_count_now_is_not_given(word: Word) -> None:
+    asked = replace(READY, obligations=(ONE,))
+    assert given(replace(asked, words=(YES,))) == [1]
+    assert given(replace(asked, words=(word,))) == [0]
+
+
+def test_one_persons_approval_counts_for_every_need_that_it_fits() -> None:
+    both = replace(YES, groups=frozenset({"stewards"}))
+    plan = replace(READY, obligations=(ONE, NeedsApproval("stewards", 1)), words=(both,))
+    assert given(plan) == [1, 1]
+
+
+def test_a_need_says_by_whom_how_many_and_until_when() -> None:
+    plan = replace(READY, obligations=(OWN, NeedsApproval("stewards", 2)))
+    own, others = needs(plan, BEA)
+    assert (own.by, needs(plan, ADA)[0].by) == ("the requester (ada)", "you")
+    assert (others.by, others.roles_or_groups, others.count) == ("2 people of the group stewards", ["stewards"], 2)
+    [met] = needs(replace(READY, obligations=(ONE,), words=(YES,)), ADA)
+    assert (met.given_by[0].person_name, met.until) == ("bea", YES.expires)
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (replace(READY, own_word="declined"), "ada"),
+        (replace(READY, words=(replace(YES, approved=False, reason="wrong run"),)), "bea refused this plan: wrong run"),
+        (replace(READY, state=m.PlanState.EXPIRED), "too old"),
+        (replace(READY, policy_now="v2"), "policy has changed"),
+        (replace(READY, state=m.PlanState.DENIED, summary="Denied: no."), "Denied: no."),
+    ],
+)
+def test_a_plan_that_can_start_no_more_says_why(plan: Standing, said: str) -> None:
+    assert said in state_reason(plan)
+    assert fault_of(plan, ADA, "submit") is not None
+
+
+@pytest.mark.parametrize(
+    ("plan", "caller", "action", "code"),
+    [
+        (READY, ADA, "submit", None),
+        (READY, BEA, "submit", "forbidden"),
+        (READY, HELPER, "submit", "forbidden"),
+        (replace(READY, agent="helper", deletes=True), HELPER, "submit", "forbidden"),
+        (READY, assistant(ADA, "helper", *HELPER.scopes, Scope.TRANSFER_RUN_ALL), "submit", None),
+        (replace(READY, obligations=(OWN,)), ADA, "submit", "needs_confirmation"),
+        (replace(READY, obligations=(ONE,)), ADA, "submit", "needs_approval"),
+        (replace(READY, obligations=(ONE,), words=(YES,)), ADA, "submit", None),
+        (replace(READY, state=m.PlanState.EXPIRED), ADA, "submit", "plan_expired"),
+        (replace(READY, transfer="tr_1"), ADA, "submit", "plan_not_ready"),
+        (READY, ADA, "confirm", "confirmation_not_needed"),
+        (replace(READY, obligations=(OWN,)), HELPER, "confirm", "session_needed"),
+        (replace(READY, obligations=(OWN,)), BEA, "confirm", "forbidden"),
+        (READY, ADA, "decline", None),
+        (replace(READY, obligations=(ONE,)), ADA, "approve", "approve_own_plan"),
+        (replace(READY, obligations=(ONE,)), STU, "approve", "not_an_approver"),
+        (replace(READY, obligations=(ONE,)), BEA, "approve", None),
+        (READY, BEA, "approve", "approval_not_needed"),
+        (replace(READY, obligations=(ONE,), policy_now="v2"), BEA, "approve", "policy_changed"),
+        (READY, ADA, "revise", None),
+        (READY, BEA, "revise", "forbidden"),
+    ],
+)
+def test_each_caller_may_take_the_actions_that_are_theirs(
+    plan: Standing, caller: Principal, action: str, code: str | None
+) -> None:
+    fault = fault_of(plan, caller, action)  # type: ignore[arg-type]  # one of ACTIONS
+    assert (fault.code if fault else None) == code
+    [shown] = [one for one in allowed_actions(plan, caller) if one.action == action]
+    assert shown.allowed is (code is None)
+    assert bool(shown.reason) is not shown.allowed
+
+
+def test_every_action_is_shown_whatever_the_state() -> None:
+    for state in m.PlanState:
+        assert [one.action for one in allowed_actions(replace(READY, state=state), ADA)] == list(ACTIONS)

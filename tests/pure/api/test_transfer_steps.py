@@ -1,0 +1,90 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.pure.api.people import NOW, assistant, person
+
+from headrace.api.transfers.steps import Standing, allowed_actions, fault_of, next_step
+from headrace.auth import Principal, Role, Scope
+from headrace.client import models as m
+
+ADA = person("ada", Role.REQUESTER)
+OPERATOR = person("oli", Role.OPERATOR)
+STRANGER = person("eve", Role.REQUESTER, Role.APPROVER)
+HELPER = assistant(ADA, "helper", Scope.TRANSFER_READ, Scope.TRANSFER_PLAN, Scope.TRANSFER_RUN)
+PIPELINE = assistant(ADA, None, Scope.TRANSFER_READ, Scope.TRANSFER_RUN)
+RUNNING = Standing(
+    id="tr_1",
+    state=m.TransferState.RUNNING,
+    state_reason="",
+    wish="run",
+    requester=ADA.id,
+    requester_name="ada",
+    agent=None,
+    deletes=False,
+    retry_until=NOW + timedelta(days=1),
+    now=NOW,
+)
+PAUSED = replace(RUNNING, state=m.TransferState.PAUSED, wish="pause", state_reason="paused by ada")
+FAILED = replace(RUNNING, state=m.TransferState.FAILED)
+
+
+@pytest.mark.parametrize(
+    ("transfer", "caller", "action", "code"),
+    [
+        (RUNNING, ADA, "pause", None),
+        (RUNNING, OPERATOR, "pause", None),
+        (RUNNING, OPERATOR, "cancel", None),
+        (RUNNING, OPERATOR, "set_rate", None),
+        (RUNNING, STRANGER, "cancel", "forbidden"),
+        (RUNNING, HELPER, "cancel", "forbidden"),
+        (replace(RUNNING, agent="helper"), HELPER, "cancel", None),
+        (RUNNING, assistant(ADA, "helper", *HELPER.scopes, Scope.TRANSFER_RUN_ALL), "cancel", None),
+        (RUNNING, assistant(OPERATOR, "helper", Scope.NODE_WRITE), "cancel", "forbidden"),
+        (RUNNING, ADA, "resume", "transfer_state"),
+        (PAUSED, ADA, "resume", None),
+        (PAUSED, ADA, "pause", "transfer_state"),
+        (replace(RUNNING, wish="cancel"), ADA, "pause", "transfer_state"),
+        (replace(RUNNING, wish="cancel"), ADA, "cancel", "transfer_state"),
+        (FAILED, ADA, "cancel", "transfer_state"),
+        (RUNNING, ADA, "retry", "transfer_state"),
+        (FAILED, ADA, "retry", None),
+        (replace(FAILED, state=m.TransferState.PARTIAL), PIPELINE, "retry", None),
+        (FAILED, HELPER, "retry", "forbidden"),
+        (replace(FAILED, agent="helper"), HELPER, "retry", None),
+        (replace(FAILED, agent="helper", deletes=True), HELPER, "retry", "forbidden"),
+        (FAILED, OPERATOR, "retry", "forbidden"),
+        (replace(FAILED, retry_until=NOW), ADA, "retry", "retry_too_late"),
+        (FAILED, ADA, "run_again", None),
+        (RUNNING, ADA, "run_again", "transfer_state"),
+    ],
+)
+def test_each_caller_may_steer_what_is_theirs(
+    transfer: Standing, caller: Principal, action: str, code: str | None
+) -> None:
+    fault = fault_of(transfer, caller, action)  # type: ignore[arg-type]  # one of ACTIONS
+    assert (fault.code if fault else None) == code
+    [shown] = [one for one in allowed_actions(transfer, caller) if one.action == action]
+    assert shown.allowed is (code is None)
+    assert bool(shown.reason) is not shown.allowed
+
+
+@pytest.mark.parametrize(
+    ("transfer", "caller", "kind", "by"),
+    [
+        (RUNNING, ADA, "wait", "service"),
+        (PAUSED, ADA, "resume", "you"),
+        (PAUSED, STRANGER, "resume", "others"),
+        (FAILED, ADA, "retry", "you"),
+        (FAILED, OPERATOR, "retry", "others"),
+        (replace(FAILED, retry_until=NOW), ADA, "plan_again", "you"),
+        (replace(RUNNING, state=m.TransferState.COMPLETE), ADA, "none", "nobody"),
+        (replace(RUNNING, state=m.TransferState.CANCELED), ADA, "none", "nobody"),
+    ],
+)
+def test_the_next_step_of_a_transfer_is_said_for_each_caller(
+    transfer: Standing, caller: Principal, kind: str, by: str
+) -> None:
+    step = next_step(transfer, caller)
+    assert (step.kind, step.by) == (kind, by), step.message
+    assert step.message
