@@ -75,6 +75,7 @@ codes! {
     TicketNoRenewal "ticket_no_renewal" false;
     TokenMalformed "token_malformed" false;
     VersionUnsupported "version_unsupported" false;
+    WrongPeerKey "wrong_peer_key" false;
 }
 
 /// Something that went wrong: a stable code, a sentence for people, and whether a retry helps.

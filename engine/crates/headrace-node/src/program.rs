@@ -175,7 +175,9 @@ fn exit_of(problem: &Problem) -> Exit {
     match &*problem.code {
         "bad_argument" | "token_malformed" => Exit::Usage,
         "destination_exists" | "join_refused" | "key_refused" | "permit_foreign"
-        | "root_access" | "root_is_superuser" | "ticket_foreign" => Exit::Refused,
+        | "root_access" | "root_is_superuser" | "ticket_foreign" | "wrong_peer_key" => {
+            Exit::Refused
+        }
         "hub_unreachable"
         | "join_timeout"
         | "no_data_path"

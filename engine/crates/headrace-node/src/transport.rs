@@ -131,6 +131,9 @@ impl Acceptor {
 }
 
 /// A TLS connection to the hub with this key, and the address it was made from.
+///
+/// # Errors
+/// [`ControlCode::WrongPeerKey`] when somebody with another key answers, [`ControlCode::HubUnreachable`] when nobody does.
 pub(crate) async fn dial(
     address: &str,
     pin: PublicKey,
@@ -154,12 +157,21 @@ pub(crate) async fn dial(
     });
     match connected.await {
         Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(error)) if is_wrong_key(&error) => Err(Problem::new(
+            ControlCode::WrongPeerKey,
+            format!("`{address}` answers with another key than {pin}, which it must have"),
+        )),
         Ok(Err(error)) => Err(unreachable(error.to_string())),
         Err(_) => Err(unreachable(format!(
             "no answer within {} s",
             CONNECT_TIMEOUT.as_secs()
         ))),
     }
+}
+
+fn is_wrong_key(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    inner.is_some_and(tls::is_wrong_key)
 }
 
 fn identity(key: &SigningKey) -> Result<Identity, Problem> {

@@ -4,11 +4,13 @@ mod support;
 
 use std::sync::Arc;
 
+use headrace_core::access::{Access, Authority};
 use headrace_core::name::Component;
 use headrace_core::sealed::SigningKey;
-use headrace_node::config::{Config, HubConfig};
+use headrace_node::config::{Config, HubConfig, RootConfig};
 use headrace_node::hub::{HubEvent, JoinAnswer};
 use headrace_node::node::{Node, node_key};
+use headrace_node::problem::ControlCode;
 use serde_json::json;
 use support::{Scripted, Site, TestClock, execution, path, typed};
 
@@ -128,9 +130,9 @@ async fn a_hub_with_another_key_is_not_obeyed() {
         Node::start(&state, site.clock.clock(), Arc::new(Scripted::new(true))).expect("a node");
     let mut attachment = node.attachment();
     let failed = |state: &Result<(), headrace_node::problem::Problem>| {
-        state
-            .as_ref()
-            .is_err_and(|problem| problem.message.contains("can't be reached"))
+        state.as_ref().is_err_and(|problem| {
+            problem.is(ControlCode::WrongPeerKey) && problem.message.contains("another key")
+        })
     };
     drop(
         tokio::time::timeout(support::WAIT, attachment.wait_for(failed))
@@ -290,7 +292,7 @@ async fn invariant_1_a_node_lists_only_under_a_good_permit() {
         code(stranger.permit(&node, "run"), "run").await,
         "permit_foreign"
     );
-    // A permit for one node, sent to another by a hub that was taken over, is foreign there.
+    // A ticket is no permit, however well it is signed.
     let ticket = site.ticket("tr_1", &node, &other);
     assert_eq!(code(ticket, "run").await, "permit_malformed");
     assert_eq!(
@@ -301,6 +303,53 @@ async fn invariant_1_a_node_lists_only_under_a_good_permit() {
         .await,
         "root_unknown"
     );
+}
+
+#[tokio::test]
+async fn invariant_1_a_permit_for_one_node_opens_nothing_on_another() {
+    let site = Site::start().await;
+    let real = site.node("dtn1").await;
+    let (own, other) = (
+        SigningKey::from_seed(&[5; 32]),
+        SigningKey::from_seed(&[6; 32]),
+    );
+    // What the hub takes the node for: what it is, or another one, as a hub that was taken over would.
+    for (number, taken_for, code) in [(0, own.public(), ""), (1, other.public(), "permit_foreign")]
+    {
+        let state = site.state(&format!("dtn2-{number}"));
+        let root = RootConfig::parse(&format!("data={}:delete", real.root.display()));
+        let config = Config {
+            name: "dtn2".to_owned(),
+            authorities: vec![Authority {
+                key: site.authority.public(),
+                access: Access::Delete,
+            }],
+            roots: vec![root.expect("a root")],
+            ..Config::default()
+        };
+        let (hub_end, node_end) = tokio::io::duplex(64 << 10);
+        site.hub.enroll(taken_for);
+        let adopted = site.hub.adopt(Box::new(hub_end), taken_for).await;
+        adopted.expect("the hub is open");
+        let mover = Arc::new(Scripted::new(true));
+        let node = Node::start_over(
+            Box::new(node_end),
+            own.clone(),
+            &state,
+            config,
+            site.clock.clock(),
+            mover,
+        );
+        let _node = node.expect("a node");
+        site.next(
+            |event| matches!(event, HubEvent::NodeAttached { node, .. } if *node == taken_for),
+        )
+        .await;
+        let permit = site.permit_with(&real, "", |body| body["node"] = json!(taken_for));
+        let browsed = site.hub.browse(&permit, &path(""), None, 10).await;
+        let found = browsed.err().map(|problem| problem.code.into_owned());
+        assert_eq!(found.unwrap_or_default(), code);
+    }
 }
 
 #[tokio::test]

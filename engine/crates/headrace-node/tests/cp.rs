@@ -377,7 +377,7 @@ fn invariant_1_a_standing_node_obeys_only_the_keys_it_was_given() {
     let stranger = cp("other", &node, &["from", &place]).refused();
     assert_eq!(stranger, (Some(4), "key_refused".to_owned()));
     let impostor = cp("mine", &mine, &["from", &place]).refused();
-    assert_eq!(impostor, (Some(7), "node_unreachable".to_owned()));
+    assert_eq!(impostor, (Some(4), "wrong_peer_key".to_owned()));
     let unpinned = desk.cp(&["--key", "mine", "from", &place]).refused();
     assert_eq!(unpinned, (Some(2), "bad_argument".to_owned()));
     let elsewhere = cp("mine", &node, &["from", &place.replace("/data/", "/etc/")]).refused();

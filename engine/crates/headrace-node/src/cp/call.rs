@@ -162,6 +162,9 @@ async fn dial(address: &str, copying: &Copying) -> Result<Box<dyn Wire>, Problem
     };
     let dialled = transport::dial(address, pin, &copying.signer.key).await;
     let (wire, _) = dialled.map_err(|problem| {
+        if problem.is(ControlCode::WrongPeerKey) {
+            return problem;
+        }
         let message = format!("no node with the key {pin} answers at `{address}`: {problem}");
         Problem::new(ControlCode::NodeUnreachable, message)
     })?;
