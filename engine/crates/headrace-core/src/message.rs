@@ -83,6 +83,8 @@ pub enum Decision {
 pub enum FileResult {
     /// It is at its destination, durable.
     Done,
+    /// The same of a file that is moved, with the hash of what is there.
+    Holds(PieceHash),
     /// It is not.
     Failed(Code),
 }
@@ -482,13 +484,20 @@ fn read_decisions(reader: &mut Reader<'_>) -> Result<Vec<Decision>, CodecError> 
     Ok(decisions)
 }
 
+/// A result that a hash follows; the others are codes.
+const RESULT_HOLDS: u8 = u8::MAX;
+
 fn put_results(results: &[(u64, FileResult)], out: &mut Vec<u8>) {
     for (file, result) in results {
         out.extend_from_slice(&file.to_le_bytes());
         out.push(match result {
             FileResult::Done => 0,
             FileResult::Failed(code) => 1 + code.number(),
+            FileResult::Holds(_) => RESULT_HOLDS,
         });
+        if let FileResult::Holds(hash) = result {
+            out.extend_from_slice(hash);
+        }
     }
 }
 
@@ -498,6 +507,7 @@ fn read_results(reader: &mut Reader<'_>) -> Result<Vec<(u64, FileResult)>, Codec
         let (file, result) = (reader.u64("file")?, reader.u8("result")?);
         let result = match result.checked_sub(1) {
             None => FileResult::Done,
+            Some(_) if result == RESULT_HOLDS => FileResult::Holds(reader.array("hash")?),
             Some(number) => FileResult::Failed(Code::from_number(number).unwrap_or(Code::Internal)),
         };
         results.push((file, result));

@@ -64,17 +64,12 @@ fn messages() -> impl Strategy<Value = Message> {
             })
         },
     );
-    let results = prop::collection::vec((any::<u64>(), prop::option::of(codes())), 0..30).prop_map(
-        |results| {
-            let result = |code: Option<Code>| code.map_or(FileResult::Done, FileResult::Failed);
-            Message::Results(
-                results
-                    .into_iter()
-                    .map(|(file, code)| (file, result(code)))
-                    .collect(),
-            )
-        },
-    );
+    let result = prop_oneof![
+        Just(FileResult::Done),
+        any::<[u8; 32]>().prop_map(FileResult::Holds),
+        codes().prop_map(FileResult::Failed),
+    ];
+    let results = prop::collection::vec((any::<u64>(), result), 0..30).prop_map(Message::Results);
     let failure = || (codes(), ".{0,50}").prop_map(|(code, message)| Failure::new(code, message));
     let file = || (any::<u64>(), any::<u16>());
     prop_oneof![

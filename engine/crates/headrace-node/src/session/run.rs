@@ -475,7 +475,7 @@ impl Context<'_> {
             path: execution.source.path.clone(),
             filter: ticket.filter().clone(),
             geometry: super::landing::Geometry::new(unit_bytes),
-            window,
+            window: window.min(WINDOW),
             delete_source: execution.delete_source,
             counts_totals: !matches!(self.spec.role, Role::Local(..)),
             scratch: self.folder.to_owned(),

@@ -31,7 +31,7 @@ fn authority() -> SigningKey {
     SigningKey::from_seed(&[100; 32])
 }
 
-fn node_key(seed: u8) -> SigningKey {
+pub(crate) fn node_key(seed: u8) -> SigningKey {
     SigningKey::from_seed(&[seed; 32])
 }
 
@@ -116,6 +116,21 @@ pub(crate) enum Dialler {
 impl Pair {
     pub(crate) fn new() -> Self {
         Self::of(Node::new(1), Node::new(2))
+    }
+
+    /// The same nodes with their folders opened anew: something else may stand there now.
+    pub(crate) fn on_other_roots(mut self) -> Self {
+        for node in [&mut self.source, &mut self.destination] {
+            node.root = root_of(&node.data, Access::Delete);
+        }
+        self
+    }
+
+    /// New data planes, whose threads have the rights of this one.
+    pub(crate) fn restart_planes(&mut self) {
+        for node in [&mut self.source, &mut self.destination] {
+            node.plane = Node::plane(node.seed);
+        }
     }
 
     /// Both nodes with their files below `folder`.

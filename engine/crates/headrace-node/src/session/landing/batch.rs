@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use headrace_core::batch::{BatchFile, Sparse, read_batch};
 use headrace_core::code::Failure;
-use headrace_core::integrity::piece_hash;
-use headrace_core::message::Message;
+use headrace_core::integrity::{PieceHash, piece_hash};
+use headrace_core::message::{FileResult, Message};
 use headrace_core::wire::WireError;
 use headrace_io::storage::{Holding, Part, Writing};
 
@@ -122,12 +122,16 @@ impl Landing {
         }
     }
 
-    /// Tell the source about files that are done.
-    pub(super) fn tell_done(&self, done: &[u64]) -> Result<(), Failure> {
-        for ids in done.chunks(headrace_core::manifest::MAX_ITEMS) {
-            let results = ids
+    /// Tell the source about entries that are done; a move also says what is there, without which no source is deleted.
+    pub(super) fn tell_done(&self, done: &[(u64, Option<PieceHash>)]) -> Result<(), Failure> {
+        let moves = self.spec.execution.delete_source;
+        for done in done.chunks(headrace_core::manifest::MAX_ITEMS) {
+            let results = done
                 .iter()
-                .map(|id| (*id, headrace_core::message::FileResult::Done))
+                .map(|(id, hash)| match hash {
+                    Some(hash) if moves => (*id, FileResult::Holds(*hash)),
+                    _ => (*id, FileResult::Done),
+                })
                 .collect();
             self.answers.answer(Message::Results(results))?;
         }

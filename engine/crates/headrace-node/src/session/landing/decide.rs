@@ -34,6 +34,8 @@ pub(super) struct Intake {
     wanted_bytes: u64,
     /// Files that needed nothing because they were at the destination.
     there: u64,
+    /// Hash of the last of them, where an earlier session received it.
+    landed: Option<[u8; 32]>,
     overwrites: ListCursor,
     /// What failed before, when only that is copied.
     only: Option<FailedCursor>,
@@ -48,6 +50,7 @@ impl Intake {
             wanted_files: 0,
             wanted_bytes: 0,
             there: 0,
+            landed: None,
             overwrites,
             only,
         }
@@ -94,7 +97,7 @@ impl Landing {
             let before = intake.there;
             decisions.push(self.decide(&mut intake, id, item)?);
             if intake.there > before {
-                there.push(id);
+                there.push((id, intake.landed.take()));
             }
         }
         drop(intake);
@@ -282,6 +285,7 @@ impl Landing {
             intake.want(self, entry)?;
             self.copied(id, entry, landed.hash)?;
             intake.there += 1;
+            intake.landed = Some(landed.hash);
             add(&self.counters.bytes_received, entry.size);
             return Ok(Decision::Nothing);
         }
@@ -525,7 +529,7 @@ impl Landing {
             self.check_whole(&now, &mut now.state.lock());
         } else {
             if is_same {
-                self.tell_done(&[incoming.id])?;
+                self.tell_done(&[(incoming.id, Some(theirs))])?;
             }
             self.close(incoming.id);
         }
@@ -562,7 +566,8 @@ impl Landing {
     pub(super) fn full_path(&self, path: &RelPath) -> Result<RelPath, Failure> {
         let destination = &self.spec.execution.destination.path;
         destination.join_path(path).map_err(|error| {
-            let message = format!("`{path}` makes the destination path too long: {error}");
+            // The reason first: a message is cut off, and this path is long.
+            let message = format!("the destination path would be too long, {error}: `{path}`");
             Failure::new(Code::NameTooLong, message)
         })
     }

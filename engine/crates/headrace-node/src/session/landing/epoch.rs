@@ -129,11 +129,11 @@ impl Landing {
             };
             self.count_copied(&file.entry, uncounted);
             self.record(file.incoming.id, Outcome::Copied(file.hash))?;
-            done.push(file.incoming.id);
+            done.push((file.incoming.id, Some(file.hash)));
         }
         self.tell_done(&done)?;
         let mut active = self.active.lock();
-        for id in &done {
+        for (id, _) in &done {
             active.remove(id);
         }
         drop(active);

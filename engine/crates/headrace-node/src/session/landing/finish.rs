@@ -268,7 +268,7 @@ impl Landing {
                         Ok(outcome) => {
                             self.record(id, outcome)?;
                             if self.spec.execution.delete_source && outcome != Outcome::Skipped {
-                                self.tell_done(&[id])?;
+                                self.tell_done(&[(id, None)])?;
                             }
                         }
                         Err(Stop::This(failure)) => self.record_failure(id, &failure)?,

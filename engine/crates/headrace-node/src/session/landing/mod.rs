@@ -57,7 +57,7 @@ pub const WINDOW: u32 = 32 * 1024;
 /// Most drifted names that a statement lists.
 const MAX_DRIFTED: usize = 100;
 /// How often a piece that does not verify is asked for again before its file fails.
-const MAX_RESENDS: u32 = 3;
+pub(crate) const MAX_RESENDS: u32 = 3;
 
 /// How files are cut. Both are powers of two, and a unit is at least a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

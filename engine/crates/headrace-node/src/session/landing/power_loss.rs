@@ -110,10 +110,9 @@ impl Answers for Heard {
             Message::Decisions { decisions, .. } => self.decisions.lock().extend(decisions),
             Message::Results(results) => {
                 for (file, result) in results {
-                    let list = if result == FileResult::Done {
-                        &self.done
-                    } else {
-                        &self.failed
+                    let list = match result {
+                        FileResult::Done | FileResult::Holds(_) => &self.done,
+                        FileResult::Failed(_) => &self.failed,
                     };
                     list.lock().insert(file);
                 }

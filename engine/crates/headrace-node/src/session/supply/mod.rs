@@ -28,11 +28,11 @@ use headrace_io::buffer::BufferPool;
 use headrace_io::root::Root;
 use parking_lot::{Condvar, Mutex};
 
-use self::outgoing::{Dirs, Outgoing};
+use self::outgoing::{Asked, Dirs, Outgoing};
 pub use self::remove::Removed;
 use self::work::Queue;
 use super::counters::Counters;
-use super::landing::{Geometry, violation};
+use super::landing::{Geometry, MAX_RESENDS, violation};
 use super::ledger::{Ledger, Outcome};
 use super::pace::Pace;
 use super::state_failed;
@@ -162,8 +162,8 @@ impl Supply {
                 generation,
                 decisions,
             } => {
-                for (id, decision) in (first..).zip(decisions) {
-                    self.decided(id, generation, decision)?;
+                for (index, decision) in (0..).zip(decisions) {
+                    self.decided(first.saturating_add(index), generation, decision)?;
                 }
                 Ok(())
             }
@@ -217,6 +217,22 @@ impl Supply {
         if generation < current {
             return Ok(());
         }
+        let asked = match decision {
+            Decision::Nothing => Asked::Nothing,
+            Decision::Compare => Asked::Hash,
+            Decision::SendUnits(_) => Asked::Rest,
+            Decision::Send => Asked::Everything,
+        };
+        {
+            let mut state = file.state.lock();
+            // Content may be asked for once, and before that the hash.
+            if state.asked >= asked || state.asked == Asked::Rest {
+                return Err(violation(&WireError::contradiction(
+                    "the same was asked for twice",
+                )));
+            }
+            state.asked = asked;
+        }
         let units = self.spec.geometry.units(size);
         match decision {
             Decision::Nothing => {}
@@ -246,14 +262,25 @@ impl Supply {
     }
 
     fn result(&self, id: u64, result: FileResult) -> Result<(), Failure> {
-        if result == FileResult::Done && self.spec.delete_source {
+        let outcome = match result {
+            FileResult::Failed(_) => None,
+            FileResult::Done => Some(Outcome::Identical(None)),
+            FileResult::Holds(hash) => {
+                let file = self.active.lock().get(&id).cloned();
+                let sent = file.is_some_and(|file| file.state.lock().was_sent());
+                Some(if sent {
+                    Outcome::Copied(hash)
+                } else {
+                    Outcome::Identical(Some(hash))
+                })
+            }
+        };
+        if let Some(outcome) = outcome.filter(|_| self.spec.delete_source) {
             let ledger = self.ledger.lock();
             if id >= ledger.count() {
                 return Err(violation(&WireError::contradiction("a result of nothing")));
             }
-            ledger
-                .record(id, Outcome::Identical(None))
-                .map_err(state_failed)?;
+            ledger.record(id, outcome).map_err(state_failed)?;
         }
         self.settle(id);
         Ok(())
@@ -263,13 +290,19 @@ impl Supply {
         let Some(file) = self.active.lock().get(&id).cloned() else {
             return Ok(());
         };
-        let (size, current) = {
-            let state = file.state.lock();
-            (state.entry.size, state.generation)
+        let size = {
+            let mut state = file.state.lock();
+            if generation != state.generation {
+                return Ok(());
+            }
+            state.resends += 1;
+            if state.asked < Asked::Rest || state.resends > MAX_RESENDS {
+                return Err(violation(&WireError::contradiction(
+                    "a piece was asked for again that was never asked for, or too often",
+                )));
+            }
+            state.entry.size
         };
-        if generation != current {
-            return Ok(());
-        }
         if self.spec.geometry.is_small(size) {
             self.enqueue(|queue| queue.push_small(file, size));
         } else if unit < self.spec.geometry.units(size) {

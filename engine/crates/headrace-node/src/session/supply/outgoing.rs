@@ -31,6 +31,46 @@ pub(super) struct OutgoingState {
     /// Units that were asked for and are not sent yet.
     pub(super) units_left: u64,
     pub(super) open: Option<OpenFile>,
+    /// What the destination asked for.
+    pub(super) asked: Asked,
+    /// All that was asked for was read, as one state of the file.
+    pub(super) sent: bool,
+    /// How often pieces of it were asked for again.
+    pub(super) resends: u32,
+}
+
+/// What a destination asked for of a file as it is now. It only ever asks for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Asked {
+    Nothing,
+    Hash,
+    /// What an earlier session did not send.
+    Rest,
+    Everything,
+}
+
+impl OutgoingState {
+    fn new(entry: Entry, generation: u16) -> Self {
+        Self {
+            generation,
+            units_left: 0,
+            open: None,
+            asked: Asked::Nothing,
+            sent: false,
+            resends: 0,
+            entry,
+        }
+    }
+
+    /// Start again with the file as it is now.
+    pub(super) fn restart(&mut self, entry: Entry) {
+        *self = Self::new(entry, self.generation + 1);
+    }
+
+    /// Whether all of the file went to this destination in this session.
+    pub(super) fn was_sent(&self) -> bool {
+        self.sent && self.asked == Asked::Everything
+    }
 }
 
 /// A large file while its units are read.
@@ -42,12 +82,7 @@ pub(super) struct OpenFile {
 
 impl Outgoing {
     pub(super) fn new(id: u64, entry: Entry) -> Self {
-        let state = OutgoingState {
-            generation: 0,
-            units_left: 0,
-            open: None,
-            entry,
-        };
+        let state = OutgoingState::new(entry, 0);
         Self {
             id,
             kind: state.entry.kind,

@@ -1,11 +1,16 @@
 //! The second half of a move: sources that have safely arrived are deleted.
 
+use std::io;
+
 use headrace_core::code::{Code, Failure};
 use headrace_core::entry::{Entry, Kind};
+use headrace_core::integrity::PieceHash;
 use headrace_core::journal::Identity;
+use headrace_io::storage::real::read_full;
 use rustix::fs::AtFlags;
 
 use super::Supply;
+use super::outgoing::Looked;
 use crate::session::ledger::Outcome;
 use crate::session::state_failed;
 
@@ -23,9 +28,22 @@ pub struct Removed {
 /// Most reasons that are kept.
 const MAX_KEPT: usize = 100;
 
+/// Bytes that are read at once.
+const READ_BYTES: usize = 1 << 20;
+
+impl Removed {
+    fn keep(&mut self, place: &str, reason: &str) {
+        self.kept_count += 1;
+        if self.kept.len() < MAX_KEPT {
+            let message = format!("{place} has arrived but stays: {reason}");
+            self.kept.push(Failure::new(Code::NotDeleted, message));
+        }
+    }
+}
+
 impl Supply {
     /// Delete every file and symlink that the destination reported as done, if it still is what was sent, and then folders that are
-    /// empty. Only called when the destination has confirmed the end.
+    /// empty. Of a file that this session did not send, the destination's hash has to be that of the source. Only called when the destination has confirmed the end.
     ///
     /// # Errors
     /// [`Code::StateFailed`] when the scratch folder cannot be read.
@@ -40,7 +58,14 @@ impl Supply {
             }
             match (entry.kind, outcome) {
                 (Kind::Dir, _) => open.push(entry.clone()),
-                (_, Outcome::Identical(_)) => self.remove_source(entry, &mut removed),
+                (_, Outcome::Copied(_)) => self.remove_source(entry, None, &mut removed),
+                (Kind::File, Outcome::Identical(None)) => {
+                    removed.keep(
+                        &self.place(&entry.path),
+                        "the destination did not say what it holds",
+                    );
+                }
+                (_, Outcome::Identical(hash)) => self.remove_source(entry, hash, &mut removed),
                 _ => {}
             }
         }
@@ -50,32 +75,46 @@ impl Supply {
         Ok(removed)
     }
 
-    fn remove_source(&self, entry: &Entry, removed: &mut Removed) {
+    fn remove_source(&self, entry: &Entry, told: Option<PieceHash>, removed: &mut Removed) {
         let result = self.dirs.above(&entry.path).and_then(|(dir, name)| {
+            if let Some(told) = told
+                && self.content(entry)?.is_some_and(|ours| ours != told)
+            {
+                return Ok(Some("the destination holds other content"));
+            }
             match dir.entry(&name, entry.path.clone())? {
                 Some(now) if is_unchanged(&now, entry) => {
                     rustix::fs::unlinkat(&*dir, &*name, AtFlags::empty())?;
-                    Ok(true)
+                    Ok(None)
                 }
-                Some(_) => Ok(false),
-                None => Ok(true),
+                Some(_) => Ok(Some("it changed after it was copied")),
+                None => Ok(None),
             }
         });
-        let reason = match result {
-            Ok(true) => {
-                removed.deleted += 1;
-                return;
-            }
-            Ok(false) => "it changed after it was copied".to_owned(),
-            Err(error) => error.to_string(),
+        let place = self.place(&entry.path);
+        match result {
+            Ok(None) => removed.deleted += 1,
+            Ok(Some(reason)) => removed.keep(&place, reason),
+            Err(error) => removed.keep(&place, &error.to_string()),
+        }
+    }
+
+    /// The hash of a file that this session did not send; `None` when it is gone or another one.
+    fn content(&self, entry: &Entry) -> io::Result<Option<PieceHash>> {
+        let file = match self.dirs.open(entry) {
+            Looked::Same(open) => open.file,
+            Looked::Changed | Looked::Failed(Code::SourceVanished, _) => return Ok(None),
+            Looked::Failed(_, error) => return Err(error),
         };
-        removed.kept_count += 1;
-        if removed.kept.len() < MAX_KEPT {
-            let message = format!(
-                "{} has arrived but stays: {reason}",
-                self.place(&entry.path)
-            );
-            removed.kept.push(Failure::new(Code::NotDeleted, message));
+        let mut hasher = blake3::Hasher::new();
+        let (mut buffer, mut offset) = (vec![0; READ_BYTES], 0);
+        loop {
+            let count = read_full(&file, &mut buffer, offset)?;
+            hasher.update(&buffer[..count]);
+            offset += count as u64;
+            if count < buffer.len() {
+                return Ok(Some(*hasher.finalize().as_bytes()));
+            }
         }
     }
 

@@ -164,10 +164,13 @@ impl Supply {
             state.entry.clone()
         };
         match is_same(handle, &entry) {
-            Ok(Some(_)) => self.orders.order(Message::FileEnd {
-                file: file.id,
-                generation,
-            }),
+            Ok(Some(_)) => {
+                file.state.lock().sent = true;
+                self.orders.order(Message::FileEnd {
+                    file: file.id,
+                    generation,
+                })
+            }
             Ok(None) => self.restart(file, generation),
             Err(error) => self.give_up(file, Code::SourceUnreadable, error),
         }
@@ -214,6 +217,7 @@ impl Supply {
         let hash = self
             .counters
             .time(Stage::Hash, || piece_hash(entry.size, 0, &bytes));
+        file.state.lock().sent = true;
         BatchFile {
             file: file.id,
             generation,
@@ -251,10 +255,7 @@ impl Supply {
             if state.generation != generation {
                 return Ok(());
             }
-            state.generation += 1;
-            state.units_left = 0;
-            state.open = None;
-            state.entry = now.clone();
+            state.restart(now.clone());
         }
         self.orders.order(Message::FileChanged {
             file: file.id,

@@ -1,0 +1,9 @@
+//! What can go wrong between two nodes, and the named error that a person sees of it.
+
+mod connection;
+mod destination;
+mod puppet;
+#[path = "../session_support/mod.rs"]
+mod session_support;
+mod source;
+mod storage;
