@@ -425,7 +425,11 @@ impl<'s> StreamInlet<'s> {
             .is_some_and(|unit| unit.expects(header.file, header.generation, header.offset));
         if !expected {
             self.unit = None;
-            if self.dropping != Some(place) {
+            // The first block of a unit begins it anew: what was refused may come again on this connection.
+            let begins = header
+                .offset
+                .is_multiple_of(self.landing.geometry().unit_bytes);
+            if begins || self.dropping != Some(place) {
                 self.unit = self.landing.open_unit(
                     header.file,
                     header.generation,

@@ -156,7 +156,10 @@ impl LandingOutlet<'_> {
             .is_some_and(|unit| unit.expects(piece.file, piece.generation, piece.offset))
         {
             self.unit = None;
-            if self.dropping != Some(place) {
+            let begins = piece
+                .offset
+                .is_multiple_of(self.landing.geometry().unit_bytes);
+            if begins || self.dropping != Some(place) {
                 self.unit = self.landing.open_unit(
                     piece.file,
                     piece.generation,
