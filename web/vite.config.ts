@@ -35,5 +35,6 @@ export default defineConfig({
   build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false }, manifest: true },
   worker: { format: "es" },
   test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], setupFiles: ["src/test-setup.ts"] },
-  server: { proxy: { "/api": process.env["HEADRACE_SERVICE"] ?? "http://127.0.0.1:8470" } },
+  // The table of characters lies beside this folder: conformance/text.
+  server: { fs: { allow: [".."] }, proxy: { "/api": process.env["HEADRACE_SERVICE"] ?? "http://127.0.0.1:8470" } },
 });

@@ -169,7 +169,7 @@ def test_a_running_transfer_is_slowed_paused_resumed_and_canceled_with_a_reason(
     page.get_by_role("button", name="Change the rate").click()
     page.get_by_role("dialog").get_by_label("No faster than").fill("2 Mbit/s")
     page.get_by_role("button", name="Set the rate").click()
-    expect(page.get_by_text("2.00 Mbit/s")).to_be_visible()
+    expect(page.get_by_text("2.00 Mb/s")).to_be_visible()
     page.get_by_role("button", name="Pause", exact=True).click()
     page.get_by_role("dialog").get_by_label("Reason").fill("beam time")
     page.get_by_role("dialog").get_by_role("button", name="Pause").click()

@@ -38,7 +38,7 @@ def test_a_plan_card_says_what_from_where_to_where_and_what_policy_says() -> Non
     card = shown(plan_card(plan(agent="claude", notes=["Identical files are skipped."])))
     for part in (
         "plan pl_1: ready", "copy krios1:/raw/run42 to archive:/run42", "“copy run42” (anna, through claude)",
-        "krios1:/raw/run42", "archive:/run42", "21,034 files, 1.72 GB (and 310 folders)", "about 5 min",
+        "krios1:/raw/run42", "archive:/run42", "21,034 files, 1.71 GB (and 310 folders)", "about 5 min",
         "allowed", "a plain copy within the budget", "plain-copy", "3f3f3f3f3f3f...", "Identical files are skipped.",
     ):  # fmt: skip
         assert part in card

@@ -73,7 +73,7 @@ async def test_words_become_a_plan_with_its_digest_and_next_step(era: str) -> No
         card = await data(client, "plan_transfer", request="copy run42 to the archive", timezone="Europe/Berlin")
     assert (card["state"], card["digest"], card["next_step"]) == ("ready", DIGEST, "submit")
     assert "21,034 files" in card["summary"]
-    assert "1.72 GB" in card["summary"]
+    assert "1.71 GB" in card["summary"]
     asked = port.called[0][1][0]
     assert (asked.words, asked.timezone, asked.intent) == ("copy run42 to the archive", "Europe/Berlin", None)
 

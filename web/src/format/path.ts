@@ -1,12 +1,6 @@
 /** Names and paths from storage: escaped text from the service (`%XX`), shown whole and never as markup. */
 
-/** Characters that change how others are shown or can't be seen: controls, zero-width, bidi, line separators. */
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff]/g;
-
-/** Make every unseen character visible as `<U+202E>`; the service has escaped bytes that are not text already. */
-export function visible(name: string): string {
-  return name.replace(UNSEEN, (found) => `<U+${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
-}
+import { visible } from "./text";
 
 /** Cut a long path in the middle, keeping the last name: the end is what tells files apart. */
 export function shortened(path: string, limit: number): string {

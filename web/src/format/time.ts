@@ -48,10 +48,10 @@ function offset(minutes: number): string {
   return `${minutes < 0 ? "-" : "+"}${two(size / 60)}:${two(size % 60)}`;
 }
 
-/** `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
+/** `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`, rounded down. */
 export function duration(seconds: number): string {
-  if (seconds < 1 && seconds > 0) return `${Math.round(seconds * 1000).toString()} ms`;
-  const whole = Math.round(seconds);
+  if (seconds < 1 && seconds >= 0.001) return `${Math.floor(seconds * 1000).toString()} ms`;
+  const whole = Math.max(0, Math.floor(seconds));
   const parts: [number, string][] = [
     [Math.floor(whole / 86_400), "d"],
     [Math.floor((whole % 86_400) / 3600), "h"],

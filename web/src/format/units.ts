@@ -1,7 +1,7 @@
-/** Numbers with their units, spelled: `GB` is bytes, `Gbit/s` is bits per second, decimal steps of 1000, rounded down as the service does. */
+/** Numbers with their units: `B` is bytes, `b` is bits, decimal steps of 1000, rounded down; the same everywhere in the project (conformance/text). */
 
 const BYTES = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
-const RATES = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"];
+const RATES = ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"];
 const whole = new Intl.NumberFormat("en");
 
 export function count(value: number): string {
@@ -36,27 +36,32 @@ export function share(part: number, total: number): number {
   return part < total ? Math.min(rounded, 99) : 100;
 }
 
-const SIZE = /^\s*(\d+(?:\.\d+)?)\s*(B|[kKMGTPE]i?B)?\s*$/;
-const RATE = /^\s*(\d+(?:\.\d+)?)\s*([kKMGT]i?)?bit\/s\s*$/;
-const STEPS = ["k", "M", "G", "T", "P", "E"];
+const NUMBER = "(?<whole>[0-9]+)(?:\\.(?<fraction>[0-9]+))?";
+const PREFIX = "(?<prefix>[kKMGTPE]?|[KMGTPE]i)";
+const SIZE = new RegExp(`^(?:${NUMBER} ?${PREFIX}(?:B|bytes?)|(?<plain>[0-9]{1,19}))$`);
+const RATE = new RegExp(`^${NUMBER} ?${PREFIX}(?<unit>b|bit|B)(?:/s|ps)$`);
+const STEPS = "KMGTPE";
 
-/** `50 GB`, `1.5 GiB`, `10` (bytes) -> bytes; null when it is not a size. */
+/** `50 GB`, `1.5 GiB`, `10` (bytes) -> bytes; null when it is not a size, or not a whole one. */
 export function parseBytes(text: string): number | null {
-  const match = SIZE.exec(text);
-  if (match === null) return null;
-  return Math.round(Number(match[1]) * factor((match[2] ?? "B").slice(0, -1)));
+  const found = SIZE.exec(text.trim())?.groups;
+  if (found === undefined) return null;
+  return found["plain"] === undefined ? exact(found, 1n) : exact({ whole: found["plain"] }, 1n);
 }
 
-/** `3 Gbit/s` -> bits per second; null when it is not a rate. Bytes per second are not guessed. */
+/** `3 Gb/s`, `3 Gbit/s`, `400 MB/s` -> bits per second; null when it is not a rate. */
 export function parseRate(text: string): number | null {
-  const match = RATE.exec(text);
-  if (match === null) return null;
-  const value = Math.round(Number(match[1]) * factor(match[2] ?? ""));
-  return value > 0 ? value : null;
+  const found = RATE.exec(text.trim())?.groups;
+  const value = found === undefined ? null : exact(found, found["unit"] === "B" ? 8n : 1n);
+  return value === 0 ? null : value;
 }
 
-function factor(prefix: string): number {
-  if (prefix === "") return 1;
-  const power = STEPS.indexOf(prefix.charAt(0).replace("K", "k")) + 1;
-  return (prefix.endsWith("i") ? 1024 : 1000) ** power;
+function exact(found: Partial<Record<string, string>>, unit: bigint): number | null {
+  const { whole = "", fraction = "", prefix = "" } = found;
+  const step = prefix.endsWith("i") ? 1024n : 1000n;
+  const power = BigInt(prefix === "" ? 0 : STEPS.indexOf(prefix.charAt(0).toUpperCase()) + 1);
+  const scaled = BigInt(whole + fraction) * step ** power * unit;
+  const divisor = 10n ** BigInt(fraction.length);
+  const value = Number(scaled / divisor);
+  return scaled % divisor === 0n && Number.isSafeInteger(value) ? value : null;
 }

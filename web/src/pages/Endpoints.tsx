@@ -6,7 +6,7 @@ import { useState } from "react";
 import { answer, api } from "../api/client";
 import { endpointsQuery, meQuery, nodesQuery } from "../api/queries";
 import type { Endpoint, Node } from "../api/schema";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { bytes, count, share } from "../format/units";
 import { t, tn } from "../i18n";
 import { Join } from "../nodes/Join";

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { answer, api } from "../api/client";
 import { meQuery, peopleQuery } from "../api/queries";
 import type { Person } from "../api/schema";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { t, tData } from "../i18n";
 import { Invite } from "../people/Invite";
 import { Reasoned } from "../transfers/Reasoned";

@@ -6,7 +6,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import { meQuery, policiesQuery } from "../api/queries";
 import type { PolicyVersion } from "../api/schema";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Examples } from "../policies/Examples";
 import { Propose } from "../policies/Propose";

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { api, done } from "../api/client";
 import { meQuery, tokensQuery } from "../api/queries";
 import type { Token } from "../api/schema";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { t } from "../i18n";
 import { MakeToken } from "../people/MakeToken";
 import { Reasoned } from "../transfers/Reasoned";

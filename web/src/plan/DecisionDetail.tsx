@@ -1,6 +1,6 @@
 import { Text } from "@mantine/core";
 import type { ApprovalView, Decision } from "../api/schema";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Time } from "../ui/basics";
 import { Prose } from "../ui/Prose";

@@ -4,7 +4,7 @@ import { IconAlertTriangle, IconShieldCheck } from "@tabler/icons-react";
 import type { Plan, SurveyCounts } from "../api/schema";
 import { bytes } from "../format/units";
 import { t, tData, tn } from "../i18n";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import classes from "./PlanCard.module.css";
 
 export function losses(plan: Plan): string[] {

@@ -4,7 +4,7 @@ import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { Plan } from "../api/schema";
 import { count } from "../format/units";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Card, Copyable, Facts, Loading, Time } from "../ui/basics";
 import { Prose } from "../ui/Prose";

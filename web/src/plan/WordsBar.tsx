@@ -4,7 +4,7 @@ import { Button, Code, Pill, Text, Textarea, TextInput } from "@mantine/core";
 import { IconBan, IconHelpCircle } from "@tabler/icons-react";
 import { useState, type ReactNode } from "react";
 import type { Interpretation, Question, Refusal, Span } from "../api/schema";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { useZone } from "../format/time";
 import { t, tData } from "../i18n";
 import { Prose } from "../ui/Prose";

@@ -35,7 +35,7 @@ it("a comma before a phrase is no part of it", () => {
 
 it("numbers and times are shown with their units and zone", () => {
   const read = (slot: string, reading: string) => meaning({ ...span(0, 1, slot), reading }, "utc");
-  expect(read("rate_limit_bps", "3000000000")).toBe("3.00 Gbit/s");
+  expect(read("rate_limit_bps", "3000000000")).toBe("3.00 Gb/s");
   expect(read("deadline", "2026-11-26T06:00:00-06:00")).toBe("2026-11-26 12:00:00 UTC");
   expect(read("source", "source")).toBe("");
 });

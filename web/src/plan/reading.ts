@@ -1,7 +1,7 @@
 /** How words were read: the text cut into pieces, each plain or owned by a slot; and how an answer changes the text. */
 
 import type { Question, Span } from "../api/schema";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { instant, type Zone } from "../format/time";
 import { bytes, rate } from "../format/units";
 

@@ -2,7 +2,7 @@
 
 import { Button, Group, NativeSelect, Table, TextInput, Title } from "@mantine/core";
 import { useState } from "react";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { t, tData } from "../i18n";
 import classes from "../pages/Table.module.css";
 import { Empty } from "../ui/basics";

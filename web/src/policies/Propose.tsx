@@ -7,7 +7,7 @@ import { lazy, Suspense, useState } from "react";
 import { answer, api } from "../api/client";
 import { policiesQuery } from "../api/queries";
 import type { PolicyCheck } from "../api/schema";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { t, tn } from "../i18n";
 import { Act, Card, Failure, Loading } from "../ui/basics";
 import { tell } from "../ui/toasts";

@@ -4,7 +4,7 @@ import { Anchor, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { receiptQuery } from "../api/queries";
 import type { Transfer } from "../api/schema";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Card, Copyable, Empty, Facts, Failure, Loading, Time } from "../ui/basics";
 import { Prose } from "../ui/Prose";

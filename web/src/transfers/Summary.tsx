@@ -3,7 +3,7 @@ import { IconAlertTriangle } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { ENDED } from "../api/queries";
 import type { Transfer } from "../api/schema";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { duration } from "../format/time";
 import { bytes, count, percent, rate, share } from "../format/units";
 import { t } from "../i18n";

@@ -1,7 +1,8 @@
 /** Reading a receipt for people. Its document is a text that was signed: it is shown, never rewritten. */
 
 import { bytes, count } from "../format/units";
-import { shortId, visible } from "../format/path";
+import { shortId } from "../format/path";
+import { visible } from "../format/text";
 import { t, tData } from "../i18n";
 
 const ROWS = [

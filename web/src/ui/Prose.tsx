@@ -2,7 +2,7 @@
 
 import { Code } from "@mantine/core";
 import { Fragment } from "react";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 
 export function Prose({ children }: { children: string }) {
   const parts = visible(children).split("`");

@@ -5,7 +5,7 @@ import { IconAlertTriangle, IconCheck, IconCopy } from "@tabler/icons-react";
 import { useState, type MouseEventHandler, type ReactNode } from "react";
 import { inWords } from "../api/problem";
 import { instant, useZone } from "../format/time";
-import { visible } from "../format/path";
+import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Prose } from "./Prose";
 import classes from "./basics.module.css";

@@ -16,13 +16,15 @@ _PREFIXES: Final = {
     "G": 10**9,
     "T": 10**12,
     "P": 10**15,
+    "E": 10**18,
     "Ki": 2**10,
     "Mi": 2**20,
     "Gi": 2**30,
     "Ti": 2**40,
     "Pi": 2**50,
+    "Ei": 2**60,
 }
-_PREFIX: Final = r"(?P<prefix>[kKMGTP]?|[KMGTP]i)"
+_PREFIX: Final = r"(?P<prefix>[kKMGTPE]?|[KMGTPE]i)"
 _NUMBER: Final = r"(?P<number>[0-9]+(?:\.[0-9]+)?)"
 _SIZE: Final = re.compile(rf"{_NUMBER} ?{_PREFIX}(?P<unit>B|bytes?)")
 _RATE: Final = re.compile(rf"{_NUMBER} ?{_PREFIX}(?P<unit>b|bit|B)(?:/s|ps)")

@@ -1,63 +1,66 @@
 """Text from outside, fit to be shown: nothing in it can steer a terminal, a reader's eye or a model's attention."""
 
-import unicodedata
+import json
+import re
+from importlib import resources
 from typing import Final
 
-_UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
-"""Unicode categories with no glyph of their own, or one that moves others: controls, bidi, zero-width, odd spaces."""
+_TABLE: Final = json.loads(resources.files(__package__).joinpath("characters.json").read_text(encoding="utf-8"))
+"""The table that every language of the project shares: conformance/text/characters.json."""
+_BYTE_UNITS: Final = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+_RATE_UNITS: Final = ("b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s")
+
+
+def _one_of(ranges: str) -> str:
+    """Make a character class of `0000-001F 00AD`."""
+    bounds = (part.split("-") for part in ranges.split())
+    return "[" + "".join("-".join(rf"\U{int(bound, 16):08x}" for bound in pair) for pair in bounds) + "]"
+
+
+_MARK: Final = _one_of(_TABLE["marks"])
+_UNSEEN: Final = re.compile(f"{_one_of(_TABLE['unseen'])}|(?<={_MARK}{{{_TABLE['max_marks']}}}){_MARK}")
 
 
 def visible(text: str, limit: int = 1000) -> str:
-    r"""Return `text` on one line with every unseen character written `\u{XXXX}`, cut to about `limit` characters.
+    r"""Return `text` on one line with every unseen character written `\u{202E}`, cut to about `limit` characters.
 
-    A plain space stays. What is cut off is told by its length. A backslash is doubled when something had to be
-    escaped, so that a name that merely looks escaped can be told from one that is.
+    A plain space stays. What is cut off is told by its length. Showing twice changes nothing.
     """
-    kept = text[:limit]
-    if not all(_is_seen(character) for character in kept):
-        kept = "".join(_escaped(character) for character in kept)
-    return kept + _cut_off(text, limit)
+    return _UNSEEN.sub(_escaped, text[:limit]) + _cut_off(text, limit)
 
 
 def quoted(text: str, limit: int = 200) -> str:
     r"""Return `text` in double quotes, visible, with inner `"` and `\` escaped, so that its end cannot be forged."""
-    kept = "".join('\\"' if character == '"' else _escaped(character) for character in text[:limit])
-    return f'"{kept}"{_cut_off(text, limit)}'
+    kept = text[:limit].replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{_UNSEEN.sub(_escaped, kept)}"{_cut_off(text, limit)}'
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{{{ord(found[0]):04X}}}"
 
 
 def _cut_off(text: str, limit: int) -> str:
     return f" (and {len(text) - limit} more characters)" if len(text) > limit else ""
 
 
-def _is_seen(character: str) -> bool:
-    return character == " " or unicodedata.category(character) not in _UNSEEN
-
-
-def _escaped(character: str) -> str:
-    if character == "\\":
-        return "\\\\"
-    return character if _is_seen(character) else f"\\u{{{ord(character):04X}}}"
-
-
 def byte_size(count: int) -> str:
-    """Return a number of bytes for people, in decimal units: `1.72 GB`."""
-    return _scaled(count, ("B", "kB", "MB", "GB", "TB", "PB", "EB"))
+    """Return a number of bytes for people, in decimal units, rounded down: `1.71 GB`."""
+    return _scaled(count, _BYTE_UNITS)
 
 
 def bit_rate(bits_per_s: int) -> str:
-    """Return a rate for people, in decimal units: `9.41 Gb/s`."""
-    return _scaled(bits_per_s, ("b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"))
+    """Return a rate for people, in decimal units, rounded down: `9.41 Gb/s`."""
+    return _scaled(bits_per_s, _RATE_UNITS)
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time for people, in its two largest units: `1 h 5 min`."""
-    whole = max(0, round(seconds))
-    units = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-    parts = [
-        f"{whole % above // size} {name}" for above, (size, name) in zip((10**12, 86400, 3600, 60), units, strict=True)
-    ]
-    first = next((index for index, part in enumerate(parts) if not part.startswith("0 ")), len(parts) - 1)
-    return " ".join(part for part in parts[first : first + 2] if not part.startswith("0 ")) or "0 s"
+    """Return a length of time for people, in its two largest units, rounded down: `1 h 5 min`, `250 ms`."""
+    if 0.001 <= seconds < 1:  # noqa: PLR2004 - one millisecond to one second
+        return f"{int(seconds * 1000)} ms"
+    whole = max(0, int(seconds))
+    amounts = ((whole // 86400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s"))
+    first = next((index for index, (amount, _) in enumerate(amounts) if amount), len(amounts) - 1)
+    return " ".join(f"{amount} {unit}" for amount, unit in amounts[first : first + 2] if amount) or "0 s"
 
 
 def plural(count: int, noun: str) -> str:
@@ -67,10 +70,9 @@ def plural(count: int, noun: str) -> str:
 
 
 def _scaled(value: int, units: tuple[str, ...]) -> str:
-    scaled, index = float(value), 0
-    while scaled >= 999.5 and index < len(units) - 1:  # noqa: PLR2004 - three significant digits
-        scaled, index = scaled / 1000, index + 1
-    if index == 0:
-        return f"{value} {units[0]}"
-    digits = 2 if scaled < 9.995 else 1 if scaled < 99.95 else 0  # noqa: PLR2004
-    return f"{scaled:.{digits}f} {units[index]}"
+    """Three digits and the unit that fits, rounded down."""
+    index = min((len(str(max(0, value))) - 1) // 3, len(units) - 1)
+    step = 1000**index
+    decimals = max(0, 3 - len(str(value // step))) if index else 0
+    fraction = f".{value % step * 10**decimals // step:0{decimals}d}" if decimals else ""
+    return f"{value // step}{fraction} {units[index]}"

@@ -19,6 +19,7 @@ pub mod rate;
 pub mod sealed;
 pub mod statement;
 pub mod survey;
+pub mod text;
 pub mod ticket;
 pub mod value;
 pub mod wire;

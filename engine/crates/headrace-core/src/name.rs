@@ -14,6 +14,8 @@ use serde::de::{SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::text::visible;
+
 /// Longest single name, in bytes (the limit of Linux).
 pub const MAX_COMPONENT_BYTES: usize = 255;
 /// Longest path, in bytes with one separator between components.
@@ -78,7 +80,7 @@ impl Component {
         &self.0
     }
 
-    /// The form used in JSON and shown to people.
+    /// The form used in JSON.
     #[must_use]
     pub fn escaped(&self) -> String {
         escape(&self.0)
@@ -256,7 +258,7 @@ impl RelPath {
             .any(|component| component.starts_with(PART_PREFIX))
     }
 
-    /// The escaped components joined by `/`, for people.
+    /// The escaped components joined by `/`: the form that is stored and sent.
     #[must_use]
     pub fn escaped(&self) -> String {
         // Escaping never touches `/`, and the bytes between separators are escaped independently.
@@ -264,9 +266,10 @@ impl RelPath {
     }
 }
 
+/// For people: escaped, and with every unseen character written out.
 impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.escaped())
+        f.write_str(&visible(&self.escaped()))
     }
 }
 
@@ -486,6 +489,17 @@ mod tests {
         assert_eq!(Component::from_escaped("caf%C3%A9 100%25%0a%FF"), Ok(name));
         assert_eq!(Component::from_escaped("100%"), Err(NameError::Escape));
         assert_eq!(Component::from_escaped("%2F"), Err(NameError::Separator));
+    }
+
+    #[test]
+    fn invariant_4_a_path_that_would_turn_text_around_is_shown_written_out() {
+        let turned = path("invoice\u{202E}fdp.exe");
+        assert_eq!(turned.to_string(), r"invoice\u{202E}fdp.exe");
+        assert_eq!(
+            turned.escaped(),
+            "invoice\u{202E}fdp.exe",
+            "what is stored stays"
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use headrace_core::text::visible;
 use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
@@ -145,20 +146,23 @@ struct Out {
 }
 
 impl Out {
-    /// A document for programs, or a sentence for people.
+    /// A document for programs, or a sentence for people, which may hold names and words of others.
     fn say(&self, document: &Value, sentence: &str) {
         let mut stdout = std::io::stdout().lock();
         // Who closed our output does not want to know.
         let _ = if self.json {
             writeln!(stdout, "{document}")
         } else {
-            writeln!(stdout, "{sentence}")
+            sentence
+                .lines()
+                .try_for_each(|line| writeln!(stdout, "{}", visible(line)))
         };
         let _ = stdout.flush();
     }
 
     fn problem(&self, problem: &Problem) {
-        let _ = writeln!(std::io::stderr(), "headrace-node: {problem}");
+        let said = problem.to_string();
+        let _ = writeln!(std::io::stderr(), "headrace-node: {}", visible(&said));
         if self.json {
             let Problem {
                 code,

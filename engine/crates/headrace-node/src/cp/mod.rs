@@ -26,7 +26,7 @@ use serde::Serialize;
 pub(crate) use near::run;
 pub(crate) use outcome::{Copied, Failed};
 use place::Place;
-pub(crate) use show::{bytes, note};
+pub(crate) use show::note;
 pub(crate) use sign::Signer;
 
 use crate::state::StateDir;

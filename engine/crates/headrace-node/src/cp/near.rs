@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use headrace_core::text::byte_size;
 use headrace_core::ticket::Execution;
 use headrace_core::value::{Digest, Id};
 use serde_json::json;
@@ -12,7 +13,7 @@ use tokio::time::Instant as Moment;
 use super::job::{Job, Plan, Planned};
 use super::meet::{Ends, meet};
 use super::outcome::{Copied, destination_word, read_failed, write_receipt};
-use super::show::{bytes, list, names, note, progress, so_far};
+use super::show::{list, names, note, progress, so_far};
 use super::{Copying, sign};
 use crate::convert::{AttemptId, Outcome};
 use crate::hub::{AttemptEnded, HubEvent, Surveyed};
@@ -191,8 +192,8 @@ impl Copier<'_> {
         if counts.bytes > surveyed.destination_free_bytes {
             let message = format!(
                 "`{destination}` has room for {}, {} are to be copied",
-                bytes(surveyed.destination_free_bytes),
-                bytes(counts.bytes),
+                byte_size(surveyed.destination_free_bytes),
+                byte_size(counts.bytes),
             );
             return Err(Problem::new(ControlCode::NoSpace, message));
         }

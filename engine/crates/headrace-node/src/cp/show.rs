@@ -1,13 +1,16 @@
 //! What people see of a copy.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
 
 use headrace_core::name::RelPath;
+use headrace_core::text::{bit_rate, byte_size, duration, visible};
 
 use crate::convert::ProgressCounts;
 
-/// Says one line to a person.
+/// Says one line to a person. It may hold words of the other side.
 pub(crate) fn note(line: &str) {
+    let line = visible(line);
     let mut stderr = std::io::stderr().lock();
     // Who closed our output does not want to know.
     let _ = if stderr.is_terminal() {
@@ -66,45 +69,12 @@ pub(super) fn so_far(counts: &ProgressCounts) -> String {
     let time = left
         .checked_div(*rate_bps)
         .map_or(String::new(), |seconds| {
-            format!(", {}:{:02} left", seconds / 60, seconds % 60)
+            format!(", {} left", duration(Duration::from_secs(seconds)))
         });
     format!(
         "{percent} % safe: {} of {}, {files_done} of {files_total} files, {}{time}",
-        bytes(*bytes_durable),
-        bytes(*bytes_total),
-        scaled(*rate_bps, &["b/s", "kb/s", "Mb/s", "Gb/s"]),
+        byte_size(*bytes_durable),
+        byte_size(*bytes_total),
+        bit_rate(*rate_bps),
     )
-}
-
-/// A number of bytes, for people.
-pub(crate) fn bytes(count: u64) -> String {
-    scaled(count, &["B", "kB", "MB", "GB", "TB", "PB"])
-}
-
-/// A number with the unit that fits, each a thousand times the one before it.
-fn scaled(count: u64, units: &[&str]) -> String {
-    let (mut unit, mut size) = (0, 1);
-    while count / size >= 1000 && unit + 1 < units.len() {
-        unit += 1;
-        size *= 1000;
-    }
-    let name = units[unit];
-    if unit == 0 {
-        return format!("{count} {name}");
-    }
-    format!("{}.{} {name}", count / size, count % size / (size / 10))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_shown_with_the_unit_that_fits() {
-        assert_eq!(bytes(0), "0 B");
-        assert_eq!(bytes(999), "999 B");
-        assert_eq!(bytes(1999), "1.9 kB");
-        assert_eq!(bytes(20_000_000), "20.0 MB");
-        assert_eq!(bytes(u64::MAX), "18446.7 PB");
-    }
 }

@@ -5,9 +5,11 @@ written `%XX` (upper-case hex, one per byte); nothing is normalised. Everything 
 and is shown to people goes through `shown`: it is data, never markup, never an instruction.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterable
+from importlib import resources
 from typing import Final
 
 MAX_SHOWN: Final = 300
@@ -16,29 +18,32 @@ MAX_COMPONENT_BYTES: Final = 255
 MAX_PATH_BYTES: Final = 4096
 MAX_DEPTH: Final = 256
 
-# Invisible although their category is a letter, mark or symbol: fillers, joiner, variation selectors, blank braille.
-_INVISIBLE: Final = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
-_HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 _WRITTEN_TOGETHER: Final = frozenset({"CJK", "HANGUL", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
-_MAX_MARKS: Final = 3
 _ESCAPE: Final = re.compile(r"%([0-9A-F]{2})")
 _BYTE_UNITS: Final = ("kB", "MB", "GB", "TB", "PB", "EB")
+
+
+def _one_of(ranges: str) -> str:
+    """Make a character class of `0000-001F 00AD`."""
+    bounds = (part.split("-") for part in ranges.split())
+    return "[" + "".join("-".join(rf"\U{int(bound, 16):08x}" for bound in pair) for pair in bounds) + "]"
+
+
+# The table that every language of the project shares: conformance/text/characters.json.
+_TABLE: Final = json.loads(resources.files(__package__).joinpath("characters.json").read_text(encoding="utf-8"))
+_MARK: Final = _one_of(_TABLE["marks"])
+_UNSEEN: Final = f"{_one_of(_TABLE['unseen'])}|(?<={_MARK}{{{_TABLE['max_marks']}}}){_MARK}"
+_EACH: Final = re.compile(f"({_UNSEEN})|.", re.DOTALL)
 
 
 def shown(text: str, limit: int = MAX_SHOWN) -> str:
     r"""Text from outside, fit to be shown or read to people.
 
     Control, bidirectional, zero-width and otherwise invisible characters, odd spaces and piled-up combining marks are
-    written `\u{hex}`; longer than `limit` (at least 3) is cut with `…`. Ordinary text, of any script, stays as it is.
+    written `\u{202E}`; longer than `limit` (at least 3) is cut with `…`. Ordinary text, of any script, stays as it is.
     Showing twice changes nothing.
     """
-    pieces: list[str] = []
-    marks = 0
-    for character in text[: limit + 1]:
-        marks = marks + 1 if unicodedata.combining(character) else 0
-        pieces.append(f"\\u{{{ord(character):x}}}" if _hidden(character) or marks > _MAX_MARKS else character)
+    pieces = [f"\\u{{{ord(each[1]):04X}}}" if each[1] else each[0] for each in _EACH.finditer(text[: limit + 1])]
     if len(text) <= limit and sum(map(len, pieces)) <= limit:
         return "".join(pieces)
     kept = 0
@@ -117,13 +122,3 @@ def endpoint_name_fault(name: str) -> str | None:
     if len(scripts) > 1 and not scripts <= _WRITTEN_TOGETHER:
         return f"it mixes letters of several scripts ({', '.join(sorted(scripts)).lower()})"
     return None
-
-
-def _hidden(character: str) -> bool:
-    """Whether a character is invisible, or changes how its neighbours are shown."""
-    category = unicodedata.category(character)
-    return (
-        category in _HIDDEN_CATEGORIES
-        or (category == "Zs" and character != " ")
-        or _INVISIBLE.fullmatch(character) is not None
-    )
