@@ -316,7 +316,7 @@ impl Sealer {
     /// Encrypt both parts, one after the other, and give the records to `send`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotConnected`] after a goodbye, and what `send` answers.
+    /// [`io::ErrorKind::NotConnected`] after a goodbye or an error, and what `send` answers.
     pub(crate) fn write_all(
         &mut self,
         head: &[u8],
@@ -336,7 +336,11 @@ impl Sealer {
                 }
                 self.put(APPLICATION_DATA, &mut parts)?;
             }
-            send(&self.outbound)?;
+            if let Err(error) = send(&self.outbound) {
+                // Half a record may be on its way: what followed could not be read.
+                self.closed = true;
+                return Err(error);
+            }
         }
         Ok(())
     }
@@ -379,7 +383,7 @@ impl Sealer {
         if self.closed {
             return Err(io::Error::new(
                 io::ErrorKind::NotConnected,
-                "this side has said goodbye",
+                "this side has said goodbye, or a write has failed",
             ));
         }
         let length = parts

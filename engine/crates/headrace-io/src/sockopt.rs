@@ -1,5 +1,6 @@
 //! Socket options that the standard library and rustix do not know.
 
+use std::io;
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -8,43 +9,82 @@ use rustix::net::sockopt;
 /// Limit how fast the kernel sends on this socket, in bytes per second; `None` lifts the limit. Works without the `fq` queueing
 /// discipline. Best effort: the engine's own rate limit holds without it, only less smoothly.
 pub fn set_max_pacing(socket: &TcpStream, bytes_per_second: Option<u64>) {
-    if let Err(error) = pacing::set(socket, bytes_per_second.unwrap_or(u64::MAX)) {
+    let rate = bytes_per_second.unwrap_or(u64::MAX).to_ne_bytes();
+    if let Err(error) = raw::set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &rate) {
         tracing::debug!(%error, "the kernel does not pace this socket");
     }
 }
 
-/// Let the kernel give up a connection whose data was not acknowledged for so long, and send small frames at once. Best effort.
-pub fn prepare(socket: &TcpStream, dead_after: Duration) {
-    let milliseconds = u32::try_from(dead_after.as_millis()).unwrap_or(u32::MAX);
+/// How fast the kernel sends on this socket at most, in bytes per second; `None` without a limit.
+///
+/// # Errors
+/// What the kernel answers.
+pub fn max_pacing(socket: &TcpStream) -> io::Result<Option<u64>> {
+    let rate = raw::u64(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE)?;
+    Ok((rate != u64::MAX).then_some(rate))
+}
+
+/// Let the kernel give up a connection whose other side takes nothing for so long, hold at most about `unsent_bytes` that are not sent
+/// yet, and send small frames at once. Best effort.
+pub fn prepare(socket: &TcpStream, stalled_after: Duration, unsent_bytes: u32) {
+    let milliseconds = u32::try_from(stalled_after.as_millis()).unwrap_or(u32::MAX);
     let prepared = sockopt::set_tcp_user_timeout(socket, milliseconds)
         .and_then(|()| sockopt::set_socket_keepalive(socket, true))
         .and_then(|()| sockopt::set_tcp_nodelay(socket, true));
     if let Err(error) = prepared {
         tracing::debug!(%error, "a socket option is not supported");
     }
+    // Else `tcp_wmem` alone bounds what waits here, which on tuned hosts is hundreds of megabytes a socket.
+    let unsent = unsent_bytes.to_ne_bytes();
+    if let Err(error) = raw::set(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &unsent) {
+        tracing::debug!(%error, "the kernel does not bound what waits in this socket");
+    }
 }
 
-#[expect(unsafe_code, reason = "one system call, with its proof")]
-mod pacing {
+#[expect(unsafe_code, reason = "two system calls, each with its proof")]
+mod raw {
     use std::io;
     use std::net::TcpStream;
     use std::os::fd::AsRawFd;
 
-    pub(super) fn set(socket: &TcpStream, bytes_per_second: u64) -> io::Result<()> {
-        let length = libc::socklen_t::try_from(size_of::<u64>()).map_err(io::Error::other)?;
-        // SAFETY: the descriptor is open while `socket` is borrowed; the pointer and length describe a `u64` that outlives the
-        // call, the kernel only reads it, and SO_MAX_PACING_RATE takes an `unsigned long` (or `unsigned int`) of that layout.
+    /// Set an option whose value is an integer, given in the bytes that this machine holds it in.
+    pub(super) fn set(socket: &TcpStream, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
+        let length = libc::socklen_t::try_from(value.len()).map_err(io::Error::other)?;
+        // SAFETY: the descriptor is open while `socket` is borrowed; the pointer and length describe `value`, which outlives the call,
+        // and the kernel only reads it. An option that wants more bytes than these refuses them.
         let answer = unsafe {
             libc::setsockopt(
                 socket.as_raw_fd(),
-                libc::SOL_SOCKET,
-                libc::SO_MAX_PACING_RATE,
-                (&raw const bytes_per_second).cast(),
+                level,
+                option,
+                value.as_ptr().cast(),
                 length,
             )
         };
         if answer == 0 {
             Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
+    /// Read an option whose value is an integer of eight bytes.
+    pub(super) fn u64(socket: &TcpStream, level: i32, option: i32) -> io::Result<u64> {
+        let mut value = [0_u8; 8];
+        let mut length = libc::socklen_t::try_from(value.len()).map_err(io::Error::other)?;
+        // SAFETY: the descriptor is open while `socket` is borrowed; the pointers describe `value` and `length`, which outlive the call,
+        // and the kernel writes at most `length` bytes to the first.
+        let answer = unsafe {
+            libc::getsockopt(
+                socket.as_raw_fd(),
+                level,
+                option,
+                value.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        };
+        if answer == 0 {
+            Ok(u64::from_ne_bytes(value))
         } else {
             Err(io::Error::last_os_error())
         }

@@ -14,16 +14,25 @@ use crate::records::{HEADER_BYTES, KeyUpdateOwed, MAX_SEALED_BYTES, Opener, Seal
 use crate::secrets::{Keys, Secrets};
 use crate::{sockopt, tls};
 
-/// How long a read waits before the caller is asked whether to go on.
-const POLL: Duration = Duration::from_millis(250);
+/// How long a read or write waits before the caller is asked whether to go on: a stop takes effect within this time.
+const POLL: Duration = Duration::from_millis(100);
+/// Longest wait for room for the last word on a connection.
+const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// Limits of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
     /// Longest time from the first packet to the end of the handshake.
     pub connect: Duration,
-    /// Longest time that sent data may stay unacknowledged, and a write may wait.
-    pub dead_after: Duration,
+    /// Longest time that the other side may take nothing of what was sent, though it lives: its storage may be stalled.
+    pub stalled_after: Duration,
+    /// Bytes that may wait in the kernel unsent. What is on its way is bounded by the path besides.
+    pub unsent_bytes: u32,
+}
+
+/// For the `idle` of a read or write that has a deadline.
+pub fn until(deadline: Instant) -> impl FnMut() -> io::Result<()> {
+    move || left(deadline).map(|_| ())
 }
 
 /// A connection after its handshake, which is rustls' work; its records are ours.
@@ -109,7 +118,7 @@ impl TlsStream {
         patience: Patience,
         secrets: &Secrets,
     ) -> Result<Self, ConnectError> {
-        sockopt::prepare(&socket, patience.dead_after);
+        sockopt::prepare(&socket, patience.stalled_after, patience.unsent_bytes);
         while tls.is_handshaking() || tls.wants_write() {
             if tls.wants_write() {
                 socket.set_write_timeout(Some(left(deadline)?))?;
@@ -135,7 +144,7 @@ impl TlsStream {
         let peer = tls::peer_key(tls.peer_certificates()).map_err(|_| ConnectError::WrongKey)?;
         let (opener, sealer) = records(&tls, secrets).ok_or(ConnectError::Protocol)?;
         socket.set_read_timeout(Some(POLL))?;
-        socket.set_write_timeout(Some(patience.dead_after))?;
+        socket.set_write_timeout(Some(POLL))?;
         Ok(Self {
             tls,
             socket,
@@ -183,7 +192,7 @@ impl TlsStream {
         self.round_trip
     }
 
-    /// Fill `out`. While nothing arrives, `idle` is asked about four times a second whether to go on waiting.
+    /// Fill `out`. While nothing arrives, `idle` is asked about ten times a second whether to go on waiting.
     ///
     /// # Errors
     /// [`io::ErrorKind::UnexpectedEof`] when the other side closed, what `idle` answers, or what socket and TLS answer.
@@ -206,13 +215,19 @@ impl TlsStream {
         outcome
     }
 
-    /// Write all of both parts, one after the other.
+    /// Write all of both parts, one after the other. While the other side takes nothing, `idle` is asked about ten times a second whether
+    /// to go on waiting; after an error nothing more can be written.
     ///
     /// # Errors
-    /// What socket and TLS answer; [`io::ErrorKind::WouldBlock`] after the time a write may wait.
-    pub fn write_all(&mut self, head: &[u8], body: &[u8]) -> io::Result<()> {
+    /// What `idle` answers, or what socket and TLS answer.
+    pub fn write_all(
+        &mut self,
+        head: &[u8],
+        body: &[u8],
+        idle: &mut dyn FnMut() -> io::Result<()>,
+    ) -> io::Result<()> {
         let Self { sealer, socket, .. } = self;
-        sealer.write_all(head, body, &mut |sealed| socket.write_all(sealed))
+        sealer.write_all(head, body, &mut |sealed| send(socket, sealed, idle))
     }
 
     /// Say that nothing more will be written. The other side sees the difference between this and a broken connection.
@@ -221,7 +236,8 @@ impl TlsStream {
     /// What the socket answers.
     pub fn close(&mut self) -> io::Result<()> {
         let Self { sealer, socket, .. } = self;
-        sealer.say_goodbye(&mut |sealed| socket.write_all(sealed))?;
+        let mut idle = until(Instant::now() + LAST_WORD);
+        sealer.say_goodbye(&mut |sealed| send(socket, sealed, &mut idle))?;
         socket.shutdown(Shutdown::Write)
     }
 
@@ -278,13 +294,17 @@ pub struct TlsWriter {
 }
 
 impl TlsWriter {
-    /// Write all of `bytes`; those of another caller come before or after, never between.
+    /// As [`TlsStream::write_all`]; the bytes of another caller come before or after, never between.
     ///
     /// # Errors
-    /// What socket and TLS answer.
-    pub fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
+    /// As [`TlsStream::write_all`].
+    pub fn write_all(
+        &self,
+        bytes: &[u8],
+        idle: &mut dyn FnMut() -> io::Result<()>,
+    ) -> io::Result<()> {
         let (socket, sealer) = &mut *self.writing.lock();
-        sealer.write_all(&[], bytes, &mut |sealed| socket.write_all(sealed))
+        sealer.write_all(&[], bytes, &mut |sealed| send(socket, sealed, idle))
     }
 }
 
@@ -319,6 +339,26 @@ fn receive(
             received => return received,
         }
     }
+}
+
+/// Send everything, waiting for room.
+fn send(
+    mut socket: &TcpStream,
+    mut bytes: &[u8],
+    idle: &mut dyn FnMut() -> io::Result<()>,
+) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match socket.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => idle()?,
+                io::ErrorKind::Interrupted => {}
+                _ => return Err(error),
+            },
+        }
+    }
+    Ok(())
 }
 
 /// The next record of a handshake, header included.

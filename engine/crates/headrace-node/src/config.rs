@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::convert::RootInfo;
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{MAX_ADDRESSES, MAX_ROOTS};
+use crate::session::Settings;
 use crate::state::{StateDir, read_bounded, write_durably};
 
 const FILE: &str = "node.toml";
@@ -55,6 +56,9 @@ pub struct DataConfig {
     /// host:port that other nodes shall dial, when it is not the address the node reaches its service from.
     #[serde(default)]
     pub advertise: Vec<String>,
+    /// What data connections and copies may take of this machine; read when the node starts.
+    #[serde(default)]
+    pub limits: Settings,
 }
 
 impl Default for DataConfig {
@@ -62,6 +66,7 @@ impl Default for DataConfig {
         Self {
             listen: "0.0.0.0:0".to_owned(),
             advertise: Vec::new(),
+            limits: Settings::default(),
         }
     }
 }
@@ -160,6 +165,9 @@ impl Config {
             return invalid(format!(
                 "more than {MAX_ROOTS} roots or {MAX_ADDRESSES} addresses"
             ));
+        }
+        if let Err(message) = self.data.limits.check() {
+            return invalid(message);
         }
         for (index, root) in self.roots.iter().enumerate() {
             if self.roots[..index]
@@ -301,6 +309,46 @@ mod tests {
             Config::load(&state).expect_err("refused").code,
             "config_invalid"
         );
+    }
+
+    #[test]
+    fn a_limit_that_cannot_be_used_is_named_with_its_range() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = StateDir::open(folder.path()).expect("a state folder");
+        let settings = |limit: &str| {
+            let text = format!("name = 'x'\n[data]\nlisten = ''\n[data.limits]\n{limit}\n");
+            std::fs::write(Config::path(&state), text).expect("own file");
+            Config::load(&state)
+        };
+        let small = settings("unsent_bytes = 65536").expect("good");
+        assert_eq!(
+            small.map(|config| config.data.limits),
+            Some(Settings {
+                unsent_bytes: 65536,
+                ..Settings::default()
+            })
+        );
+        for bad in [
+            "unsent_bytes = 1",
+            "disk_threads = 0",
+            "max_attempts = 1000",
+        ] {
+            let name = bad.split(' ').next().expect("a name");
+            let problem = settings(bad).expect_err("refused");
+            assert_eq!(problem.code, "config_invalid");
+            assert!(problem.message.contains(name), "{problem}");
+        }
+    }
+
+    #[test]
+    fn every_limit_is_documented_with_its_default() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/settings.md");
+        let page = std::fs::read_to_string(page).expect("the page");
+        let limits = toml::Table::try_from(Settings::default()).expect("a table");
+        for (name, value) in limits {
+            let row = format!("| `{name}` | `{value}` |");
+            assert!(page.contains(&row), "{row}");
+        }
     }
 
     #[test]

@@ -19,8 +19,13 @@ use crate::tls::{
 
 const PATIENCE: Patience = Patience {
     connect: Duration::from_mins(1),
-    dead_after: Duration::from_mins(1),
+    stalled_after: Duration::from_mins(1),
+    unsent_bytes: 2 << 20,
 };
+/// For who waits as long as it takes.
+fn patient() -> io::Result<()> {
+    Ok(())
+}
 const LABEL: &[u8] = b"EXPORTER-a-test";
 /// Several buffers full, and not a multiple of a record.
 const LENGTH: usize = 3_000_017;
@@ -179,7 +184,7 @@ fn content_of_many_records_arrives_whole_however_it_is_read() {
     let sent = content(LENGTH);
     thread::scope(|scope| {
         scope.spawn(|| {
-            from.write_all(&sent[..100_000], &sent[100_000..])
+            from.write_all(&sent[..100_000], &sent[100_000..], &mut patient)
                 .expect("sent");
             from.close().expect("closed");
         });
@@ -195,7 +200,7 @@ fn keys_are_changed_before_they_are_used_up() {
     let sent = content(LENGTH);
     thread::scope(|scope| {
         scope.spawn(|| {
-            from.write_all(&[], &sent).expect("sent");
+            from.write_all(&[], &sent, &mut patient).expect("sent");
             from.close().expect("closed");
         });
         read_all(&mut to, &sent);
@@ -227,7 +232,9 @@ fn the_other_side_may_change_keys_in_mid_stream() {
                 .read_exact(&mut received, &mut || Ok(()))
                 .expect("content");
             assert!(received == sent);
-            stream.write_all(&sent[..3], &sent[3..10]).expect("sent");
+            stream
+                .write_all(&sent[..3], &sent[3..10], &mut patient)
+                .expect("sent");
             read_all(&mut stream, &[]);
         },
     );
@@ -258,7 +265,7 @@ fn the_halves_of_a_connection_survive_new_keys_from_the_other_side() {
                     .read_exact(&mut bytes, &mut || Ok(()))
                     .expect("content");
                 received.append(&mut bytes);
-                writer.write_all(b"taken").expect("sent");
+                writer.write_all(b"taken", &mut patient).expect("sent");
             }
             assert!(received == sent);
         },
@@ -310,7 +317,7 @@ fn our_goodbye_is_heard_as_one_by_a_buffered_connection() {
             assert_eq!(heard, b"last");
         },
         |mut stream| {
-            stream.write_all(b"la", b"st").expect("sent");
+            stream.write_all(b"la", b"st", &mut patient).expect("sent");
             stream.close().expect("closed");
         },
     );
@@ -334,7 +341,7 @@ fn ciphertext_that_was_tampered_with_is_refused_and_stays_refused() {
                     .expect_err("refused");
                 assert_eq!(error.kind(), io::ErrorKind::InvalidData);
             }
-            assert!(stream.write_all(b"more", b"").is_err());
+            assert!(stream.write_all(b"more", b"", &mut patient).is_err());
         },
     );
 }
@@ -371,4 +378,42 @@ fn nobody_waits_for_a_handshake_that_never_comes() {
     let error = TlsStream::accept(socket, &server, ALPN_DATA, hurried).expect_err("too late");
     assert!(matches!(error, ConnectError::Io(_)));
     drop(silent);
+}
+
+#[test]
+fn the_kernel_holds_little_that_is_not_sent_yet() {
+    let bound = Patience {
+        unsent_bytes: 64 << 10,
+        ..PATIENCE
+    };
+    let (client, server) = settings();
+    let (listener, address) = listen();
+    let (mut sender, _receiver) = thread::scope(|scope| {
+        let dialled = scope.spawn(|| TlsStream::dial(address, &client, ALPN_DATA, bound));
+        let (socket, _) = listener.accept().expect("a caller");
+        let accepted = TlsStream::accept(socket, &server, ALPN_DATA, PATIENCE);
+        (
+            dialled.join().expect("no panic").expect("dialled"),
+            accepted.expect("accepted"),
+        )
+    });
+    // The receiver reads nothing. Without the bound the kernel takes megabytes, on tuned hosts hundreds of them.
+    let mut taken = 0;
+    let full = || Err(io::ErrorKind::TimedOut.into());
+    while taken < (16 << 20) {
+        match sender.write_all(&[0; 16 << 10], &[], &mut { full }) {
+            Ok(()) => taken += 16 << 10,
+            Err(error) => {
+                assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+                break;
+            }
+        }
+    }
+    assert!(taken < 1 << 20, "{taken} bytes");
+    // Half a record may be on its way, so nothing may follow it.
+    let late = sender.write_all(b"more", b"", &mut patient);
+    assert_eq!(
+        late.expect_err("refused").kind(),
+        io::ErrorKind::NotConnected
+    );
 }

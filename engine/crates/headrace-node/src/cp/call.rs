@@ -268,7 +268,7 @@ impl Called {
 fn silent() -> DataConfig {
     DataConfig {
         listen: String::new(),
-        advertise: Vec::new(),
+        ..DataConfig::default()
     }
 }
 

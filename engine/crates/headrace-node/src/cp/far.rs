@@ -157,7 +157,7 @@ impl Far {
         let job = Job::open(folder).await?;
         let data = DataConfig {
             listen: if loopback { "127.0.0.1:0" } else { "0.0.0.0:0" }.to_owned(),
-            advertise: Vec::new(),
+            ..DataConfig::default()
         };
         let (key, mover) = if let Some(standing) = &self.standing {
             (standing.key.clone(), Arc::clone(&standing.mover))

@@ -49,8 +49,7 @@ impl DataMover {
         };
         let identity = Identity::new(&key)
             .map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))?;
-        let plane =
-            DataPlane::start(identity, listen, session::Settings::default()).map_err(problem)?;
+        let plane = DataPlane::start(identity, listen, data.limits).map_err(problem)?;
         Ok(Arc::new(Self {
             plane,
             key,

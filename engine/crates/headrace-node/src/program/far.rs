@@ -96,7 +96,7 @@ impl Listen {
         let key = node_key(&state)?;
         let data = DataConfig {
             listen: self.data,
-            advertise: Vec::new(),
+            ..DataConfig::default()
         };
         let mover = DataMover::start(&state, key.clone(), &data)?;
         let names: Vec<&str> = roots.iter().map(|root| root.name.as_str()).collect();

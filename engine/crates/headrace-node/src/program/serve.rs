@@ -58,6 +58,7 @@ impl Join {
         let data = DataConfig {
             listen: self.data_listen,
             advertise: self.data_advertise,
+            ..DataConfig::default()
         };
         let name = self.name.unwrap_or_else(host_name);
         node::join(&state, &token, &name, roots, data).await?;

@@ -52,6 +52,8 @@ pub struct Tuning {
     pub keep_alive: Duration,
     /// Silence after which the other node is taken for dead. Shorter notices sooner, longer survives worse paths. Default 30 s.
     pub dead_after: Duration,
+    /// How long the other node may take nothing though it gives signs of life: its storage may be stalled. Default 10 min.
+    pub stalled_after: Duration,
     /// Longest time from a first packet to the end of a handshake. Default 10 s.
     pub connect: Duration,
     /// How long a lost connection is sought again before the attempt ends. Default 60 s.
@@ -67,6 +69,7 @@ impl Default for Tuning {
             streams: None,
             keep_alive: Duration::from_secs(5),
             dead_after: Duration::from_secs(30),
+            stalled_after: Duration::from_mins(10),
             connect: Duration::from_secs(10),
             reconnect: Duration::from_mins(1),
             epochs: EpochRules::default(),
@@ -205,7 +208,7 @@ impl AttemptHandle {
             self.shared
                 .meter
                 .lock()
-                .measure(counters, self.shared.pace.rate().0, Instant::now());
+                .measure(counters, self.shared.pace.rate_bps(), Instant::now());
         Progress {
             files_total: read(&counters.files_total),
             files_done: read(&counters.files_done),

@@ -8,6 +8,7 @@ use headrace_core::message::Message;
 use headrace_io::root::Root;
 use parking_lot::Mutex;
 
+use super::attempt::Tuning;
 use super::counters::add;
 use super::landing::{Answers, Finished, Landing};
 use super::link::{Control, Guard, StreamInlet, broken, hear, part};
@@ -23,12 +24,12 @@ pub(super) fn run(
     finished: &mut Option<Done>,
 ) -> Result<Done, Failure> {
     let cipher = connected.stream.cipher().to_owned();
-    let guard = Guard::default();
+    let guard = Arc::new(Guard::default());
     guard.watch(connected.stream.socket());
     let streams = Streams::new(context, &connected);
     let spec = context.landing_spec(root, context.spec.tuning.unit_bytes)?;
     let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;
-    let control = Control::new(writer);
+    let control = Control::new(writer, &guard);
     let answers: Arc<dyn Answers> = Arc::clone(&control) as _;
     let counters = Arc::clone(&context.shared.counters);
     let (buffers, disk) = (
@@ -48,6 +49,11 @@ pub(super) fn run(
             guard.fail(failure);
         }
     };
+    let beat = |keep_alive| {
+        if let Err(failure) = control.beat(keep_alive) {
+            guard.fail(failure);
+        }
+    };
     std::thread::scope(|scope| {
         scope.spawn(|| {
             if let Err(failure) = commit(&landing, &control, &guard, &end) {
@@ -55,12 +61,17 @@ pub(super) fn run(
             }
         });
         streams.run(scope, &guard, &work);
+        let Tuning {
+            keep_alive,
+            dead_after,
+            ..
+        } = context.spec.tuning;
+        scope.spawn(move || beat(keep_alive));
         let tick = || context.shared.check().and_then(|()| guard.outcome());
         let heard = hear(
             &mut reader,
-            &control,
             &guard,
-            context.heartbeat(),
+            dead_after,
             &tick,
             &mut |message| match message {
                 Message::EndConfirmed if end.lock().is_some() => {

@@ -11,8 +11,8 @@ use headrace_core::code::{Code, Failure};
 use headrace_core::codec::{Reader, to_usize};
 use headrace_core::message::Message;
 use headrace_core::wire::{FrameType, HEADER_BYTES, Header, Peeked, WireError};
-use headrace_io::stream::{TlsReader, TlsStream, TlsWriter};
-use parking_lot::Mutex;
+use headrace_io::stream::{TlsReader, TlsStream, TlsWriter, until};
+use parking_lot::{Condvar, Mutex};
 
 use super::counters::{Counters, Stage};
 use super::landing::{Accepted, Answers, Landing, UnitSink, violation};
@@ -34,6 +34,8 @@ const FLAG_SPARSE: u8 = 2;
 pub(super) struct Guard {
     over: AtomicBool,
     failure: Mutex<Option<Failure>>,
+    /// Rung when it is over.
+    ended: Condvar,
     sockets: Mutex<Vec<TcpStream>>,
 }
 
@@ -45,7 +47,18 @@ impl Guard {
 
     /// End the session well.
     pub(super) fn finish(&self) {
+        let _first = self.failure.lock();
         self.over.store(true, Ordering::Release);
+        self.ended.notify_all();
+    }
+
+    /// Wait until the session is over, but not longer than this; says whether it is.
+    pub(super) fn wait(&self, longest: Duration) -> bool {
+        let mut first = self.failure.lock();
+        if !self.is_over() {
+            self.ended.wait_for(&mut first, longest);
+        }
+        self.is_over()
     }
 
     /// End the session with a failure, unless it is over; the first failure counts.
@@ -54,6 +67,7 @@ impl Guard {
         if !self.is_over() {
             *first = Some(failure);
             self.over.store(true, Ordering::Release);
+            self.ended.notify_all();
         }
     }
 
@@ -105,39 +119,52 @@ pub(super) fn broken(error: &io::Error) -> Failure {
     )
 }
 
-/// How long each side of a message connection may be silent.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Heartbeat {
-    /// Silence after which a sign of life is sent.
-    pub(super) keep_alive: Duration,
-    /// Silence after which the other side is taken for dead.
-    pub(super) dead_after: Duration,
-}
-
 /// The sending half of the message connection.
 #[derive(Debug)]
 pub(super) struct Control {
     writer: TlsWriter,
+    guard: Arc<Guard>,
     last_sent: Mutex<Instant>,
 }
 
 impl Control {
-    pub(super) fn new(writer: TlsWriter) -> Arc<Self> {
+    pub(super) fn new(writer: TlsWriter, guard: &Arc<Guard>) -> Arc<Self> {
         Arc::new(Self {
             writer,
+            guard: Arc::clone(guard),
             last_sent: Mutex::new(Instant::now()),
         })
     }
 
+    /// Send a message, waiting for room as long as the session lasts, and a little longer for its last word.
     pub(super) fn send(&self, message: &Message) -> Result<(), Failure> {
         *self.last_sent.lock() = Instant::now();
+        let mut last_word = None;
+        let mut idle = || match last_word {
+            None if self.guard.is_over() => {
+                last_word = Some(Instant::now() + FAREWELL);
+                Ok(())
+            }
+            None => Ok(()),
+            Some(deadline) => until(deadline)(),
+        };
         self.writer
-            .write_all(&message.encode())
+            .write_all(&message.encode(), &mut idle)
             .map_err(|error| broken(&error))
     }
 
-    fn silence(&self) -> Duration {
-        self.last_sent.lock().elapsed()
+    /// Send signs of life while there is nothing else to say, until the session is over. A thread of its own does this: the one that hears
+    /// the other side also works for it, and may wait long for a storage.
+    pub(super) fn beat(&self, keep_alive: Duration) -> Result<(), Failure> {
+        loop {
+            let silence = self.last_sent.lock().elapsed();
+            if self.guard.wait(keep_alive.saturating_sub(silence)) {
+                return Ok(());
+            }
+            if self.last_sent.lock().elapsed() >= keep_alive {
+                self.send(&Message::Alive)?;
+            }
+        }
     }
 }
 
@@ -153,15 +180,15 @@ impl Answers for Control {
     }
 }
 
-/// Hear messages until the session is over. `tick` is called at least four times a second.
+/// Hear messages until the session is over; a side that is silent for longer than `dead_after` is taken for dead. `tick` is called about
+/// ten times a second while nothing comes.
 ///
 /// # Errors
 /// The failure the session ends with: of `handle`, of `tick`, or of the connection; what the other side says goodbye with is also one.
 pub(super) fn hear(
     reader: &mut TlsReader,
-    control: &Control,
     guard: &Guard,
-    heartbeat: Heartbeat,
+    dead_after: Duration,
     tick: &dyn Fn() -> Result<(), Failure>,
     handle: &mut dyn FnMut(Message) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -171,7 +198,7 @@ pub(super) fn hear(
         let message = read_message(&mut |bytes| {
             reader.read_exact(bytes, &mut || {
                 guard.check()?;
-                ticked = tick().and_then(|()| beat(control, heartbeat, last_heard));
+                ticked = tick().and_then(|()| check_alive(dead_after, last_heard));
                 if ticked.is_err() {
                     Err(io::ErrorKind::ConnectionAborted.into())
                 } else {
@@ -191,7 +218,6 @@ pub(super) fn hear(
         }
         last_heard = Instant::now();
         tick()?;
-        beat(control, heartbeat, last_heard)?;
         match message? {
             Some(Message::Alive) | None => {}
             Some(message) => handle(message)?,
@@ -209,15 +235,8 @@ pub(super) fn part(reader: &mut TlsReader, control: &Control, guard: &Guard) {
     drop(control.send(&Message::Bye(failure)));
     let deadline = Instant::now() + FAREWELL;
     loop {
-        let message = read_message(&mut |bytes| {
-            reader.read_exact(bytes, &mut || {
-                if Instant::now() < deadline {
-                    Ok(())
-                } else {
-                    Err(io::ErrorKind::TimedOut.into())
-                }
-            })
-        });
+        let mut idle = until(deadline);
+        let message = read_message(&mut |bytes| reader.read_exact(bytes, &mut idle));
         match message {
             Ok(Some(Message::Bye(failure))) => return guard.explain(ended_by_peer(&failure)),
             Ok(_) if Instant::now() < deadline => {}
@@ -231,19 +250,15 @@ fn ended_by_peer(failure: &Failure) -> Failure {
     Failure::new(failure.code, message)
 }
 
-fn beat(control: &Control, heartbeat: Heartbeat, last_heard: Instant) -> Result<(), Failure> {
-    if last_heard.elapsed() >= heartbeat.dead_after {
-        let seconds = heartbeat.dead_after.as_secs();
-        return Err(Failure::new(
-            Code::PeerUnreachable,
-            format!("the other node has been silent for {seconds} s"),
-        ));
+fn check_alive(dead_after: Duration, last_heard: Instant) -> Result<(), Failure> {
+    if last_heard.elapsed() < dead_after {
+        return Ok(());
     }
-    if control.silence() >= heartbeat.keep_alive {
-        control.send(&Message::Alive)
-    } else {
-        Ok(())
-    }
+    let seconds = dead_after.as_secs();
+    Err(Failure::new(
+        Code::PeerUnreachable,
+        format!("the other node has been silent for {seconds} s"),
+    ))
 }
 
 /// Read one message; `None` for an optional one that is not known here.
@@ -293,12 +308,20 @@ pub(super) fn join_token(
     Ok(hasher.finalize())
 }
 
-/// Content on its way out over a data connection.
-pub(super) struct StreamOutlet {
+/// Content on its way out over a data connection, until the session is over.
+pub(super) struct StreamOutlet<'s> {
     pub(super) stream: TlsStream,
+    pub(super) guard: &'s Guard,
 }
 
-impl StreamOutlet {
+impl StreamOutlet<'_> {
+    fn write(&mut self, head: &[u8], body: &[u8]) -> Result<(), Failure> {
+        let Self { stream, guard } = self;
+        stream
+            .write_all(head, body, &mut || guard.check())
+            .map_err(|error| broken(&error))
+    }
+
     fn head(piece: &Piece, flags: u8, length: usize) -> Vec<u8> {
         let sparse = if piece.sparse == Sparse::Yes {
             FLAG_SPARSE
@@ -319,20 +342,16 @@ impl StreamOutlet {
     }
 }
 
-impl Outlet for StreamOutlet {
+impl Outlet for StreamOutlet<'_> {
     fn block(&mut self, piece: &Piece, bytes: &[u8]) -> Result<(), Failure> {
         let head = Self::head(piece, 0, bytes.len());
-        self.stream
-            .write_all(&head, bytes)
-            .map_err(|error| broken(&error))
+        self.write(&head, bytes)
     }
 
     fn hole(&mut self, piece: &Piece, length: u64) -> Result<(), Failure> {
         let length = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
         let head = Self::head(piece, FLAG_HOLE, length.len());
-        self.stream
-            .write_all(&head, &length)
-            .map_err(|error| broken(&error))
+        self.write(&head, &length)
     }
 
     fn batch(&mut self, payload: &[u8]) -> Result<(), Failure> {
@@ -342,9 +361,7 @@ impl Outlet for StreamOutlet {
             ..Header::new(FrameType::Batch)
         }
         .encode();
-        self.stream
-            .write_all(&head, payload)
-            .map_err(|error| broken(&error))
+        self.write(&head, payload)
     }
 }
 
@@ -383,7 +400,8 @@ impl<'s> StreamInlet<'s> {
     /// # Errors
     /// [`Failure`] when the session cannot go on.
     pub(super) fn run(&mut self) -> Result<(), Failure> {
-        loop {
+        // What is still on its way when the session ends is nobody's any more.
+        while !self.guard.is_over() {
             let mut header = [0; HEADER_BYTES];
             match Self::read(&mut self.stream, self.guard, self.counters, &mut header) {
                 Err(_) if self.guard.is_over() => return Ok(()),
@@ -402,6 +420,7 @@ impl<'s> StreamInlet<'s> {
                 Peeked::Skip { length } => self.read_payload(length)?,
             }
         }
+        Ok(())
     }
 
     fn block(&mut self, header: &Header) -> Result<(), Failure> {
@@ -489,5 +508,83 @@ impl<'s> StreamInlet<'s> {
             stream.read_exact(out, &mut || guard.check())
         });
         read.map_err(|error| broken(&error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use headrace_core::sealed::SigningKey;
+    use headrace_io::stream::Patience;
+    use headrace_io::tls::{ALPN_DATA, Identity, client_config, server_config};
+
+    use super::*;
+
+    const PATIENCE: Patience = Patience {
+        connect: Duration::from_mins(1),
+        stalled_after: Duration::from_mins(1),
+        unsent_bytes: 2 << 20,
+    };
+
+    fn pair() -> (TlsStream, TlsStream) {
+        let identity = |seed| Identity::new(&SigningKey::from_seed(&[seed; 32])).expect("a key");
+        let (here, there) = (identity(1), identity(2));
+        let client = client_config(&here, there.public_key(), ALPN_DATA).expect("settings");
+        let server = server_config(&there, Arc::new(|_: &_| true), ALPN_DATA).expect("settings");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("its address");
+        std::thread::scope(|scope| {
+            let dialled = scope.spawn(|| TlsStream::dial(address, &client, ALPN_DATA, PATIENCE));
+            let (socket, _) = listener.accept().expect("a caller");
+            let accepted = TlsStream::accept(socket, &server, ALPN_DATA, PATIENCE);
+            (
+                dialled.join().expect("no panic").expect("dialled"),
+                accepted.expect("accepted"),
+            )
+        })
+    }
+
+    #[test]
+    fn a_side_that_works_long_on_what_it_heard_is_not_taken_for_dead() {
+        let (near, far) = pair();
+        let (mut near_reader, writer) = near.split().expect("halves");
+        let near_guard = Arc::new(Guard::default());
+        let near_control = Control::new(writer, &near_guard);
+        let (mut far_reader, writer) = far.split().expect("halves");
+        let far_guard = Arc::new(Guard::default());
+        let far_control = Control::new(writer, &far_guard);
+        let (release, released) = crossbeam_channel::bounded(1);
+        let dead_after = Duration::from_millis(500);
+        std::thread::scope(|scope| {
+            scope.spawn(|| far_control.beat(Duration::from_millis(20)));
+            scope.spawn(|| {
+                let mut work = |_| {
+                    released.recv().expect("released");
+                    far_guard.finish();
+                    Ok(())
+                };
+                let longest = Duration::from_mins(1);
+                hear(&mut far_reader, &far_guard, longest, &|| Ok(()), &mut work)
+            });
+            let message = Message::ItemsEnd { count: 0 };
+            near_control.send(&message).expect("sent");
+            let start = Instant::now();
+            let tick = || {
+                if start.elapsed() > dead_after * 3 {
+                    near_guard.finish();
+                }
+                Ok(())
+            };
+            let heard = hear(
+                &mut near_reader,
+                &near_guard,
+                dead_after,
+                &tick,
+                &mut |_| Ok(()),
+            );
+            release.send(()).expect("somebody waits");
+            assert_eq!(heard, Ok(()));
+        });
     }
 }

@@ -1,26 +1,35 @@
 //! The rate ceiling of an attempt, shared by its streams.
 
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use headrace_core::rate::RateLimit;
+use headrace_io::sockopt;
 use parking_lot::Mutex;
 
 /// Longest single sleep, so that a stop or a new rate is noticed soon.
 const MAX_SLEEP: Duration = Duration::from_millis(50);
 
-/// A rate limit with a clock.
+/// A rate limit with a clock, and the sockets that share it.
 #[derive(Debug)]
 pub struct Pace {
     start: Instant,
     state: Mutex<State>,
+    /// The kernel paces each to its share, so that a new rate also holds for what waits in it already.
+    sockets: Mutex<Vec<(u64, TcpStream)>>,
+}
+
+/// A socket's place among those that share a rate; given back when it is dropped.
+#[derive(Debug)]
+pub struct Paced<'p> {
+    pace: &'p Pace,
+    number: u64,
 }
 
 #[derive(Debug)]
 struct State {
     limit: RateLimit,
     rate_bps: Option<u64>,
-    /// Counts changes of the rate.
-    version: u64,
 }
 
 impl Pace {
@@ -30,19 +39,15 @@ impl Pace {
         let limit = RateLimit::new(rate_bps, Duration::ZERO);
         Self {
             start: Instant::now(),
-            state: Mutex::new(State {
-                limit,
-                rate_bps,
-                version: 0,
-            }),
+            state: Mutex::new(State { limit, rate_bps }),
+            sockets: Mutex::default(),
         }
     }
 
-    /// The rate, and how often it was changed.
+    /// The rate in bits per second.
     #[must_use]
-    pub fn rate(&self) -> (Option<u64>, u64) {
-        let state = self.state.lock();
-        (state.rate_bps, state.version)
+    pub fn rate_bps(&self) -> Option<u64> {
+        self.state.lock().rate_bps
     }
 
     /// Change the rate at once.
@@ -51,8 +56,33 @@ impl Pace {
         let mut state = self.state.lock();
         if state.rate_bps != rate_bps {
             state.rate_bps = rate_bps;
-            state.version += 1;
             state.limit.set_rate(rate_bps, now);
+            drop(state);
+            self.share_out(&self.sockets.lock());
+        }
+    }
+
+    /// Let a socket share the rate as long as what this gives is kept.
+    ///
+    /// # Errors
+    /// When the socket cannot be duplicated.
+    pub fn join(&self, socket: &TcpStream) -> std::io::Result<Paced<'_>> {
+        let socket = socket.try_clone()?;
+        let mut sockets = self.sockets.lock();
+        let number = sockets.last().map_or(0, |(last, _)| last + 1);
+        sockets.push((number, socket));
+        self.share_out(&sockets);
+        Ok(Paced { pace: self, number })
+    }
+
+    fn share_out(&self, sockets: &[(u64, TcpStream)]) {
+        let count = u64::try_from(sockets.len()).unwrap_or(u64::MAX).max(1);
+        // A little above the share: the rate itself is held by the bucket that all share.
+        let share = self
+            .rate_bps()
+            .map(|rate| (rate / 8 / count).saturating_mul(5) / 4);
+        for (_, socket) in sockets {
+            sockopt::set_max_pacing(socket, share);
         }
     }
 
@@ -64,5 +94,45 @@ impl Pace {
             // Zero bytes: how long does what was taken still have to wait, at the rate of now?
             left = self.state.lock().limit.take(0, self.start.elapsed());
         }
+    }
+}
+
+impl Drop for Paced<'_> {
+    fn drop(&mut self) {
+        let mut sockets = self.pace.sockets.lock();
+        sockets.retain(|(number, _)| *number != self.number);
+        self.pace.share_out(&sockets);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_new_rate_reaches_every_socket_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("its address");
+        let sockets = [0; 4].map(|_| TcpStream::connect(address).expect("a socket"));
+        let paces = || {
+            sockets
+                .each_ref()
+                .map(|socket| sockopt::max_pacing(socket).expect("the kernel says"))
+        };
+        let pace = Pace::new(None);
+        let mut joined: Vec<_> = sockets
+            .iter()
+            .map(|socket| pace.join(socket).expect("joined"))
+            .collect();
+        assert_eq!(paces(), [None; 4]);
+        pace.set_rate(Some(8_000_000));
+        assert_eq!(paces(), [Some(312_500); 4]);
+        // Who leaves makes room for the others.
+        joined.truncate(2);
+        assert_eq!(paces()[..2], [Some(625_000); 2]);
+        pace.set_rate(None);
+        assert_eq!(paces()[..2], [None; 2]);
     }
 }

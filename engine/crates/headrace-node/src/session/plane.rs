@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use headrace_core::code::{Code, Failure};
+use headrace_core::codec::to_usize;
 use headrace_core::message::{Hello, Join, Message};
 use headrace_core::name::RelPath;
 use headrace_core::sealed::PublicKey;
@@ -17,12 +18,13 @@ use headrace_io::disk::DiskPool;
 use headrace_io::probe::Probes;
 use headrace_io::root::Root;
 use headrace_io::storage::Writing;
-use headrace_io::stream::{Patience, TlsStream};
+use headrace_io::stream::{Patience, TlsStream, until};
 use headrace_io::tls::{ALPN_DATA, Identity, server_config};
 use parking_lot::{Condvar, Mutex};
 use rustls::ServerConfig;
+use serde::{Deserialize, Serialize};
 
-use super::attempt::{Arrival, AttemptHandle, AttemptSpec, Role, Shared};
+use super::attempt::{Arrival, AttemptHandle, AttemptSpec, Role, Shared, Tuning};
 use super::link::{join_token, read_message};
 use super::{binding, lists, run, state_failed};
 
@@ -30,14 +32,12 @@ use super::{binding, lists, run, state_failed};
 const MAX_GREETINGS: usize = 128;
 /// How long a connection may come before the attempt it belongs to.
 const EARLY: Duration = Duration::from_secs(8);
-/// Limits of a connection until it belongs to an attempt.
-const GREETING: Patience = Patience {
-    connect: Duration::from_secs(10),
-    dead_after: Duration::from_secs(30),
-};
+/// How long a connection may take until it belongs to an attempt.
+const GREETING: Duration = Duration::from_secs(10);
 
-/// Settings of a data plane.
-#[derive(Debug, Clone, Copy)]
+/// Settings of a data plane: the table `[data.limits]` of `node.toml`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Bytes of file content held in memory at most, for all attempts together. More hides slower disks. Default 256 MiB.
     pub max_buffer_bytes: usize,
@@ -45,6 +45,9 @@ pub struct Settings {
     pub disk_threads: usize,
     /// Attempts that run at once at most. Default 64.
     pub max_attempts: usize,
+    /// Bytes that may wait unsent in the kernel, for each data connection. More costs memory and delays a stop or a lower rate; less may
+    /// leave a fast path idle while the sender is busy elsewhere. Default 2 MiB.
+    pub unsent_bytes: u32,
 }
 
 impl Default for Settings {
@@ -53,7 +56,40 @@ impl Default for Settings {
             max_buffer_bytes: 256 << 20,
             disk_threads: 4,
             max_attempts: 64,
+            unsent_bytes: 2 << 20,
         }
+    }
+}
+
+impl Settings {
+    /// Whether every value can be used; says which cannot.
+    ///
+    /// # Errors
+    /// The name of the setting, and what it may be.
+    pub fn check(&self) -> Result<(), String> {
+        let Self {
+            max_buffer_bytes,
+            disk_threads,
+            max_attempts,
+            unsent_bytes,
+        } = *self;
+        let ranges = [
+            ("max_buffer_bytes", max_buffer_bytes, 16 << 20, 1 << 40),
+            ("disk_threads", disk_threads, 1, 256),
+            ("max_attempts", max_attempts, 1, 256),
+            (
+                "unsent_bytes",
+                to_usize(unsent_bytes.into()),
+                64 << 10,
+                1 << 30,
+            ),
+        ];
+        for (name, value, least, most) in ranges {
+            if !(least..=most).contains(&value) {
+                return Err(format!("`{name}` is {value}; it may be {least} to {most}"));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -70,7 +106,7 @@ pub(super) struct Plane {
     pub(super) identity: Identity,
     pub(super) buffers: Arc<BufferPool>,
     pub(super) disk: Arc<DiskPool>,
-    settings: Settings,
+    pub(super) settings: Settings,
     attempts: Mutex<HashMap<Id, Arc<Shared>>>,
     attempts_changed: Condvar,
     /// Destinations that are written to: folder of the root, path below it, and by which transfer.
@@ -304,19 +340,16 @@ impl Plane {
 
     /// Shake hands with whoever connected, and bring the connection to its attempt.
     fn greet(&self, socket: TcpStream, config: &ServerConfig) {
-        let greeted = TlsStream::accept(socket, config, ALPN_DATA, GREETING)
+        let patience = Patience {
+            connect: GREETING,
+            stalled_after: Tuning::default().stalled_after,
+            unsent_bytes: self.settings.unsent_bytes,
+        };
+        let greeted = TlsStream::accept(socket, config, ALPN_DATA, patience)
             .map_err(|error| Failure::new(Code::PeerUnreachable, error.to_string()))
             .and_then(|mut stream| {
-                let deadline = Instant::now() + GREETING.connect;
-                let message = read_message(&mut |bytes| {
-                    stream.read_exact(bytes, &mut || {
-                        if Instant::now() < deadline {
-                            Ok(())
-                        } else {
-                            Err(std::io::ErrorKind::TimedOut.into())
-                        }
-                    })
-                })?;
+                let mut idle = until(Instant::now() + GREETING);
+                let message = read_message(&mut |bytes| stream.read_exact(bytes, &mut idle))?;
                 match message {
                     Some(Message::Hello(hello)) => self.hello(stream, hello),
                     Some(Message::Join(join)) => self.join(stream, &join),
@@ -378,7 +411,8 @@ impl Plane {
                 })
             }
             Err(failure) => {
-                drop(stream.write_all(&Message::Bye(failure.clone()).encode(), &[]));
+                let bye = Message::Bye(failure.clone()).encode();
+                drop(stream.write_all(&bye, &[], &mut until(Instant::now() + GREETING)));
                 drop(stream.close());
                 Err(failure)
             }

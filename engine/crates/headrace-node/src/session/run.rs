@@ -18,16 +18,15 @@ use headrace_io::journal::Journal;
 use headrace_io::root::Root;
 use headrace_io::storage::real::RealStore;
 use headrace_io::storage::{Folder, Store, Writing};
-use headrace_io::stream::{ConnectError, Patience, TlsStream};
+use headrace_io::stream::{ConnectError, Patience, TlsStream, until};
 use headrace_io::tls::{ALPN_DATA, client_config};
 
 use super::attempt::{
     Arrival, AttemptEnd, AttemptSpec, Joinable, Outcome, Peer, Role, Shared, StatementFields,
-    Tuning,
 };
 use super::counters::read;
 use super::landing::{LAST_FAILED, LandingSpec, WINDOW, violation};
-use super::link::{Heartbeat, broken, join_token, read_message, session_secret};
+use super::link::{broken, join_token, read_message, session_secret};
 use super::plane::Plane;
 use super::supply::SupplySpec;
 use super::{binding, destination, local, source, state_failed};
@@ -35,7 +34,7 @@ use super::{binding, destination, local, source, state_failed};
 /// First and longest pause between attempts to connect.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 /// How often a waiting thread looks whether its attempt is over.
-pub(super) const POLL: Duration = Duration::from_millis(250);
+pub(super) const POLL: Duration = Duration::from_millis(100);
 /// A path whose packets come back within this is near.
 const NEAR: Duration = Duration::from_millis(2);
 /// Streams to a near node, and to a far one.
@@ -251,7 +250,8 @@ pub(super) fn dial(
         .map_err(|error| Failure::new(Code::Internal, error.to_string()))?;
     let patience = Patience {
         connect: spec.tuning.connect,
-        dead_after: spec.tuning.dead_after,
+        stalled_after: spec.tuning.stalled_after,
+        unsent_bytes: plane.settings.unsent_bytes,
     };
     TlsStream::dial(address, &config, ALPN_DATA, patience).map_err(|error| {
         let code = if matches!(error, ConnectError::WrongKey) {
@@ -270,9 +270,10 @@ fn ask(
     address: std::net::SocketAddr,
 ) -> Result<Connected, Failure> {
     let ours = hello(context, [0; 16]);
-    let send = stream.write_all(&Message::Hello(ours.clone()).encode(), &[]);
-    send.map_err(|error| broken(&error))?;
     let deadline = Instant::now() + context.spec.tuning.dead_after;
+    let ours = Message::Hello(ours).encode();
+    let send = stream.write_all(&ours, &[], &mut until(deadline));
+    send.map_err(|error| broken(&error))?;
     let answer = read_message(&mut |bytes| {
         stream.read_exact(bytes, &mut || {
             let expired = Instant::now() >= deadline || context.shared.check().is_err();
@@ -326,13 +327,16 @@ fn answer(
     let mut session = [0; 16];
     getrandom::fill(&mut session)
         .map_err(|error| Failure::new(Code::Internal, error.to_string()))?;
+    let deadline = Instant::now() + context.spec.tuning.dead_after;
     if let Err(failure) = check_hello(context, &theirs) {
-        drop(stream.write_all(&Message::Bye(failure.clone()).encode(), &[]));
+        let bye = Message::Bye(failure.clone()).encode();
+        drop(stream.write_all(&bye, &[], &mut until(deadline)));
         return Err(failure);
     }
     let secret = session_secret(&stream)?;
     *context.shared.joinable.lock() = Some(Joinable { session, secret });
-    let answered = stream.write_all(&Message::Hello(hello(context, session)).encode(), &[]);
+    let ours = Message::Hello(hello(context, session)).encode();
+    let answered = stream.write_all(&ours, &[], &mut until(deadline));
     answered.map_err(|error| broken(&error))?;
     Ok(Connected {
         stream,
@@ -398,6 +402,7 @@ pub(super) fn join(
     index: u16,
 ) -> Result<TlsStream, Failure> {
     let mut stream = dial(context, connected.address)?;
+    let deadline = Instant::now() + context.spec.tuning.dead_after;
     let token = *join_token(&connected.secret, &connected.session, index, &stream)?.as_bytes();
     let transfer = context.shared.current().transfer;
     let join = Message::Join(Join {
@@ -407,7 +412,7 @@ pub(super) fn join(
         token,
     });
     stream
-        .write_all(&join.encode(), &[])
+        .write_all(&join.encode(), &[], &mut until(deadline))
         .map_err(|error| broken(&error))?;
     Ok(stream)
 }
@@ -420,18 +425,6 @@ pub(super) struct Joining {
 }
 
 impl Context<'_> {
-    pub(super) fn heartbeat(self) -> Heartbeat {
-        let Tuning {
-            keep_alive,
-            dead_after,
-            ..
-        } = self.spec.tuning;
-        Heartbeat {
-            keep_alive,
-            dead_after,
-        }
-    }
-
     /// What a landing at this node is for.
     pub(super) fn landing_spec(
         self,

@@ -1,20 +1,19 @@
 //! A session as its source.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::message::{Message, Totals};
 use headrace_io::root::Root;
-use headrace_io::sockopt;
 use headrace_io::stream::TlsStream;
 use parking_lot::Mutex;
 
+use super::attempt::Tuning;
 use super::counters::add;
 use super::link::{Control, Guard, StreamOutlet, broken, hear, part};
 use super::run::{Connected, Context, Done};
 use super::streams::Streams;
-use super::supply::{Orders, Outlet, Piece, Removed, Supply};
+use super::supply::{Orders, Removed, Supply};
 
 /// Run a session: list, send what is asked for, and hear what became of it.
 pub(super) fn run(
@@ -23,12 +22,12 @@ pub(super) fn run(
     connected: Connected,
 ) -> Result<Done, Failure> {
     let cipher = connected.stream.cipher().to_owned();
-    let guard = Guard::default();
+    let guard = Arc::new(Guard::default());
     guard.watch(connected.stream.socket());
     let streams = Streams::new(context, &connected);
     let spec = context.supply_spec(root, connected.theirs.unit_bytes, connected.theirs.window);
     let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;
-    let control = Control::new(writer);
+    let control = Control::new(writer, &guard);
     let orders: Arc<dyn Orders> = Arc::clone(&control) as _;
     let counters = Arc::clone(&context.shared.counters);
     let supply = Supply::open(
@@ -41,7 +40,12 @@ pub(super) fn run(
     let ended: Mutex<Option<Totals>> = Mutex::default();
     let work = |stream| {
         add(&context.shared.counters.streams, 1);
-        if let Err(failure) = serve(context, &supply, stream, streams.count()) {
+        if let Err(failure) = serve(context, &supply, stream, &guard) {
+            guard.fail(failure);
+        }
+    };
+    let beat = |keep_alive| {
+        if let Err(failure) = control.beat(keep_alive) {
             guard.fail(failure);
         }
     };
@@ -52,12 +56,17 @@ pub(super) fn run(
             }
         });
         streams.run(scope, &guard, &work);
+        let Tuning {
+            keep_alive,
+            dead_after,
+            ..
+        } = context.spec.tuning;
+        scope.spawn(move || beat(keep_alive));
         let tick = || context.shared.check().and_then(|()| guard.outcome());
         let heard = hear(
             &mut reader,
-            &control,
             &guard,
-            context.heartbeat(),
+            dead_after,
             &tick,
             &mut |message| match message {
                 Message::End(totals) => {
@@ -111,62 +120,12 @@ fn serve(
     context: Context<'_>,
     supply: &Supply,
     stream: TlsStream,
-    streams: u64,
+    guard: &Guard,
 ) -> Result<(), Failure> {
-    let mut outlet = PacedOutlet {
-        inner: StreamOutlet { stream },
-        context,
-        streams,
-        applied: None,
-        looked: Instant::now(),
-    };
-    outlet.pace();
+    let paced = context.shared.pace.join(stream.socket());
+    let _paced = paced.map_err(|error| broken(&error))?;
+    let mut outlet = StreamOutlet { stream, guard };
     supply.serve(&mut outlet)?;
-    drop(outlet.inner.stream.close());
+    drop(outlet.stream.close());
     Ok(())
-}
-
-/// A data connection whose socket is paced to its share of the rate ceiling.
-struct PacedOutlet<'a> {
-    inner: StreamOutlet,
-    context: Context<'a>,
-    streams: u64,
-    /// The rate that was set last, by its version.
-    applied: Option<u64>,
-    looked: Instant,
-}
-
-impl PacedOutlet<'_> {
-    fn pace(&mut self) {
-        let (rate_bps, version) = self.context.shared.pace.rate();
-        if self.applied != Some(version) {
-            // A little above the share: the ceiling itself is held by the bucket that all streams share.
-            let share = rate_bps.map(|rate| (rate / 8 / self.streams.max(1)).saturating_mul(5) / 4);
-            sockopt::set_max_pacing(self.inner.stream.socket(), share);
-            self.applied = Some(version);
-        }
-        self.looked = Instant::now();
-    }
-
-    fn pace_now_and_then(&mut self) {
-        if self.looked.elapsed() >= super::run::POLL {
-            self.pace();
-        }
-    }
-}
-
-impl Outlet for PacedOutlet<'_> {
-    fn block(&mut self, piece: &Piece, bytes: &[u8]) -> Result<(), Failure> {
-        self.pace_now_and_then();
-        self.inner.block(piece, bytes)
-    }
-
-    fn hole(&mut self, piece: &Piece, length: u64) -> Result<(), Failure> {
-        self.inner.hole(piece, length)
-    }
-
-    fn batch(&mut self, payload: &[u8]) -> Result<(), Failure> {
-        self.pace_now_and_then();
-        self.inner.batch(payload)
-    }
 }

@@ -44,7 +44,7 @@ impl<'a> Streams<'a> {
     }
 
     /// How many there are, as far as known.
-    pub(super) fn count(&self) -> u64 {
+    fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
