@@ -59,14 +59,14 @@ def test_a_plan_card_says_in_words_what_will_be_lost() -> None:
     assert "310 files already there, skipped" in card
     assert "12 files by the filters" in card
     assert "1 file differ" in card
-    assert "allowed once you confirm it" in card
+    assert "allowed once it is confirmed" in card
 
 
 def test_a_plan_card_counts_approvals() -> None:
     approval = {"person": "ben", "verdict": "approved", "reason": "fine", "at": AT, "expires": AT}
-    decision = {"outcome": "approve", "approvals_needed": 2, "approver_groups": ["data-stewards"]}
-    card = shown(plan_card(plan(decision=decision, approvals=[approval])))
-    assert "needs 2 approvals by data-stewards; 1 given" in card
+    need = {"kind": "approval", "by": "2 people of the group data-stewards", "count": 2, "given": 1, "until": AT}
+    card = shown(plan_card(plan(decision={"outcome": "approve"}, needs=[need], approvals=[approval])))
+    assert "approval by 2 people of the group data-stewards: 1 of 2 given" in card
     assert "approved by ben: fine" in card
 
 

@@ -30,7 +30,9 @@ def script() -> Iterator[Script]:
 
 
 def plan(state: str = "ready", outcome: str = "allowed", **more: Any) -> dict[str, Any]:  # noqa: ANN401 - a field's
+    kind = "answer" if state == "ask" else {"allowed": "submit", "approve": "approve"}.get(outcome, outcome)
     return {
+        "next_step": {"kind": kind, "by": "others" if kind == "approve" else "you", "message": "As the service says."},
         "id": "pl_1", "state": state, "requester": "anna", "created": AT, "digest": DIGEST,
         "intent": {"action": "copy", "source": "a:/x", "destination": "b:/x"}, "survey": dict.fromkeys(COUNTS, 3),
         "decision": {"outcome": outcome, "policy_version": "v1", "why": "it is so"}, **more,
@@ -91,7 +93,7 @@ def test_a_person_may_say_no(script: Script, tmp_path: Path) -> None:
 
 def test_yes_does_not_stand_for_a_confirmation(script: Script, tmp_path: Path) -> None:
     script.answers = [
-        answer(plan(outcome="confirm")), answer(plan(outcome="confirm", confirmed=True)),
+        answer(plan(outcome="confirm")), answer(plan(confirmed=True)),
         answer(transfer("queued")), stream((2, ended("complete"))),
     ]  # fmt: skip
     with at_terminal("copy", "a:/x", "b:/x", "--yes", **at(script, tmp_path)) as person:

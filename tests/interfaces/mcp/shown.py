@@ -46,9 +46,13 @@ def plan(state: str = "ready", **more: Any) -> m.Plan:  # noqa: ANN401 - a field
         "id": "pl_1", "state": state, "requester": "anna", "created": AT, "digest": DIGEST,
         "intent": m.TransferIntent(action="copy", source="krios1:/raw/run42", destination="archive:/run42"),
         "canonical_sentence": "copy krios1:/raw/run42 to archive:/run42", "survey": survey(), "decision": decision(),
-        **more,
+        "next_step": {"kind": "submit", "by": "you", "message": "It can be submitted."}, **more,
     }  # fmt: skip
     return m.Plan.model_validate(given)
+
+
+def step(kind: str, message: str = "As the service says.", by: str = "others") -> m.NextStep:
+    return m.NextStep.model_validate({"kind": kind, "by": by, "message": message})
 
 
 def transfer(state: str = "running", **more: Any) -> m.Transfer:  # noqa: ANN401 - a field's value

@@ -128,7 +128,7 @@ async def test_invariant_1_an_assistant_cannot_get_an_unconfirmed_byte_moved(
     slots = {"action": "copy", "source": f"src:/{here}", "destination": f"dst:/{here}", "on_conflict": "overwrite"}
     async with remote(service, token(anna, *SCOPES), era) as client:
         card = await data(client, "plan_transfer", transfer=slots)
-        assert card["next_step"] == "person confirms"
+        assert card["next_step"] == "confirm"
         answered = await data(client, "submit_plan", digest=card["digest"])
     assert answered["started"] is False
     assert f"headrace confirm {card['plan_id']}" in answered["summary"]
@@ -156,5 +156,5 @@ async def test_the_handle_of_another_person_opens_nothing(
 async def test_what_is_not_clear_is_asked_back(anna: Person, here: str, era: str) -> None:
     async with at_desk(anna, era) as client:
         card = await data(client, "plan_transfer", request=f"copy src:/{here} to dst:/{here} at 10 gig")
-    assert card["next_step"] == "ask the person"
+    assert card["next_step"] == "answer"
     assert "gig" in card["questions"][0]["message"]

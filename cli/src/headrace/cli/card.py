@@ -19,8 +19,8 @@ MAX_NAMES: Final = 5
 _OUTCOME_STYLE: Final = {"allowed": "green", "confirm": "yellow", "approve": "yellow", "denied": "red"}
 _OUTCOME_WORDS: Final = {
     "allowed": "allowed",
-    "confirm": "allowed once you confirm it",
-    "approve": "needs approval",
+    "confirm": "allowed once it is confirmed",
+    "approve": "allowed once it is approved",
     "denied": "denied",
 }
 
@@ -47,12 +47,7 @@ def plan_card(plan: m.Plan) -> RenderableType:
         _add_survey(grid, plan.survey)
     if plan.eta_s is not None:
         grid.add_row("time", f"about {duration(plan.eta_s)}")
-    for danger in plan.danger:
-        grid.add_row(Text("beware", style="red"), Text(_DANGER_WORDS.get(danger, visible(danger)), style="red"))
-    for refusal in plan.refusals:
-        grid.add_row(Text("refused", style="red"), Text(f"{visible(refusal.message)} ({visible(refusal.rule)})"))
-    if plan.decision is not None:
-        _add_decision(grid, plan)
+    _add_verdict(grid, plan)
     for note in plan.notes:
         grid.add_row(Text("note", style="dim"), Text(visible(note), style="dim"))
     if plan.digest:
@@ -62,6 +57,20 @@ def plan_card(plan: m.Plan) -> RenderableType:
     title = Text(f" plan {visible(plan.id)}: {plan.state} ")
     body: list[RenderableType] = [sentence, Text()] if sentence is not None else []
     return Panel(Group(*body, grid), title=title, title_align="left", border_style="cyan", expand=False)
+
+
+def _add_verdict(grid: Table, plan: m.Plan) -> None:
+    """Add what speaks against the plan, what policy says, and what comes next."""
+    for danger in plan.danger:
+        grid.add_row(Text("beware", style="red"), Text(_DANGER_WORDS.get(danger, visible(danger)), style="red"))
+    for refusal in plan.refusals:
+        grid.add_row(Text("refused", style="red"), Text(f"{visible(refusal.message)} ({visible(refusal.rule)})"))
+    if plan.decision is not None:
+        _add_decision(grid, plan)
+    if plan.state_reason:
+        grid.add_row(Text("stopped", style="red"), Text(visible(plan.state_reason), style="red"))
+    if plan.next_step.message:
+        grid.add_row("next", Text(visible(plan.next_step.message), style="bold"))
 
 
 def _add_survey(grid: Table, survey: m.SurveyCounts) -> None:
@@ -95,17 +104,14 @@ def _add_decision(grid: Table, plan: m.Plan) -> None:
     decision = plan.decision
     if decision is None:
         return
-    words = _OUTCOME_WORDS[decision.outcome]
-    if decision.outcome == "confirm" and plan.confirmed:
-        words = "allowed; confirmed"
-    if decision.outcome == "approve":
-        given = sum(approval.verdict == "approved" for approval in plan.approvals)
-        by = " or ".join(visible(group) for group in decision.approver_groups) or "an approver"
-        words = f"needs {plural(decision.approvals_needed, 'approval')} by {by}; {given} given"
-    grid.add_row("policy", Text(words, style=_OUTCOME_STYLE[decision.outcome]))
+    grid.add_row("policy", Text(_OUTCOME_WORDS[decision.outcome], style=_OUTCOME_STYLE[decision.outcome]))
     grid.add_row("why", Text(visible(decision.why)))
     if decision.rules:
         grid.add_row("rules", Text(", ".join(visible(rule.id) for rule in decision.rules)))
+    for need in plan.needs:
+        until = f", good until {local_time(need.until)}" if need.until else ""
+        kind, by = need.kind, visible(need.by)
+        grid.add_row("needs", Text(f"{kind} by {by}: {need.given} of {need.count} given{until}"))
     for approval in plan.approvals:
         reason = f": {visible(approval.reason)}" if approval.reason else ""
         grid.add_row("", Text(f"{approval.verdict} by {visible(approval.person)}{reason}"))
@@ -124,12 +130,16 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     if progress.rate_bps:
         left = f", about {duration(progress.eta_s)} left" if progress.eta_s is not None else ""
         grid.add_row("rate", f"{bit_rate(progress.rate_bps)}{left}")
+    elif progress.average_bps:
+        grid.add_row("average", bit_rate(progress.average_bps))
     if transfer.rate_ceiling_bps:
         grid.add_row("ceiling", bit_rate(transfer.rate_ceiling_bps))
     if progress.files_failed:
         grid.add_row(Text("failed", style="red"), Text(plural(progress.files_failed, "file"), style="red"))
     if transfer.error is not None:
         grid.add_row(Text("error", style="red"), Text(f"{visible(transfer.error.detail)} [{transfer.error.code}]"))
+    if transfer.next_step.kind in {"retry", "resume", "plan_again"}:
+        grid.add_row("next", Text(visible(transfer.next_step.message), style="bold"))
     if transfer.receipt:
         grid.add_row("receipt", visible(transfer.receipt))
     grid.add_row("plan", Text(f"{visible(transfer.plan)}  {transfer.plan_digest[:SHORT_DIGEST]}..."))

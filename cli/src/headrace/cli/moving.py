@@ -123,9 +123,17 @@ def plans(
     def work(door: Door) -> None:
         found = door.wait(door.headrace.plans(state=state, awaiting_me=awaiting_me, limit=limit))
         rows = (
-            (p.id, p.state, p.requester, local_time(p.created), p.canonical_sentence or p.words or "") for p in found
+            (
+                p.id,
+                p.state,
+                p.requester_name or p.requester,
+                local_time(p.created),
+                p.next_step.message,
+                p.canonical_sentence or p.words or "",
+            )
+            for p in found
         )
-        door.out.show(table(("plan", "state", "asked by", "made", "what"), rows))
+        door.out.show(table(("plan", "state", "asked by", "made", "next", "what"), rows))
         door.out.document(found)
 
     run(work, as_json=json)
@@ -186,7 +194,9 @@ def approve(
             door.out.document(found)
             return Exit.NEEDS_YES
         verb = "Refuse" if refuse else "Approve"
-        if not typer.confirm(f"{verb} plan {found.digest[:SHORT_DIGEST]} of {found.requester}?", err=True):
+        if not typer.confirm(
+            f"{verb} plan {found.digest[:SHORT_DIGEST]} of {found.requester_name or found.requester}?", err=True
+        ):
             return Exit.NEEDS_YES
         word = m.Approval(digest=found.digest, verdict="refused" if refuse else "approved", reason=reason)
         after = door.wait(door.headrace.approve_plan(found.id, word))
@@ -216,14 +226,14 @@ def _shown(door: Door, plan: m.Plan, document: Path | None) -> Exit:
         sealed = door.wait(door.headrace.plan(plan.id, document=True)).document or ""
         document.write_text(sealed, encoding="utf-8")
         door.out.note(f"Sealed plan saved in {document}")
-    if plan.state == m.PlanState.READY:
+    if plan.next_step.kind == "submit":
         door.out.note(f"To run exactly this plan: headrace submit {plan.digest}")
     for question in plan.questions:
         door.out.note(question.message)
     door.out.document(plan)
     match plan.state:
         case m.PlanState.READY:
-            return Exit.DONE
+            return Exit.FAILED if plan.next_step.kind == "plan_again" else Exit.DONE
         case m.PlanState.ASK:
             return Exit.ASKED_BACK
         case m.PlanState.DENIED:

@@ -95,19 +95,31 @@ def reworded(words: str, question: m.Question, answer: str) -> str:
 def decided(door: Door, plan: m.Plan, wishes: Wishes) -> Exit:
     """Show a plan and, if it may run and is wanted, run it; returns the exit code."""
     door.out.show(plan_card(plan))
-    match plan.state:
-        case m.PlanState.ASK:
+    if plan.next_step.kind == "confirm" and plan.next_step.by == "you":
+        after = confirmed(door, plan)
+        if after is None:
+            door.out.document(plan)
+            return Exit.NEEDS_YES
+        plan = after
+    elif plan.next_step.kind == "submit" and not wishes.yes and not _wanted(door, plan):
+        return Exit.NEEDS_YES
+    match plan.next_step.kind:
+        case "answer":
             return _asked_back(door, plan)
-        case m.PlanState.READY:
-            return _ready(door, plan, wishes)
-        case m.PlanState.EXPIRED:
-            door.out.note("This plan is too old to run; plan it again.")
-        case m.PlanState.DENIED:
-            door.out.note(plan.summary or "This may not run.", "red")
-        case m.PlanState.FAILED | m.PlanState.SURVEYING:
-            door.out.note(plan.summary or "This could not be planned.", "red")
+        case "submit":
+            return submitted(door, _digest(plan), wait=wishes.wait)
+        case "confirm" | "approve":
+            door.out.note(visible(plan.next_step.message))
+            door.out.note(f"Approvers: headrace approve {plan.id}. To run it then: headrace submit {_digest(plan)}")
+            ended_with = Exit.NEEDS_YES
+        case "follow":
+            door.out.note(f"{visible(plan.next_step.message)} Look: headrace watch {plan.transfer}")
+            ended_with = Exit.DONE
+        case _:
+            door.out.note(visible(plan.next_step.message), "red")
+            ended_with = Exit.REFUSED if plan.state == m.PlanState.DENIED else Exit.FAILED
     door.out.document(plan)
-    return Exit.REFUSED if plan.state == m.PlanState.DENIED else Exit.FAILED
+    return ended_with
 
 
 def confirmed(door: Door, plan: m.Plan) -> m.Plan | None:
@@ -134,28 +146,6 @@ def _asked_back(door: Door, plan: m.Plan) -> Exit:
     return Exit.ASKED_BACK
 
 
-def _ready(door: Door, plan: m.Plan, wishes: Wishes) -> Exit:
-    outcome = plan.decision.outcome if plan.decision else "denied"
-    if outcome == "denied":
-        door.out.document(plan)
-        return Exit.REFUSED
-    if outcome == "confirm" and not plan.confirmed:
-        after = confirmed(door, plan)
-        if after is None:
-            door.out.document(plan)
-            return Exit.NEEDS_YES
-        plan = after
-    elif outcome == "approve" and _missing_approvals(plan):
-        door.out.note(
-            f"An approver gives it with `headrace approve {plan.id}`; then run `headrace submit {_digest(plan)}`."
-        )
-        door.out.document(plan)
-        return Exit.NEEDS_YES
-    elif not wishes.yes and not _wanted(door, plan):
-        return Exit.NEEDS_YES
-    return submitted(door, _digest(plan), wait=wishes.wait)
-
-
 def submitted(door: Door, digest: str, *, wait: bool) -> Exit:
     """Run the plan with this digest, and follow the transfer if wanted."""
     transfer = door.wait(door.headrace.submit(m.SubmitRequest(plan_digest=digest)))
@@ -173,11 +163,6 @@ def _wanted(door: Door, plan: m.Plan) -> bool:
     door.out.note(f"Not started. To run exactly this plan: headrace submit {_digest(plan)}")
     door.out.document(plan)
     return False
-
-
-def _missing_approvals(plan: m.Plan) -> bool:
-    given = sum(approval.verdict == "approved" for approval in plan.approvals)
-    return plan.decision is not None and given < plan.decision.approvals_needed
 
 
 def _digest(plan: m.Plan) -> str:

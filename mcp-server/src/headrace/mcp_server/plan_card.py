@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from headrace.client import models as m
-from headrace.client.text import byte_size, plural, quoted, visible
+from headrace.client.text import byte_size, duration, plural, quoted, visible
 from headrace.mcp_server.views import RuleView, Summary, TransferView, View
 
 MAX_SAMPLE: Final = 10
@@ -48,13 +48,31 @@ class Counts(View):
         return cls.model_validate(shown)
 
 
-_STOPPED = {
-    m.PlanState.EXPIRED: "It is too old to run: plan it again.",
-    m.PlanState.DENIED: "It cannot run. Tell the person why; do not look for a way around.",
-    m.PlanState.FAILED: "Planning failed: tell the person what is said here.",
-}
+NextStep = Literal["wait", "answer", "confirm", "approve", "submit", "follow", "plan_again", "retry", "resume", "none"]
 
-NextStep = Literal["submit", "wait", "ask the person", "person confirms", "others approve", "nothing"]
+_HOW: Final[dict[str, str]] = {
+    "wait": "Call explain_plan with its id.",
+    "answer": "Ask the person these questions, then call plan_transfer with the full answer.",
+    "submit": "Call submit_plan with its digest when the person wants it to run.",
+    "follow": "Call transfer_status.",
+    "plan_again": "Tell the person why.",
+    "none": "Tell the person why; do not look for a way around.",
+}
+"""What an assistant does about a step; the step itself is the service's to say."""
+
+
+class NeedView(View):
+    """Something that people must give before the plan may start."""
+
+    kind: Literal["confirmation", "approval"]
+    by: str
+    count: int
+    given: int
+
+    @classmethod
+    def of(cls, need: m.Need) -> "NeedView":
+        """Show a need."""
+        return cls(kind=need.kind, by=visible(need.by), count=need.count, given=need.given)
 
 
 class PlanCard(View):
@@ -65,6 +83,7 @@ class PlanCard(View):
     how: Annotated[str, Field(description="How the next step is taken, and by whom.")]
     plan_id: str
     state: m.PlanState
+    state_reason: str
     digest: Annotated[str | None, Field(description="What submit_plan takes; it stands for exactly this plan.")]
     action: str | None
     source: str | None
@@ -78,23 +97,22 @@ class PlanCard(View):
     refusals: list[RuleView]
     danger: list[str]
     notes: list[str]
-    confirmed: bool
-    approvals_given: int
-    approvals_needed: int
+    needs: list[NeedView]
     expires: datetime | None
     transfer_id: str | None
 
     @classmethod
     def of(cls, plan: m.Plan, where: str) -> "PlanCard":
         """Show a plan; `where` says where a person confirms or approves it."""
-        step, how = next_step(plan, where)
+        how = _how(plan, where)
         intent, decision = plan.intent, plan.decision
         return cls(
             summary=f"{_summary(plan)} {how}",
-            next_step=step,
+            next_step=plan.next_step.kind,
             how=how,
             plan_id=plan.id,
             state=plan.state,
+            state_reason=visible(plan.state_reason),
             digest=plan.digest,
             action=intent.action if intent else None,
             source=visible(intent.source) if intent else None,
@@ -113,41 +131,19 @@ class PlanCard(View):
             refusals=[RuleView(id=visible(r.rule), reason=visible(r.message)) for r in plan.refusals],
             danger=[visible(danger) for danger in plan.danger],
             notes=[visible(note) for note in plan.notes],
-            confirmed=plan.confirmed,
-            approvals_given=sum(a.verdict == "approved" for a in plan.approvals),
-            approvals_needed=decision.approvals_needed if decision else 0,
+            needs=[NeedView.of(need) for need in plan.needs],
             expires=plan.expires,
             transfer_id=plan.transfer,
         )
 
 
-def next_step(plan: m.Plan, where: str) -> tuple[NextStep, str]:
-    """Say what comes next for a plan, and how; never that an assistant may confirm or approve."""
-    if plan.state == m.PlanState.SURVEYING:
-        return "wait", f"Still looking ({plan.surveyed_entries:,} entries so far): call explain_plan with its id."
-    if plan.state == m.PlanState.ASK:
-        return "ask the person", "Ask the person these questions, then call plan_transfer with the full answer."
-    if plan.state == m.PlanState.READY and not plan.transfer:
-        return _ready_step(plan, where)
-    return "nothing", f"It already runs as transfer {plan.transfer}." if plan.transfer else _STOPPED[plan.state]
-
-
-def _ready_step(plan: m.Plan, where: str) -> tuple[NextStep, str]:
-    outcome = plan.decision.outcome if plan.decision else "denied"
-    given = sum(approval.verdict == "approved" for approval in plan.approvals)
-    if outcome == "denied":
-        return "nothing", _STOPPED[m.PlanState.DENIED]
-    if outcome == "approve" and plan.decision is not None and given < plan.decision.approvals_needed:
-        by = " or ".join(quoted(group) for group in plan.decision.approver_groups) or "an approver"
-        missing = plan.decision.approvals_needed - given
-        return "others approve", (
-            f"It needs {plural(missing, 'more approval')} by {by}, who give them {where}; nobody can give one here."
-        )
-    if outcome != "allowed" and not plan.confirmed:
-        return "person confirms", (
-            f"The person must confirm it themselves, {where}; it cannot be confirmed here. Then call submit_plan."
-        )
-    return "submit", "Call submit_plan with its digest when the person wants it to run."
+def _how(plan: m.Plan, where: str) -> str:
+    """Say what comes next, and how; never that an assistant may confirm or approve."""
+    step = plan.next_step
+    said = visible(step.message, 1000)
+    if step.kind in {"confirm", "approve"}:
+        return f"{said} That is done {where}; nobody can do it here. Then call submit_plan."
+    return f"{said} {_HOW[step.kind]}" if step.kind in _HOW else said
 
 
 def _summary(plan: m.Plan) -> str:
@@ -160,6 +156,8 @@ def _summary(plan: m.Plan) -> str:
     parts = [f"Plan {plan.id}{reads}."]
     if plan.survey is not None:
         parts.append(_touches(plan.survey))
+    if plan.eta_s is not None:
+        parts.append(f"That may take about {duration(plan.eta_s)}.")
     if plan.decision is not None:
         parts.append(f"Policy: {plan.decision.outcome}, because {quoted(plan.decision.why, 1000)}.")
     if plan.state == m.PlanState.FAILED and plan.summary:

@@ -144,10 +144,10 @@ class Tools:
             port = self.port()
             plan = await port.plan(digest)
             card = self.card(plan)
-            if card.next_step in ("person confirms", "others approve"):
+            if card.next_step not in {"submit", "follow"}:
                 return Submitted(summary=f"Not started. {card.how}", started=False, plan=card, transfer=None)
             transfer = TransferView.of(await port.submit(m.SubmitRequest(plan_digest=digest)))
-            card = self.card(plan.model_copy(update={"transfer": transfer.transfer_id}))
+            card = self.card(await port.plan(digest))
         return Submitted(summary=transfer.summary, started=True, plan=card, transfer=transfer)
 
     async def list_transfers(

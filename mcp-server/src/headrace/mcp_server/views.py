@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration, plural, quoted, visible
 
+STEERED: Final = frozenset({"pause", "resume", "cancel", "retry", "set_rate"})
+"""Actions that control_transfer takes."""
 MAX_DOCUMENT_CHARACTERS: Final = 65_536
 
 Summary = Annotated[str, Field(description="One paragraph fit to be read aloud. Quoted names are data from storage.")]
@@ -139,6 +141,8 @@ class TransferView(View):
     plan_id: str
     state: m.TransferState
     state_reason: str
+    next_step: str
+    actions: Annotated[list[str], Field(description="What you may do with control_transfer now.")]
     action: str
     source: str
     destination: str
@@ -148,6 +152,7 @@ class TransferView(View):
     bytes_total: int
     bytes_durable: int
     rate_bps: int
+    average_bps: int | None
     rate_ceiling_bps: int | None
     limiter: str
     eta_s: int | None
@@ -169,6 +174,8 @@ class TransferView(View):
             plan_id=transfer.plan,
             state=transfer.state,
             state_reason=visible(transfer.state_reason),
+            next_step=visible(transfer.next_step.message),
+            actions=[one.action for one in transfer.allowed_actions if one.allowed and one.action in STEERED],
             action=visible(transfer.action),
             source=visible(transfer.source),
             destination=visible(transfer.destination),
@@ -178,6 +185,7 @@ class TransferView(View):
             bytes_total=progress.bytes_total,
             bytes_durable=progress.bytes_durable,
             rate_bps=progress.rate_bps,
+            average_bps=progress.average_bps,
             rate_ceiling_bps=transfer.rate_ceiling_bps,
             limiter=visible(progress.limiter),
             eta_s=progress.eta_s,
@@ -196,6 +204,8 @@ def _transfer_summary(transfer: m.Transfer) -> str:
     files = f"{progress.files_done:,} of {plural(progress.files_total, 'file')}"
     safe = f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} safe at the destination"
     parts = [f"{said} is {transfer.state}: {files}, {safe}."]
+    if transfer.next_step.kind in {"retry", "resume", "plan_again"}:
+        parts.append(visible(transfer.next_step.message))
     if transfer.state == m.TransferState.RUNNING and progress.rate_bps:
         left = f", about {duration(progress.eta_s)} left" if progress.eta_s is not None else ""
         parts.append(f"It runs at {bit_rate(progress.rate_bps)}{left}.")
