@@ -30,6 +30,18 @@ struct State {
     next_inode: u64,
     changes: u64,
     cut_after: Option<u64>,
+    illness: Option<Illness>,
+}
+
+/// What a disk does wrong while it has power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Illness {
+    /// It reads other bytes than were written.
+    AltersReads,
+    /// It answers every write of content with an error.
+    FailsWrites,
+    /// It answers every sync of content with an error.
+    FailsSyncs,
 }
 
 #[derive(Debug)]
@@ -82,6 +94,7 @@ impl Default for Disk {
             next_inode: ROOT + 1,
             changes: 0,
             cut_after: None,
+            illness: None,
         };
         Self {
             state: Arc::new(Mutex::new(state)),
@@ -94,6 +107,11 @@ impl Disk {
     pub fn cut_after(&self, changes: u64) {
         let mut state = self.state.lock();
         state.cut_after = Some(state.changes + changes);
+    }
+
+    /// Let the disk do something wrong from now on.
+    pub fn fall_ill(&self, illness: Illness) {
+        self.state.lock().illness = Some(illness);
     }
 
     /// Whether the power is cut, and something was tried since.
@@ -175,6 +193,15 @@ impl State {
         self.alive()?;
         self.changes += 1;
         self.alive()
+    }
+
+    /// The error of the device, if it has this illness.
+    fn well(&self, illness: Illness) -> io::Result<()> {
+        if self.illness == Some(illness) {
+            Err(rustix::io::Errno::IO.into())
+        } else {
+            Ok(())
+        }
     }
 
     fn alive(&self) -> io::Result<()> {
@@ -564,6 +591,7 @@ impl Part for SimulatedPart {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.disk.state.lock().well(Illness::FailsWrites)?;
         self.change(Change::Write(offset, bytes.into()))
     }
 
@@ -574,6 +602,11 @@ impl Part for SimulatedPart {
         let rest = content.get(to_usize(offset)..).unwrap_or_default();
         let count = rest.len().min(bytes.len());
         bytes[..count].copy_from_slice(&rest[..count]);
+        if state.illness == Some(Illness::AltersReads)
+            && let Some(first) = bytes[..count].first_mut()
+        {
+            *first ^= 1;
+        }
         Ok(count)
     }
 
@@ -587,6 +620,7 @@ impl Part for SimulatedPart {
 
     fn sync_content(&self) -> io::Result<()> {
         let mut state = self.disk.state.lock();
+        state.well(Illness::FailsSyncs)?;
         state.change()?;
         let file = state.file(self.inode)?;
         file.safe.bytes.clone_from(&file.now.bytes);
@@ -597,6 +631,7 @@ impl Part for SimulatedPart {
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.state.lock();
+        state.well(Illness::FailsSyncs)?;
         state.change()?;
         let file = state.file(self.inode)?;
         file.safe = file.now.clone();

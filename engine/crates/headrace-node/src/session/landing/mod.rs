@@ -19,6 +19,8 @@ mod resume;
 mod unit;
 
 #[cfg(test)]
+mod ill_disk;
+#[cfg(test)]
 mod power_loss;
 
 use std::collections::HashMap;
