@@ -203,8 +203,12 @@ pub(crate) fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
 }
 
 fn sync_parent(path: &Path) -> io::Result<()> {
-    path.parent()
-        .map_or(Ok(()), |parent| File::open(parent)?.sync_all())
+    let Some(parent) = path.parent() else {
+        return Ok(());
+    };
+    // Of a bare name it is empty.
+    let parent = Some(parent).filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 #[cfg(test)]
