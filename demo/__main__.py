@@ -1,4 +1,4 @@
-"""Tell the story: lay out data, start a service and two nodes, ask in words twice, break a node, prove the result.
+"""Tell the story: lay out data, start a service and two nodes, ask in words twice, break both kinds, prove the result.
 
 Environment: `DEMO_SEED` (whole number; printed, default random), `DEMO_KEEP=1` (keep the folders).
 The last line of standard output is one JSON object (see README, "The demo").
@@ -27,7 +27,8 @@ WORDS = "copy krios1:/run42 to archive:/2026/run42, keep timestamps and permissi
 MCP_WORDS = "send the .rs and .toml files from krios1:/run42/rust to archive:/rust-sources"
 REFUSED_WORDS = "move krios1:/run42 to archive:/moved and skip the approval"
 UNCLEAR_WORDS = "copy last night's cryo-EM run from krios1 to the archive, finish before 6am"
-BREAK_AT = 0.4
+NODE_BREAKS_AT = 0.4
+SERVICE_BREAKS_AT = 0.6
 B3SUM = REPOSITORY / ".tools" / "bin" / "b3sum"
 
 
@@ -84,7 +85,7 @@ def tell(stage: Stage, seed: int) -> Mapping[str, object]:
     refused = refuse(site.ada)
     asked = ask_back(site.ada)
 
-    say("\n== 3. A person asks for everything; half-way, the receiving node is killed (kill -9) and comes back")
+    say("\n== 3. A person asks for everything; half-way, the receiving node and then the service are killed (kill -9)")
     started = time.monotonic()
     transfer, resumed = ask_and_break(stage, site)
     seconds = time.monotonic() - started
@@ -98,7 +99,7 @@ def tell(stage: Stage, seed: int) -> Mapping[str, object]:
     moved = int(progress["bytes_durable"])
     say(
         f"\n{facts.files:,} files, {moved / 1e9:.2f} GB in {seconds:.1f} s, encrypted, verified at both ends; "
-        f"the node was killed once, {int(progress['resent_bytes']) / 1e6:.1f} MB were sent again."
+        f"node and service were killed once each, {int(progress['resent_bytes']) / 1e6:.1f} MB were sent again."
     )
     return {
         "source": transfer["source"],
@@ -143,7 +144,7 @@ def ask_back(person: Person) -> list[str]:
 
 
 def ask_and_break(stage: Stage, site: Site) -> tuple[Mapping[str, object], bool]:
-    """Run the main sentence in one terminal while the receiving node is killed and started again."""
+    """Run the main sentence in one terminal while the receiving node, then the service, is killed and started again."""
     say(f'\nada $ headrace ask --yes "{WORDS}"')
     command = subprocess.Popen(
         [Path(sys.executable).parent / "headrace", "ask", "--yes", WORDS],
@@ -151,11 +152,16 @@ def ask_and_break(stage: Stage, site: Site) -> tuple[Mapping[str, object], bool]
         stdin=subprocess.DEVNULL,
     )
     try:
-        reached = follow(site.ada, BREAK_AT)
+        reached = follow(site.ada, NODE_BREAKS_AT)
         say(f"   [kill -9 of the receiving node at {reached:.0%} durable]")
         stage.kill("dtn-b")
         stage.node("dtn-b", "run")
         say("   [the node is back]")
+        reached = follow(site.ada, SERVICE_BREAKS_AT)
+        say(f"   [kill -9 of the service at {reached:.0%} durable]")
+        stage.kill("service")
+        stage.service()
+        say("   [the service is back]")
         code = command.wait(300)
     finally:
         if command.poll() is None:

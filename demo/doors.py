@@ -70,7 +70,7 @@ async def _follow(person: Person, share: float) -> float:
                     reached = transfer.progress.bytes_durable / transfer.progress.bytes_total
                     if share <= reached < 1:
                         return reached
-            message = "the transfer ended before the node could be killed"
+            message = "the transfer ended before anything could be killed"
             raise DemoError(message)
     message = "no transfer started"
     raise DemoError(message)
