@@ -10,6 +10,7 @@ from typing import Any
 from headrace.api.access.acting import Acting
 from headrace.api.access.use_cases import UseCases
 from headrace.api.app.service import Service
+from headrace.api.audit.chain import Wanted
 from headrace.api.caller import Door
 from headrace.api.clock import utc_now
 from headrace.api.events.broker import wait_for
@@ -145,7 +146,7 @@ class Site:
 
     async def audited(self, kind: str) -> list[m.AuditEvent]:
         """Every audit event of a kind."""
-        return await self.use_cases.audit.events(after=0, limit=1000, kind=kind, person=None)
+        return await self.use_cases.audit.events(Wanted(kind=kind), after=0, limit=1000)
 
     async def restart(self) -> None:
         """Close the service and start it again on the same data and the same hub address."""

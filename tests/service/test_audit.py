@@ -1,19 +1,29 @@
+import asyncio
+import hashlib
 import json
 import shutil
 import sqlite3
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
-from tests.servers.site import Site, digest_of
+from sqlalchemy.exc import IntegrityError
+from tests.servers.site import PASSWORD, Site, digest_of
 from tests.service.refusals import refused
 from typer.testing import CliRunner
 
 from headrace.api.app.service import Service
+from headrace.api.audit.chain import Kind
 from headrace.api.audit.command import audit
+from headrace.api.audit.heads import HeadsFile, last_head
+from headrace.api.clock import utc_now
 from headrace.api.errors import ServiceError
+from headrace.api.store.tables_site import InvitationRow
+from headrace.auth import AuthError
 from headrace.client import models as m
+from headrace.guardrails import SigningKey
 
 
 async def break_the_audit(site: Site, *, broken: bool) -> None:
@@ -32,19 +42,20 @@ async def test_invariant_3_without_an_audit_log_nothing_is_transferred(site: Sit
     (site.lab / "set").mkdir()
     (site.lab / "set" / "a.txt").write_text("a")
     plan = await site.ada.plan("lab:/set", "archive:/set")
+    move = await site.ada.plan("lab:/set", "archive:/moved", "move")
     await break_the_audit(site, broken=True)
     with refused("audit_unwritable"):
         await site.ada.submit(plan)
     with refused("audit_unwritable"):
         await site.ada.port.create_plan(m.PlanRequest(words="copy lab:/set to archive:/set"))
     with refused("audit_unwritable"):
-        await site.ada.port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan)))
+        await site.ada.port.confirm_plan(move.id, m.Confirmation(digest=digest_of(move)))
     with refused("audit_unwritable"):
         await site.ada.port.browse("lab", "/set")
     assert (await site.ada.port.health()).status == "degraded"
     await break_the_audit(site, broken=False)
     assert await site.ada.port.transfers() == []
-    assert not (await site.ada.port.plan(plan.id)).confirmed
+    assert not (await site.ada.port.plan(move.id)).confirmed
     assert not (site.archive / "set").exists()
     ended = await site.ada.end_of(await site.ada.submit(plan))
     assert ended.state is m.TransferState.COMPLETE
@@ -121,3 +132,113 @@ async def test_a_torn_line_of_exported_heads_hides_nothing(quiet_site: Site) -> 
     verdict = await quiet_site.use_cases.audit.verify()
     assert verdict.intact
     assert len(heads.read_text().splitlines()) == 3
+
+
+@pytest.mark.anyio
+async def test_everything_about_one_subject_and_time_can_be_asked_for_newest_first(quiet_site: Site) -> None:
+    aud = (await quiet_site.person("aud", "auditor")).port
+    before = quiet_site.clock()
+    quiet_site.clock.shift += timedelta(hours=1)
+    bob = await quiet_site.person("bob", "viewer")
+    await quiet_site.ada.port.disable_person(bob.principal.id)
+    about_bob = await aud.audit(subject=bob.principal.id, order="newest")
+    assert [event.kind for event in about_bob] == ["person_disabled", "signed_in", "invitation_accepted", "invited"]
+    assert await aud.audit(subject=bob.principal.id, order="newest", after=about_bob[1].sequence) == about_bob[2:]
+    assert await aud.audit(subject=bob.principal.id, since=before) == about_bob[::-1]
+    assert await aud.audit(subject=bob.principal.id, until=before + timedelta(minutes=30)) == []
+
+
+@pytest.mark.anyio
+async def test_words_that_are_cut_leave_the_digest_of_the_whole(quiet_site: Site) -> None:
+    words = "copy a:/b to c:/d, skip " + ", ".join(f"*.{number}" for number in range(400))
+    await quiet_site.ada.port.create_plan(m.PlanRequest(words=words))
+    [asked] = await quiet_site.audited("asked")
+    assert asked.detail["words"] == words[:1000]
+    assert asked.detail["words_sha256"] == hashlib.sha256(words.encode()).hexdigest()
+
+
+@pytest.mark.anyio
+async def test_another_tables_refusal_is_not_called_an_unwritable_audit_log(quiet_site: Site) -> None:
+    core = quiet_site.service.whole.core
+    stray = InvitationRow(hash="1", person="nobody", created=utc_now(), expires=utc_now())
+    async with core.database.write() as tx:
+        tx.add(stray)
+        with pytest.raises(IntegrityError, match="FOREIGN KEY"):
+            await core.audit.append(tx, Kind.INVITED)
+    assert core.audit.writable
+
+
+@pytest.mark.anyio
+async def test_a_short_check_reads_what_came_since_the_last_one_and_a_full_check_everything(quiet_site: Site) -> None:
+    first = await quiet_site.use_cases.audit.verify()
+    assert (first.intact, first.checked_before) == (True, 0)
+    await quiet_site.person("bob", "viewer")
+    connection = sqlite3.connect(quiet_site.settings.data / "headrace.sqlite")
+    connection.execute("UPDATE audit SET body = replace(body, 'service_started', 'service_stopped') WHERE sequence = 1")
+    connection.commit()
+    short = await quiet_site.use_cases.audit.verify()
+    assert (short.intact, short.checked_before, short.events > first.events) == (True, first.events, True)
+    full = await quiet_site.use_cases.audit.verify(full=True)
+    assert (full.intact, full.broken_at, full.checked_before) == (False, 1, 0)
+    connection.close()
+
+
+@pytest.mark.anyio
+async def test_a_short_check_notices_what_is_gone_below_its_checkpoint(quiet_site: Site) -> None:
+    await quiet_site.use_cases.audit.verify()
+    connection = sqlite3.connect(quiet_site.settings.data / "headrace.sqlite")
+    connection.execute("DELETE FROM audit WHERE sequence = 2")
+    connection.commit()
+    connection.close()
+    assert (await quiet_site.use_cases.audit.verify()).broken_at == 2
+
+
+@pytest.mark.anyio
+async def test_a_checkpoint_counts_for_a_day(quiet_site: Site) -> None:
+    await quiet_site.use_cases.audit.verify()
+    quiet_site.clock.shift += timedelta(hours=23)
+    assert (await quiet_site.use_cases.audit.verify()).checked_before
+    quiet_site.clock.shift += timedelta(hours=2)
+    assert not (await quiet_site.use_cases.audit.verify()).checked_before
+
+
+@pytest.mark.anyio
+async def test_checks_that_are_asked_for_at_once_are_one_check(quiet_site: Site) -> None:
+    audit_log = quiet_site.use_cases.audit
+    verdicts = await asyncio.gather(*(audit_log.verify(full=True) for _ in range(20)))
+    assert verdicts[0].intact
+    assert all(verdict is verdicts[0] for verdict in verdicts)
+
+
+@pytest.mark.anyio
+async def test_sign_ins_say_who_and_from_where_and_never_what_was_typed_as_a_name(quiet_site: Site) -> None:
+    people = quiet_site.use_cases.people
+    bob = await quiet_site.person("bob", "viewer")
+    session = await people.sign_in(m.SignIn(name="Bob", password=PASSWORD), "192.0.2.7")
+    await people.sign_out(session.secret, "192.0.2.8")
+    for name in ("bob", "my own password"):
+        with pytest.raises(AuthError, match="wrong"):
+            await people.sign_in(m.SignIn(name=name, password="wrong"), "192.0.2.9")  # noqa: S106
+    aud = (await quiet_site.person("aud", "auditor")).port
+    own = await aud.audit(person="bob")
+    assert [(event.kind, event.detail["address"]) for event in own] == [
+        ("invitation_accepted", "127.0.0.1"),
+        ("signed_in", "127.0.0.1"),
+        ("signed_in", "192.0.2.7"),
+        ("signed_out", "192.0.2.8"),
+    ]
+    failed, unknown = await aud.audit(kind="sign_in_failed")
+    assert (failed.person, failed.subject, failed.detail["address"]) == (None, bob.principal.id, "192.0.2.9")
+    assert (unknown.subject, "my own password" in unknown.model_dump_json()) == ("", False)
+
+
+def test_the_newest_head_is_found_from_the_end_behind_any_rubbish(tmp_path: Path) -> None:
+    path, key = tmp_path / "audit-heads.jsonl", SigningKey.load_or_create(tmp_path / "key")
+    heads = HeadsFile(path, key)
+    for sequence in range(1, 400):
+        heads.append(sequence, f"{sequence:064x}", utc_now())
+    with path.open("ab") as file:
+        file.write(b"\xff" * 100_000 + b"\n" + path.read_bytes()[:100] + b"\n\n")
+    newest = last_head(path, key.public)
+    assert newest is not None
+    assert newest.sequence == 399

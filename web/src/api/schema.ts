@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * Audit
-         * @description List audit events in order.
+         * @description List audit events, oldest or newest first; `after` is the last sequence of the page before.
          */
         get: operations["audit"];
         put?: never;
@@ -30,7 +30,9 @@ export interface paths {
         };
         /**
          * Verify Audit
-         * @description Check the audit chain from its first link to its head, and against the last exported head.
+         * @description Check the audit chain to its head and against the last exported head.
+         *
+         *     Events that the service found whole within the last day are not read again unless `full` asks for it.
          */
         get: operations["verify_audit"];
         put?: never;
@@ -926,6 +928,17 @@ export interface components {
         AuditVerdict: {
             /** Broken At */
             broken_at?: number | null;
+            /**
+             * Checked At
+             * @description when those were checked
+             */
+            checked_at?: string | null;
+            /**
+             * Checked Before
+             * @description so many first events were checked earlier, and not again now
+             * @default 0
+             */
+            checked_before: number;
             /**
              * Detail
              * @default
@@ -2357,8 +2370,12 @@ export interface operations {
                 /** @description skip what is up to this number */
                 after?: number;
                 limit?: number;
+                order?: "oldest" | "newest";
                 kind?: string | null;
                 person?: string | null;
+                subject?: string | null;
+                since?: string | null;
+                until?: string | null;
             };
             header?: never;
             path?: never;
@@ -2388,7 +2405,9 @@ export interface operations {
     };
     verify_audit: {
         parameters: {
-            query?: never;
+            query?: {
+                full?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;

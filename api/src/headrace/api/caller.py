@@ -45,6 +45,24 @@ def acting(caller: Caller) -> Iterator[None]:
         _current.reset(token)
 
 
+_address: ContextVar[str] = ContextVar("current address", default="")
+
+
+@contextmanager
+def coming_from(address: str) -> Iterator[None]:
+    """Let `current_address` answer `address` inside the block."""
+    token = _address.set(address)
+    try:
+        yield
+    finally:
+        _address.reset(token)
+
+
+def current_address() -> str:
+    """From which network address somebody is signing in; empty outside of signing in."""
+    return _address.get()
+
+
 def current_caller() -> Caller | None:
     """Who the running call acts for; for the audit events of the people store, whose port knows no callers."""
     return _current.get()

@@ -93,11 +93,12 @@ class Authenticator:
         stored = person.password_hash if person and person.state == "active" else None
         async with self._hashing:
             fits = await asyncio.to_thread(password_fits, password, stored)
-        if person is None or stored is None:
-            reason = "unknown name" if person is None else f"person {person.id} is {person.state}"
-            raise AuthError(AuthCode.SIGN_IN_REFUSED, reason)
+        if person is None:
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, "unknown name")
+        if stored is None:
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {person.id} is {person.state}", person=person.id)
         if not fits:
-            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"wrong password for person {person.id}")
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"wrong password for person {person.id}", person=person.id)
         if needs_rehash(stored):
             await self._store.set_password_hash(person.id, await self._hash(password))
         self._throttle.forget(pair)

@@ -32,13 +32,17 @@ _ONE_MESSAGE: Final = {
 
 
 class AuthError(Exception):
-    """A caller turned away: `args[0]` is a sentence for people, `reason` is for the log. Neither holds secrets."""
+    """A caller turned away: `args[0]` is a sentence for people, `reason` is for the log. Neither holds secrets.
 
-    def __init__(self, code: AuthCode, reason: str) -> None:
+    `person` is the id of the person as whom somebody tried to sign in, where there is one.
+    """
+
+    def __init__(self, code: AuthCode, reason: str, *, person: str | None = None) -> None:
         """Take the reason as the message, too, unless this code has one message for everything."""
         super().__init__(_ONE_MESSAGE.get(code, reason))
         self.code = code
         self.reason = reason
+        self.person = person
 
 
 class TooManyAttempts(AuthError):  # noqa: N818 - says what is the case

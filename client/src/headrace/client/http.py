@@ -1,6 +1,7 @@
 """The port over HTTP: every method is one request, its body and answer the models as they are."""
 
 from collections.abc import AsyncGenerator, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 
@@ -216,16 +217,34 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.post(m.PolicyVersion, f"policies/{segment(version)}/publish")
 
-    async def audit(
-        self, *, after: int = 0, limit: int = 200, kind: str | None = None, person: str | None = None
+    async def audit(  # noqa: PLR0913 - each narrows the page
+        self,
+        *,
+        after: int = 0,
+        limit: int = 200,
+        order: Order = "oldest",
+        kind: str | None = None,
+        person: str | None = None,
+        subject: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> list[m.AuditEvent]:
         """As in the port."""
-        query = {"after": after, "limit": limit, "kind": kind, "person": person}
+        query = {
+            "after": after,
+            "limit": limit,
+            "order": order,
+            "kind": kind,
+            "person": person,
+            "subject": subject,
+            "since": since.isoformat() if since else None,
+            "until": until.isoformat() if until else None,
+        }
         return await self._wire.get(list[m.AuditEvent], "audit", query=query)
 
-    async def verify_audit(self) -> m.AuditVerdict:
+    async def verify_audit(self, *, full: bool = False) -> m.AuditVerdict:
         """As in the port."""
-        return await self._wire.get(m.AuditVerdict, "audit/verify")
+        return await self._wire.get(m.AuditVerdict, "audit/verify", query={"full": full})
 
     # -- people --
 

@@ -604,6 +604,8 @@ class AuditVerdict(Model):
     events: Count
     head: str
     broken_at: Count | None = None
+    checked_before: Count = Field(default=0, description="so many first events were checked earlier, and not again now")
+    checked_at: datetime | None = Field(default=None, description="when those were checked")
     detail: str = ""
 
 

@@ -5,6 +5,7 @@ Implemented by `HttpHeadrace` (a session or token over HTTP) and, inside the ser
 """
 
 from collections.abc import AsyncGenerator, Sequence
+from datetime import datetime
 from typing import Literal, Protocol
 
 from headrace.client import models as m
@@ -172,14 +173,27 @@ class Headrace(Protocol):
         """Make a proposed or retired version active (a retired one: roll back); never by its author alone."""
         ...
 
-    async def audit(
-        self, *, after: int = 0, limit: int = 200, kind: str | None = None, person: str | None = None
+    async def audit(  # noqa: PLR0913 - each narrows the page
+        self,
+        *,
+        after: int = 0,
+        limit: int = 200,
+        order: Order = "oldest",
+        kind: str | None = None,
+        person: str | None = None,
+        subject: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> list[m.AuditEvent]:
-        """List audit events in order, from the one after sequence `after`; `limit` is at most 1000."""
+        """List audit events, oldest or newest first; `limit` is at most 1000.
+
+        `after` is the last sequence of the page before (0: none); `person` is an id or a name, `subject` the id of
+        what the event is about, and `since` (kept) and `until` (left out) are times.
+        """
         ...
 
-    async def verify_audit(self) -> m.AuditVerdict:
-        """Check the audit chain from its first link to its head."""
+    async def verify_audit(self, *, full: bool = False) -> m.AuditVerdict:
+        """Check the audit chain to its head; `full` also reads again what was checked within the last day."""
         ...
 
     async def people(self) -> list[m.Person]:

@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 
 from headrace.api.access.use_cases import UseCases
+from headrace.api.audit.chain import Wanted
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.permissions import require
@@ -225,18 +227,30 @@ class Acting:
             self._do.executor.recheck()
             return shown
 
-    async def audit(
-        self, *, after: int = 0, limit: int = 200, kind: str | None = None, person: str | None = None
+    async def audit(  # noqa: PLR0913 - each narrows the page
+        self,
+        *,
+        after: int = 0,
+        limit: int = 200,
+        order: Order = "oldest",
+        kind: str | None = None,
+        person: str | None = None,
+        subject: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> list[m.AuditEvent]:
         """As in the port."""
         with self._may("audit"):
             limit = _page(limit, MAX_LONG_PAGE)
-            return await self._do.audit.events(after=after, limit=limit, kind=kind, person=person)
+            wanted = Wanted(
+                kind=kind, person=person, subject=subject, since=since, until=until, newest_first=order == "newest"
+            )
+            return await self._do.audit.events(wanted, after=after, limit=limit)
 
-    async def verify_audit(self) -> m.AuditVerdict:
+    async def verify_audit(self, *, full: bool = False) -> m.AuditVerdict:
         """As in the port."""
         with self._may("verify_audit"):
-            return await self._do.audit.verify()
+            return await self._do.audit.verify(full=full)
 
     # -- people --
 

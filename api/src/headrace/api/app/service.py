@@ -90,6 +90,7 @@ class Service:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         with suppress(OSError):
             await self._use_cases.audit.export_head()
+        self._use_cases.audit.close()
         await self._whole.core.database.close()
 
     async def _take_up(self) -> None:

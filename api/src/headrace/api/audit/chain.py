@@ -6,14 +6,18 @@ was cut off or rewritten; ship that file to another machine to keep it out of th
 """
 
 import asyncio
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import or_, select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from headrace.api.audit.heads import HeadsFile, verify_file
+from headrace.api.audit.check import Checks
+from headrace.api.audit.heads import HeadsFile
 from headrace.api.caller import Caller
 from headrace.api.clock import Clock
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
@@ -65,6 +69,18 @@ class Kind(StrEnum):
     POLICY_PUBLISHED = "policy_published"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which events are asked for: of a kind, of a person (id or name), about a subject (an id), of a time."""
+
+    kind: str | None = None
+    person: str | None = None
+    subject: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    newest_first: bool = False
+
+
 class Audit:
     """Writes and checks the chain of one service."""
 
@@ -73,59 +89,77 @@ class Audit:
         self._database = database
         self._clock = clock
         self._heads = heads
+        self._checks = Checks(database.path, heads, clock)
         self.writable = True
 
-    async def append(
+    async def append(  # noqa: PLR0913 - one parameter each field
         self,
         tx: Tx,
         kind: Kind,
         *,
         caller: Caller | None = None,
+        person: str | None = None,
         subject: str = "",
         detail: Mapping[str, str] | None = None,
     ) -> None:
         """Add one event inside the caller's transaction; raises `AuditUnwritable`, which must end that transaction.
 
-        `detail` values are cut to 1,000 characters and must not hold secrets.
+        `person` says who acted where that is known before there is a caller (signing in). `detail` must not hold
+        secrets; its values are cut to 1,000 characters, and the digest of the whole is kept beside what is cut.
         """
+        # What else the transaction holds fails by its own name, not as an audit log that can't be written.
+        await tx.flush()
         principal = caller.principal if caller else None
-        person = principal.id if principal else None
+        person = principal.id if principal else person
+        at = self._clock()
         event = {
-            "at": utc_text(self._clock()),
+            "at": utc_text(at),
             "kind": kind.value,
             "person": person,
             "agent": principal.agent if principal else None,
             "door": caller.door.value if caller else None,
             "subject": subject,
-            "detail": {key: value[:_MAX_VALUE] for key, value in (detail or {}).items()},
+            "detail": _cut(detail or {}),
         }
         try:
             added = link(await _last(tx), event)
-            body = added.record.decode()
-            tx.add(AuditRow(sequence=added.sequence, kind=kind, person=person, body=body, hash=added.hash))
+            row = AuditRow(
+                sequence=added.sequence,
+                at=at,
+                kind=kind,
+                person=person,
+                subject=subject,
+                body=added.record.decode(),
+                hash=added.hash,
+            )
+            tx.add(row)
             await tx.flush()
         except (SQLAlchemyError, ValueError) as error:
             self.writable = False
             raise AuditUnwritable from error
         self.writable = True
 
-    async def events(self, *, after: int, limit: int, kind: str | None, person: str | None) -> list[m.AuditEvent]:
-        """One page of the chain in order; `person` is an id or a name."""
-        query = select(AuditRow).where(AuditRow.sequence > after).order_by(AuditRow.sequence).limit(limit)
-        if kind:
-            query = query.where(AuditRow.kind == kind)
-        if person:
-            named = select(PersonRow.id).where(PersonRow.name_key == fold(person))
-            query = query.where(or_(AuditRow.person == person, AuditRow.person.in_(named)))
+    async def events(self, wanted: Wanted, *, after: int, limit: int) -> list[m.AuditEvent]:
+        """One page of the chain in the wanted order; `after` is the last sequence of the page before, or 0."""
+        query = select(AuditRow).where(*_conditions(wanted)).limit(limit)
+        if wanted.newest_first:
+            query = query.order_by(AuditRow.sequence.desc())
+            query = query.where(AuditRow.sequence < after) if after else query
+        else:
+            query = query.order_by(AuditRow.sequence).where(AuditRow.sequence > after)
         async with self._database.read() as tx:
             return [
                 m.AuditEvent(**json.loads(row.body), hash=row.hash, person_name=row.person_name)
                 for row in await tx.scalars(query)
             ]
 
-    async def verify(self) -> m.AuditVerdict:
-        """Check the whole chain against itself and the last exported head."""
-        return await asyncio.to_thread(verify_file, self._database.path, self._heads.last())
+    async def verify(self, *, full: bool = False) -> m.AuditVerdict:
+        """Check the chain against itself and the last exported head; `full` trusts no earlier check."""
+        return await self._checks.verdict(full=full)
+
+    def close(self) -> None:
+        """End the checks that run."""
+        self._checks.close()
 
     async def require_whole(self) -> None:
         """Refuse to go on with a chain from which exported events are missing."""
@@ -148,6 +182,29 @@ class Audit:
             last = await _last(tx)
         if last is not None:
             await asyncio.to_thread(self._heads.append, last.sequence, last.hash, self._clock())
+
+
+def _cut(detail: Mapping[str, str]) -> dict[str, str]:
+    """Cut long values, and keep the digest (SHA-256) of each whole one."""
+    cut = {key: value[:_MAX_VALUE] for key, value in detail.items()}
+    for key, value in detail.items():
+        if len(value) > _MAX_VALUE:
+            cut[f"{key}_sha256"] = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
+    return cut
+
+
+def _conditions(wanted: Wanted) -> Iterator[ColumnElement[bool]]:
+    if wanted.kind:
+        yield AuditRow.kind == wanted.kind
+    if wanted.subject:
+        yield AuditRow.subject == wanted.subject
+    if wanted.since:
+        yield AuditRow.at >= wanted.since
+    if wanted.until:
+        yield AuditRow.at < wanted.until
+    if wanted.person:
+        named = select(PersonRow.id).where(PersonRow.name_key == fold(wanted.person))
+        yield or_(AuditRow.person == wanted.person, AuditRow.person.in_(named))
 
 
 async def _last(tx: Tx) -> Link | None:

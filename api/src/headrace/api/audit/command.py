@@ -7,10 +7,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from headrace.api.audit.heads import last_head, verify_file
+from headrace.api.audit.check import verify_file
+from headrace.api.audit.heads import last_head
 from headrace.client import HeadraceError, login
 from headrace.client import models as m
-from headrace.guardrails import SealError, SigningKey
+from headrace.guardrails import SealError, SigningKey, utc_text
 
 audit = typer.Typer(help="Check the audit chain.", no_args_is_help=True)
 
@@ -33,13 +34,14 @@ def verify(
     ] = None,
     key: Annotated[str | None, typer.Option(help="Public key of the heads (default: of the folder's own key).")] = None,
     *,
+    full: Annotated[bool, typer.Option("--full", help="Read events again that the service checked lately.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:
     """Check that no event of the audit chain was changed, removed, or cut off; ends with 1 when one was."""
     if data is None and (heads is not None or key is not None):
         _stop("--heads and --key go with --data")
     try:
-        verdict = asyncio.run(_ask()) if data is None else _check(data, heads, key)
+        verdict = asyncio.run(_ask(full=full)) if data is None else _check(data, heads, key)
     except HeadraceError as error:
         _stop(error.problem.detail)
     except (OSError, SealError) as error:
@@ -48,15 +50,18 @@ def verify(
         typer.echo(verdict.model_dump_json())
     elif verdict.intact:
         typer.echo(f"intact: {verdict.events:,} events, head {verdict.head}. {verdict.detail}")
+        if verdict.checked_at is not None:
+            at = utc_text(verdict.checked_at)
+            typer.echo(f"the first {verdict.checked_before:,} were checked at {at}; --full reads them again")
     else:
         typer.echo(f"BROKEN at event {verdict.broken_at}: {verdict.detail}", file=sys.stderr)
     if not verdict.intact:
         raise typer.Exit(_BROKEN)
 
 
-async def _ask() -> m.AuditVerdict:
+async def _ask(*, full: bool) -> m.AuditVerdict:
     async with login.connect() as headrace:
-        return await headrace.verify_audit()
+        return await headrace.verify_audit(full=full)
 
 
 def _check(data: Path, heads: Path | None, key: str | None) -> m.AuditVerdict:

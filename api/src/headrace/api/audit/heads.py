@@ -1,17 +1,15 @@
-"""The audit chain as files: the exported heads, and checking a database without a running service."""
+"""The exported heads of the audit chain: a file of signed lines, which can be kept on another machine."""
 
-import json
 import os
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from headrace.client import models as m
-from headrace.guardrails import SealError, SigningKey, digest, seal, utc_text, verify, verify_chain
+from headrace.guardrails import SealError, SigningKey, seal, utc_text, verify
 
 _HEAD_TYPE = "audit-head"
+_BLOCK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +27,7 @@ class HeadsFile:
         """Append to `path`, signing with `key`."""
         self._path = path
         self._key = key
+        self._exported: Head | None = None
         self._exported = self.last()
 
     def append(self, sequence: int, hash_: str, at: datetime) -> None:
@@ -41,64 +40,42 @@ class HeadsFile:
         self._exported = head
 
     def last(self) -> Head | None:
-        """Return the newest head in the file."""
-        return last_head(self._path, self._key.public)
+        """Return the newest head that is known: in the file, or exported by this process if that is newer."""
+        found = last_head(self._path, self._key.public)
+        known = [head for head in (found, self._exported) if head is not None]
+        return max(known, key=lambda head: head.sequence, default=None)
 
 
 def last_head(path: Path, key: str) -> Head | None:
-    """Read the newest exported head signed by `key` (`ed25519:...`).
+    """Read the newest exported head signed by `key` (`ed25519:...`): the last line of the file that verifies.
 
-    Lines that don't verify (torn by a crash, or tampered with) prove nothing and are skipped.
+    Reads from the end, so that it takes as long for a file of years. Lines that don't verify (torn by a crash, or
+    tampered with) prove nothing and are skipped.
     """
-    newest: Head | None = None
-    if path.exists():
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                try:
-                    fields = verify(line.rstrip("\n"), _HEAD_TYPE, [key]).fields()
-                except SealError:
-                    continue
-                head = Head(int(str(fields["sequence"])), str(fields["hash"]))
-                newest = head if newest is None or head.sequence >= newest.sequence else newest
-    return newest
-
-
-def verify_file(database: Path, head: Head | None) -> m.AuditVerdict:
-    """Check the chain in the SQLite file `database`: links, hashes, search columns, and the exported `head`."""
-    connection = sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)
-    altered: list[int] = []
-    try:
-        verdict = verify_chain(_records(connection, altered), head.hash if head else None)
-    finally:
-        connection.close()
-    broken_at, detail = verdict.broken_at, verdict.detail
-    if altered and (broken_at is None or altered[0] <= broken_at):
-        broken_at, detail = altered[0], f"the stored hash or search columns of event {altered[0]} were altered"
-    return m.AuditVerdict(
-        intact=broken_at is None,
-        events=verdict.events,
-        head=verdict.head,
-        broken_at=broken_at,
-        detail=detail or "every link fits, and the last exported head is on the chain",
-    )
-
-
-def _records(connection: sqlite3.Connection, altered: list[int]) -> Iterator[bytes]:
-    """Yield the chain's records; the first event whose columns disagree with its record goes to `altered`."""
-    rows = connection.execute("SELECT sequence, kind, person, body, hash FROM audit ORDER BY sequence")
-    for sequence, kind, person, body, hash_ in rows:
-        record = str(body).encode()
-        if not altered and (digest(record) != hash_ or _columns(record) != (str(sequence), kind, person)):
-            altered.append(int(sequence))
-        yield record
-
-
-def _columns(record: bytes) -> tuple[object, object, object] | None:
-    try:
-        event = json.loads(record)
-        return event["sequence"], event["kind"], event["person"]
-    except (ValueError, KeyError, TypeError):
+    if not path.exists():
         return None
+    for line in _lines_from_the_end(path):
+        try:
+            fields = verify(line.decode("utf-8", "replace"), _HEAD_TYPE, [key]).fields()
+        except SealError:
+            continue
+        return Head(int(str(fields["sequence"])), str(fields["hash"]))
+    return None
+
+
+def _lines_from_the_end(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, last first, reading one block at a time."""
+    with path.open("rb") as file:
+        at = file.seek(0, os.SEEK_END)
+        rest = b""
+        while at:
+            size = min(_BLOCK_BYTES, at)
+            at -= size
+            file.seek(at)
+            rest, *lines = (file.read(size) + rest).split(b"\n")
+            yield from filter(None, reversed(lines))
+        if rest:
+            yield rest
 
 
 def _append_line(path: Path, line: str) -> None:

@@ -36,7 +36,7 @@ async def sign_in(request: Request, response: Response, gate: TheGate, body: m.S
 async def sign_out(request: Request, response: Response, gate: TheGate) -> None:
     """End the session that this request is made with."""
     secret, _ = secret_of(request)
-    await gate.use_cases.people.sign_out(secret)
+    await gate.use_cases.people.sign_out(secret, address_of(request))
     response.delete_cookie(cookie_name(request), path="/", secure=request.app.state.origins.tls, httponly=True)
 
 

@@ -3,10 +3,12 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import AwareDatetime
 
 from headrace.api.http.identity import Port
 from headrace.api.http.transfer_routes import After, LongPage
 from headrace.client import models as m
+from headrace.client.port import Order
 
 router = APIRouter(tags=["site"])
 
@@ -90,19 +92,28 @@ async def publish_policy(port: Port, version: str) -> m.PolicyVersion:
 
 
 @router.get("/audit")
-async def audit(
+async def audit(  # noqa: PLR0913 - each narrows the page
     port: Port,
     *,
     after: After = 0,
     limit: LongPage = 200,
+    order: Order = "oldest",
     kind: Annotated[str | None, Query(max_length=40)] = None,
     person: Annotated[str | None, Query(max_length=60)] = None,
+    subject: Annotated[str | None, Query(max_length=200)] = None,
+    since: AwareDatetime | None = None,
+    until: AwareDatetime | None = None,
 ) -> list[m.AuditEvent]:
-    """List audit events in order."""
-    return await port.audit(after=after, limit=limit, kind=kind, person=person)
+    """List audit events, oldest or newest first; `after` is the last sequence of the page before."""
+    return await port.audit(
+        after=after, limit=limit, order=order, kind=kind, person=person, subject=subject, since=since, until=until
+    )
 
 
 @router.get("/audit/verify")
-async def verify_audit(port: Port) -> m.AuditVerdict:
-    """Check the audit chain from its first link to its head, and against the last exported head."""
-    return await port.verify_audit()
+async def verify_audit(port: Port, *, full: bool = False) -> m.AuditVerdict:
+    """Check the audit chain to its head and against the last exported head.
+
+    Events that the service found whole within the last day are not read again unless `full` asks for it.
+    """
+    return await port.verify_audit(full=full)

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from headrace.api.audit.chain import Kind
-from headrace.api.caller import Caller, acting
+from headrace.api.caller import Caller, acting, coming_from
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.auth import (
@@ -38,22 +38,26 @@ class People:
     async def sign_in(self, request: m.SignIn, address: str) -> m.Session:
         """Start a session; a refused try is audited, too (tries are throttled, so these events are bounded)."""
         try:
-            signed_in = await self._auth.sign_in(request.name, request.password, address)
+            with coming_from(address):
+                return _session(await self._auth.sign_in(request.name, request.password, address))
         except AuthError as error:
             if error.code is AuthCode.SIGN_IN_REFUSED:
                 async with self._core.database.write() as tx:
-                    detail = {"name": request.name, "address": address, "reason": error.reason}
-                    await self._core.audit.append(tx, Kind.SIGN_IN_FAILED, detail=detail)
+                    # A name that nobody has may be a password in the wrong field: it is not kept.
+                    detail = {"address": address, "reason": error.reason}
+                    await self._core.audit.append(tx, Kind.SIGN_IN_FAILED, subject=error.person or "", detail=detail)
             raise
-        return _session(signed_in)
 
     async def accept_invitation(self, request: m.AcceptInvitation, address: str) -> m.Session:
         """Redeem a one-time link and start a session."""
-        return _session(await self._auth.accept_invitation(request.token, request.password, request.name, address))
+        with coming_from(address):
+            accepted = await self._auth.accept_invitation(request.token, request.password, request.name, address)
+        return _session(accepted)
 
-    async def sign_out(self, secret: str) -> None:
+    async def sign_out(self, secret: str, address: str) -> None:
         """End a session."""
-        await self._auth.sign_out(secret)
+        with coming_from(address):
+            await self._auth.sign_out(secret)
 
     async def of_session(self, secret: str) -> Principal:
         """Return whose session this is."""

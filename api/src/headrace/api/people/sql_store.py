@@ -8,7 +8,7 @@ from sqlalchemy import CursorResult, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from headrace.api.audit.chain import Audit, Kind
-from headrace.api.caller import current_caller
+from headrace.api.caller import current_address, current_caller
 from headrace.api.store import Database, Tx
 from headrace.api.store.tables_site import InvitationRow, PersonRow, SessionRow, TokenRow
 from headrace.auth import (
@@ -100,7 +100,7 @@ class SqlPeopleStore:
             await tx.delete(invitation)
             row.state, row.name, row.name_key, row.password_hash = "active", name, fold(name), password_hash
             await _flush_named(tx)
-            await self._note(tx, Kind.INVITATION_ACCEPTED, row.id, {"name": name})
+            await self._note_own(tx, Kind.INVITATION_ACCEPTED, row.id, {"name": name})
             return _person(row)
 
     async def set_password_hash(self, person: str, password_hash: str) -> None:
@@ -135,7 +135,7 @@ class SqlPeopleStore:
             )
             # Sessions that ended by themselves are of no use to anybody; sign-ins are when to sweep them out.
             await tx.execute(delete(SessionRow).where(SessionRow.expires <= session.created))
-            await self._note(tx, Kind.SIGNED_IN, session.person, {})
+            await self._note_own(tx, Kind.SIGNED_IN, session.person)
 
     async def session(self, hash: str) -> SessionRecord | None:  # noqa: A002 - the port's name
         """As in the port."""
@@ -158,7 +158,7 @@ class SqlPeopleStore:
             query = delete(SessionRow).where(SessionRow.hash == hash).returning(SessionRow.person)
             person = await tx.scalar(query)
             if person is not None:
-                await self._note(tx, Kind.SIGNED_OUT, person, {})
+                await self._note_own(tx, Kind.SIGNED_OUT, person)
 
     async def add_token(self, token: TokenRecord) -> None:
         """As in the port."""
@@ -202,6 +202,12 @@ class SqlPeopleStore:
             gone = cast("CursorResult[Any]", await tx.execute(delete(TokenRow).where(TokenRow.id == token)))
             if gone.rowcount:
                 await self._note(tx, Kind.TOKEN_REVOKED, token, {})
+
+    async def _note_own(self, tx: Tx, kind: Kind, person: str, detail: Mapping[str, str] | None = None) -> None:
+        """Note what a person did for themselves, before or after there is a caller, and from where."""
+        address = current_address()
+        whence = {"address": address} if address else {}
+        await self._audit.append(tx, kind, person=person, subject=person, detail={**(detail or {}), **whence})
 
     async def _note(self, tx: Tx, kind: Kind, subject: str, detail: Mapping[str, str]) -> None:
         await self._audit.append(tx, kind, caller=current_caller(), subject=subject, detail=detail)

@@ -142,14 +142,24 @@ class PolicyRow(Base):
 
 
 class AuditRow(Base):
-    """One link of the audit chain: `body` is its exact bytes (canonical JSON), `hash` their SHA-256."""
+    """One link of the audit chain: `body` is its exact bytes (canonical JSON), `hash` their SHA-256.
+
+    The other columns are there to be searched; a check compares them with the body.
+    """
 
     __tablename__ = "audit"
-    __table_args__ = (Index("ix_audit_kind", "kind"), Index("ix_audit_person", "person"))
+    __table_args__ = (
+        Index("ix_audit_at", "at"),
+        Index("ix_audit_kind", "kind"),
+        Index("ix_audit_person", "person"),
+        Index("ix_audit_subject", "subject"),
+    )
 
     sequence: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(Utc)
     kind: Mapped[str] = mapped_column(String(40))
     person: Mapped[str | None] = mapped_column(String(40))
     person_name: Mapped[str | None] = column_property(name_of(person))
+    subject: Mapped[str] = mapped_column(String(200))
     body: Mapped[str] = mapped_column(Text)
     hash: Mapped[str] = mapped_column(String(64))

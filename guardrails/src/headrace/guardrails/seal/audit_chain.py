@@ -48,12 +48,16 @@ def link(previous: Link | None, event: JsonObject) -> Link:
     return Link(sequence, record, hashlib.sha256(record).hexdigest())
 
 
-def verify_chain(records: Iterable[bytes], head: str | None = None) -> ChainVerdict:
-    """Check a whole chain from its first record on, and that it ends at (or goes on beyond) an exported `head`.
+def verify_chain(
+    records: Iterable[bytes], head: str | None = None, *, checked: tuple[int, str] | None = None
+) -> ChainVerdict:
+    """Check a chain's records, and that it ends at (or goes on beyond) an exported `head`.
 
-    Reads one record at a time. Without `head`, events cut off at the end can't be noticed.
+    The records begin after `checked`, the sequence and hash up to which the chain was found whole before (without it:
+    at the first). Reads one record at a time. Without `head`, events cut off at the end can't be noticed.
     """
-    previous, sequence, seen = FIRST, 0, head is None or head == FIRST
+    sequence, previous = checked or (0, FIRST)
+    seen = head is None or head == previous
     for record in records:
         fields = _fields(record)
         if fields is None or (fields.get("previous"), fields.get("sequence")) != (previous, str(sequence + 1)):

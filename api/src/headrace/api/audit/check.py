@@ -1,0 +1,143 @@
+"""Checking the audit chain: of a database file, and of a running service, off its event loop."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from threading import Event
+
+from headrace.api.audit.heads import Head, HeadsFile
+from headrace.api.clock import Clock
+from headrace.api.errors import Code, ServiceError
+from headrace.client import models as m
+from headrace.guardrails import ChainVerdict, digest, verify_chain
+
+CHECKPOINT_FOR = timedelta(hours=24)
+"""For so long, events that this process found whole are not read again, unless a full check is asked for."""
+_COLUMNS = "sequence, at, kind, person, subject, body, hash"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The events up to `sequence` (whose hash is `hash`) were found whole at `at`."""
+
+    sequence: int
+    hash: str
+    at: datetime
+
+
+class Checks:
+    """Checks of one service's chain: in a thread of their own, at most one full and one short check at a time.
+
+    Whoever asks while a check runs gets its answer. A short check reads only what came after the last checkpoint,
+    and that the checkpoint itself is still there.
+    """
+
+    def __init__(self, path: Path, heads: HeadsFile, clock: Clock) -> None:
+        """Check the database at `path` against `heads`."""
+        self._path = path
+        self._heads = heads
+        self._clock = clock
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="audit check")
+        self._closing = Event()
+        self._running: dict[bool, asyncio.Task[m.AuditVerdict]] = {}
+        self._checkpoint: Checkpoint | None = None
+
+    async def verdict(self, *, full: bool) -> m.AuditVerdict:
+        """Check the chain; `full` reads it from the first event on, whatever was checked before."""
+        running = self._running.get(full)
+        if running is None:
+            running = self._running[full] = asyncio.create_task(self._check(full=full), name="audit check")
+            running.add_done_callback(lambda _: self._running.pop(full))
+        # The check goes on for others, and for the next who asks, when this caller goes away.
+        return await asyncio.shield(running)
+
+    def close(self) -> None:
+        """End the checks that run, with a refusal."""
+        self._closing.set()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _check(self, *, full: bool) -> m.AuditVerdict:
+        began = self._clock()
+        since = self._checkpoint
+        if full or (since is not None and not since.at <= began < since.at + CHECKPOINT_FOR):
+            since = None
+        loop = asyncio.get_running_loop()
+        verdict = await loop.run_in_executor(self._threads, self._read, since)
+        if verdict.intact:
+            self._checkpoint = Checkpoint(verdict.events, verdict.head, since.at if since else began)
+        return verdict
+
+    def _read(self, since: Checkpoint | None) -> m.AuditVerdict:
+        return verify_file(self._path, self._heads.last(), since=since, stopped=self._closing.is_set)
+
+
+def verify_file(
+    database: Path, head: Head | None, *, since: Checkpoint | None = None, stopped: Callable[[], bool] = lambda: False
+) -> m.AuditVerdict:
+    """Check the chain in the SQLite file `database`: links, hashes, search columns, and the exported `head`.
+
+    With `since`, only that checkpoint and what came after it. Raises `shutting_down` soon after `stopped` says so.
+    """
+    connection = sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)
+    altered: list[int] = []
+    try:
+        if since is not None and not _holds(connection, since):
+            return verify_file(database, head, stopped=stopped)
+        if since is not None and head is not None and head.sequence <= since.sequence:
+            known = connection.execute("SELECT hash FROM audit WHERE sequence = ?", (head.sequence,)).fetchone()
+            head = None if known == (head.hash,) else head
+        records = _records(connection, since.sequence if since else 0, altered, stopped)
+        checked = (since.sequence, since.hash) if since else None
+        verdict = verify_chain(records, head.hash if head else None, checked=checked)
+    finally:
+        connection.close()
+    return _verdict(verdict, altered, since)
+
+
+def _verdict(verdict: ChainVerdict, altered: list[int], since: Checkpoint | None) -> m.AuditVerdict:
+    broken_at, detail = verdict.broken_at, verdict.detail
+    if altered and (broken_at is None or altered[0] <= broken_at):
+        broken_at, detail = altered[0], f"the stored hash or search columns of event {altered[0]} were altered"
+    return m.AuditVerdict(
+        intact=broken_at is None,
+        events=verdict.events,
+        head=verdict.head,
+        broken_at=broken_at,
+        checked_before=since.sequence if since else 0,
+        checked_at=since.at if since else None,
+        detail=detail or "every link fits, and the last exported head is on the chain",
+    )
+
+
+def _holds(connection: sqlite3.Connection, point: Checkpoint) -> bool:
+    """Whether the events up to a checkpoint still seem to be there: their number, and the last one's hash."""
+    query = "SELECT count(*), (SELECT hash FROM audit WHERE sequence = ?1) FROM audit WHERE sequence <= ?1"
+    return bool(connection.execute(query, (point.sequence,)).fetchone() == (point.sequence, point.hash))
+
+
+def _records(
+    connection: sqlite3.Connection, after: int, altered: list[int], stopped: Callable[[], bool]
+) -> Iterator[bytes]:
+    """Yield the chain's records; the first event whose columns disagree with its record goes to `altered`."""
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM audit WHERE sequence > ? ORDER BY sequence", (after,))  # noqa: S608 - a constant
+    for sequence, at, kind, person, subject, body, hash_ in rows:
+        if stopped():
+            raise ServiceError(Code.SHUTTING_DOWN, "the service ends; check again when it is back")
+        record = str(body).encode()
+        found = (str(sequence), at, kind, person, subject)
+        if not altered and (digest(record) != hash_ or _search_columns(record) != found):
+            altered.append(int(sequence))
+        yield record
+
+
+def _search_columns(record: bytes) -> tuple[object, ...] | None:
+    try:
+        event = json.loads(record)
+        return tuple(event[name] for name in ("sequence", "at", "kind", "person", "subject"))
+    except (ValueError, KeyError, TypeError):
+        return None
