@@ -97,6 +97,21 @@ async def test_words_are_read_without_planning(site: Site) -> None:
 
 
 @pytest.mark.anyio
+async def test_an_intent_is_said_in_words_that_read_back_to_it(site: Site) -> None:
+    port = site.ada.port
+    typed = m.TransferIntent(action="copy", source="lab:/set", destination="archive:/set/", rate_limit_bps=8_000_000)
+    said = await port.interpret(m.InterpretRequest(intent=typed))
+    assert said.canonical_sentence is not None
+    assert (await port.interpret(m.InterpretRequest(text=said.canonical_sentence))).transfer == typed
+    unknown = await port.interpret(m.InterpretRequest(intent=typed.model_copy(update={"source": "nowhere:/set"})))
+    assert (unknown.outcome, unknown.transfer) == ("ask", None)
+    assert "nowhere:/set" in (unknown.canonical_sentence or "")
+    for neither_or_both in (m.InterpretRequest(), m.InterpretRequest(text="copy a to b", intent=typed)):
+        with refused("invalid_request"):
+            await port.interpret(neither_or_both)
+
+
+@pytest.mark.anyio
 async def test_invariant_3_an_unknown_endpoint_means_no(site: Site) -> None:
     plan = await site.ada.plan("lab:/set", "nowhere:/set")
     assert plan.state in {m.PlanState.ASK, m.PlanState.DENIED}

@@ -1245,13 +1245,16 @@ export interface components {
         };
         /**
          * InterpretRequest
-         * @description Words to read. Nothing is listed or moved. `plan` is the handle that "it" and "last" stand for.
+         * @description Words to read, or an intent to put into words: exactly one. `plan` is the handle that "it" and "last" stand for.
+         *
+         *     Nothing is listed or moved.
          */
         InterpretRequest: {
+            intent?: components["schemas"]["TransferIntent"] | null;
             /** Plan */
             plan?: string | null;
             /** Text */
-            text: string;
+            text?: string | null;
             /**
              * Timezone
              * @description IANA zone of the person; default: the site's

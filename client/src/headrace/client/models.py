@@ -119,9 +119,13 @@ class Span(Model):
 
 
 class InterpretRequest(Model):
-    """Words to read. Nothing is listed or moved. `plan` is the handle that "it" and "last" stand for."""
+    """Words to read, or an intent to put into words: exactly one. `plan` is the handle that "it" and "last" stand for.
 
-    text: Words
+    Nothing is listed or moved.
+    """
+
+    text: Words | None = None
+    intent: TransferIntent | None = None
     plan: str | None = None
     timezone: str | None = Field(default=None, description="IANA zone of the person; default: the site's")
 

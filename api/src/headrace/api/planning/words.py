@@ -5,7 +5,7 @@ question.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlalchemy import select
@@ -68,9 +68,15 @@ class Words:
         return Reading(typed.model_copy(update=spelled), danger=answer.danger)
 
     async def interpret(self, caller: Caller, request: m.InterpretRequest, before: m.Plan | None) -> m.Interpretation:
-        """Read words; nothing is listed, kept or moved."""
-        context = await self._context(caller, request.text, request.timezone, before)
-        answer = await asyncio.to_thread(interpret, request.text, context)
+        """Read words, or say an intent in words; nothing is listed, kept or moved."""
+        if (request.text is None) == (request.intent is None):
+            raise ServiceError(Code.INVALID_REQUEST, "give words or an intent, and not both", fields=("text", "intent"))
+        context = await self._context(caller, request.text or "", request.timezone, before)
+        if request.intent is not None:
+            typed = to_reading(request.intent)
+            answer = replace(await asyncio.to_thread(check_intent, typed, context), intent=typed)
+        else:
+            answer = await asyncio.to_thread(interpret, request.text or "", context)
         complete = answer.outcome == "intent"
         transfer = from_reading(answer.intent) if complete and is_transfer(answer.intent) else None
         return m.Interpretation(
@@ -85,7 +91,7 @@ class Words:
                 m.Span(start=span.start, end=span.end, text=span.text, slot=span.slot, reading=span.reading)
                 for span in answer.spans
             ],
-            canonical_sentence=_sentence(answer.intent) if complete else None,
+            canonical_sentence=_sentence(answer.intent) if complete or request.intent is not None else None,
         )
 
     def _to_plan(self, answer: Interpretation, context: Context, before: m.Plan | None) -> Reading:
