@@ -102,13 +102,17 @@ class Stage:
             if process.stdout is not None:
                 process.stdout.close()
 
-    def service(self) -> Mapping[str, object]:
-        """Start `headrace serve` (again, on the same addresses and data) and return its ready line."""
+    def service(self, *, public_url: str = "") -> Mapping[str, object]:
+        """Start `headrace serve` (again, on the same addresses and data) and return its ready line.
+
+        `public_url` is how browsers reach it, when that is not where it listens.
+        """
         data = self.folder / "service"
         listen, hub = self.addresses
         ports = ("--listen", listen, "--hub-listen", hub)
-        ready = self._start("service", [str(HEADRACE), "serve", "--data", str(data), *ports, *_as_root(), "--json"])
-        self.addresses = urlsplit(str(ready["url"])).netloc, str(ready["hub"])
+        command = [str(HEADRACE), "serve", "--data", str(data), *ports, *_as_root(), "--json"]
+        ready = self._start("service", command, {"HEADRACE_PUBLIC_URL": public_url} if public_url else {})
+        self.addresses = listen if public_url else urlsplit(str(ready["url"])).netloc, str(ready["hub"])
         return ready
 
     def node(self, name: str, *words: str) -> Mapping[str, object]:
@@ -124,8 +128,9 @@ class Stage:
         if process.stdout is not None:
             process.stdout.close()
 
-    def _start(self, name: str, command: list[str]) -> Mapping[str, object]:
+    def _start(self, name: str, command: list[str], settings: Mapping[str, str] | None = None) -> Mapping[str, object]:
         environment = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
+        environment |= settings or {}
         with (self.folder / f"{name}.log").open("a") as log:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         self.processes[name] = process

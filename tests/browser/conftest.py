@@ -18,6 +18,9 @@ def no_complaints(house: House) -> Iterator[None]:
     """No page writes an error to its console or asks anybody but the service."""
     house.complaints.clear()
     yield
+    house.proxy.silent = False
+    if house.away:
+        house.bring_the_service_back()
     for context in house.browser.contexts:
         context.close()
     assert house.complaints == []

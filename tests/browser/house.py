@@ -2,17 +2,21 @@
 
 import json
 import shutil
+import socket
+import sqlite3
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from demo.stage import Stage
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
+from tests.servers.proxy import Proxy, open_proxy
 
 PASSWORD = "seven gates hold the water"  # noqa: S105 - of people who live as long as a test
 FLAGS = (
@@ -52,7 +56,8 @@ class Caller:
         found: dict[str, object] = self._answer(self._request(method, path, body))
         return found
 
-    def _get(self, path: str) -> list[dict[str, object]]:
+    def get(self, path: str) -> list[dict[str, object]]:
+        """Call the API and return its list."""
         found: list[dict[str, object]] = self._answer(self._request("GET", path))
         return found
 
@@ -74,7 +79,7 @@ class Caller:
 
     def texts(self, path: str) -> list[str]:
         """The texts of a list of things, such as of policies."""
-        return [str(one["text"]) for one in self._get(path)]
+        return [str(one["text"]) for one in self.get(path)]
 
     def plan(self, words: str) -> str:
         """Have words planned, wait until that is done, and answer with the plan's id."""
@@ -109,14 +114,17 @@ class Caller:
 
 @dataclass
 class House:
-    """The site under test. What browsers complain about is collected in `complaints`."""
+    """The site under test, behind a proxy. What browsers complain about is collected in `complaints`."""
 
     stage: Stage
+    proxy: Proxy
     url: str
     browser: Browser
     admin: "Caller"
     people: dict[str, "Caller"]
     complaints: list[str] = field(default_factory=list)
+    away: bool = False
+    """The service is killed."""
     _states: dict[str, Path] = field(default_factory=dict)
 
     @property
@@ -131,11 +139,34 @@ class House:
         """Let both nodes join and wait until they are attached."""
         for name, root in zip(NODES, (self.source, self.archive), strict=True):
             self._join(name, root)
+        self.until_nodes_are_attached()
+
+    def until_nodes_are_attached(self) -> None:
+        """Wait for both nodes."""
         limit = time.monotonic() + ATTACH_LIMIT_S
         while self.admin.call("GET", "/health")["nodes_attached"] != len(NODES):
             if time.monotonic() > limit:
                 message = "the nodes did not attach"
                 raise TimeoutError(message)
+
+    def kill_the_service(self) -> None:
+        """`kill -9` it; the proxy answers 502 from now on."""
+        self.away = True
+        self.stage.kill("service")
+
+    def bring_the_service_back(self) -> None:
+        """Start it again where it was, with what it had stored, and wait for its nodes."""
+        self.stage.service(public_url=self.proxy.url)
+        self.away = False
+        self.until_nodes_are_attached()
+
+    def end_sessions(self, name: str) -> None:
+        """Delete the rows of somebody's sessions, as an administrator's clean-up or their expiry would."""
+        me = self.people[name].call("GET", "/me")["id"]
+        with closing(sqlite3.connect(self.stage.folder / "service" / "headrace.sqlite", timeout=STEP_LIMIT_S)) as store:
+            store.execute("delete from sessions where person = ?", (me,))
+            store.commit()
+        self._states.pop(name, None)
 
     def lose_a_node(self, name: str, root: str) -> None:
         """Let one more node join, and kill it."""
@@ -185,6 +216,15 @@ class House:
             if not seen.url.startswith((self.url, "data:", "blob:")):
                 self.complaints.append(f"{page.url} asks a third party: {seen.url}")
 
+        def response(seen: Response) -> None:
+            # What the service refuses is told on the page; what it fails at, and files that are not there, are faults.
+            # What the proxy says for a killed service is none.
+            missing = seen.status >= HTTPStatus.BAD_REQUEST and "/api/" not in seen.url
+            by_proxy = seen.status == HTTPStatus.BAD_GATEWAY and seen.headers.get("content-type") == "text/html"
+            if (seen.status >= HTTPStatus.INTERNAL_SERVER_ERROR or missing) and not by_proxy:
+                self.complaints.append(f"{page.url}: {seen.status} for {seen.url}")
+
+        page.on("response", response)
         page.on("console", console)
         page.on("pageerror", lambda error: self.complaints.append(f"{page.url}: {error}"))
         page.on("request", request)
@@ -194,9 +234,11 @@ class House:
 def open_house(folder: Path, *, nodes: bool = True) -> Iterator[House]:
     """Start everything; ends all of it by process id."""
     executable = shutil.which("chromium") or "chromium"
-    with Stage(folder) as stage, sync_playwright() as playwright:
-        ready = stage.service()
-        url = str(ready["url"])
+    with open_proxy() as proxy, Stage(folder) as stage, sync_playwright() as playwright:
+        stage.addresses = free_address(), stage.addresses[1]
+        ready = stage.service(public_url=proxy.url)
+        proxy.pass_to(stage.addresses[0])
+        url = proxy.url
         link = Path(str(ready["bootstrap_file"])).read_text(encoding="utf-8").strip()
         nobody = Caller(url, "")
         admin = nobody.accept(link, ADMIN)
@@ -205,7 +247,7 @@ def open_house(folder: Path, *, nodes: bool = True) -> Iterator[House]:
             for name, roles in PEOPLE.items()
         }
         browser = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
-        house = House(stage, url, browser, admin, people)
+        house = House(stage, proxy, url, browser, admin, people)
         lay_out(house.source)
         if nodes:
             house.start_nodes()
@@ -213,6 +255,13 @@ def open_house(folder: Path, *, nodes: bool = True) -> Iterator[House]:
             yield house
         finally:
             browser.close()
+
+
+def free_address() -> str:
+    """Return a loopback address with a port that nobody has now."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        host, port = found.getsockname()
+    return f"{host}:{port}"
 
 
 def lay_out(source: Path) -> None:

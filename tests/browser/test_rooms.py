@@ -3,7 +3,7 @@
 import re
 
 from playwright.sync_api import expect
-from tests.browser.house import ADMIN, PASSWORD, House
+from tests.browser.house import ADMIN, PASSWORD, Caller, House
 from tests.browser.looks import NO_COPIES
 
 
@@ -119,6 +119,7 @@ def test_a_token_is_made_shown_once_and_revoked(house: House) -> None:
     dialog.get_by_role("button", name="Make a token").click()
     secret = dialog.locator("code").inner_text()
     assert secret.startswith("hrt_")
+    dialog.get_by_role("checkbox", name="I have saved it").check()
     dialog.get_by_role("button", name="Close").click()
     row = page.get_by_role("row").filter(has_text="nightly")
     expect(row).to_be_visible()
@@ -155,6 +156,7 @@ def test_a_node_is_drained_and_a_join_token_is_shown_once(house: House) -> None:
     dialog.get_by_label("Name of the node").fill("dtn-x")
     dialog.get_by_role("button", name="Make the token").click()
     expect(dialog.locator("code")).to_contain_text("headrace-node join")
+    dialog.get_by_role("checkbox", name="I have saved it").check()
     dialog.get_by_role("button", name="Close").click()
     row.get_by_role("button", name="Revoke").click()
     expect(page.get_by_role("dialog")).to_contain_text("It is shut out for good")
@@ -168,3 +170,62 @@ def test_times_switch_between_utc_and_local_and_the_theme_is_kept(house: House) 
     page.reload()
     expect(page.get_by_role("button", name="Dark theme; switch to light")).to_be_visible()
     expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+
+
+def test_a_typed_policy_is_not_lost_by_a_click_and_keeps_its_undo_history(house: House) -> None:
+    page = house.page("bob", "/policies?edit=true")
+    editor = page.get_by_role("textbox", name="Policy text")
+    editor.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.insert_text("// typed by hand")
+    page.get_by_label("Must be").select_option("Denied")
+    page.get_by_role("button", name="Add this example").click()
+    expect(editor).to_contain_text("example denied")
+    page.get_by_role("button", name="Light theme; switch to dark").click()
+    editor.click()
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+End")
+    expect(editor.get_by_text("typed by hand")).to_be_visible()
+    expect(editor.locator(".cm-line").last).to_have_text("// typed by hand")
+
+    for leave in ("Transfers", "API tokens"):
+        page.get_by_role("link", name=leave).click()
+        dialog = page.get_by_role("dialog", name="Leave what you have typed?")
+        dialog.get_by_role("button", name="Stay here").first.click()
+        expect(editor.get_by_text("typed by hand")).to_be_visible()
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("dialog").get_by_role("button", name="Leave and lose the text").click()
+    expect(editor).to_have_count(0)
+
+
+def test_a_text_that_would_take_back_a_newer_version_says_so_before_and_when_it_is_published(house: House) -> None:
+    bob, cleo, first = house.people["bob"], house.people["cleo"], house.people["bob"].texts("/policies")[0]
+    numbers = [propose(bob, first + f"\n// version of {name}\n") for name in ("cleo's choice", "an older thought")]
+    cleo.call("POST", f"/policies/{numbers[0]}/publish")
+    page = house.page("cleo", f"/policies?version={numbers[1]}")
+    page.get_by_role("button", name="Publish").click()
+    expect(page.get_by_role("dialog")).to_contain_text(
+        f"Version {numbers[0]} came into force after version {numbers[1]}"
+    )
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Propose a change").click()
+    expect(page.get_by_role("alert")).to_contain_text(
+        f"This starts from version {numbers[1]}, and version {numbers[0]} is in force"
+    )
+
+
+def test_rolling_back_is_not_offered_to_the_author_of_the_old_version(house: House) -> None:
+    text = house.people["bob"].texts("/policies")[0]
+    for note in ("bob's first", "bob's second"):
+        house.people["cleo"].call("POST", f"/policies/{propose(house.people['bob'], text + f'// {note}')}/publish")
+    versions = house.people["bob"].get("/policies")
+    own = next(one["version"] for one in versions if one["state"] == "retired" and one["note"] == "by a test")
+    page = house.page("bob", f"/policies?version={own}")
+    back = page.get_by_role("button", name="Roll back to this version")
+    expect(back).to_have_attribute("aria-description", "Somebody else must publish what you wrote.")
+    page = house.page("cleo", f"/policies?version={own}")
+    expect(page.get_by_role("button", name="Roll back to this version")).not_to_have_attribute("aria-disabled", "true")
+
+
+def propose(person: Caller, text: str) -> str:
+    return str(person.call("POST", "/policies", {"text": text, "note": "by a test"})["version"])

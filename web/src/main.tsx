@@ -7,11 +7,13 @@ import { createRoot } from "react-dom/client";
 import { onReturn } from "./api/connection";
 import { ApiError, Unreachable } from "./api/problem";
 import { queryClient } from "./api/query-client";
+import { followSession } from "./api/session";
 import { router } from "./router";
 import { adoptTheme, theme } from "./theme";
 import { Toasts } from "./ui/toasts";
 
 adoptTheme();
+followSession();
 onReturn(() => {
   void queryClient.invalidateQueries();
   // A page that could not be loaded meanwhile is loaded again.

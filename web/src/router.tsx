@@ -1,6 +1,6 @@
 /** Every place of the console and what its address holds. The address is the state: filters, tabs and open plans survive a reload. */
 
-import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, Link, Outlet, redirect } from "@tanstack/react-router";
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, Link, Outlet, redirect, type ErrorComponentProps } from "@tanstack/react-router";
 import type { QueryClient } from "@tanstack/react-query";
 import { isStatus } from "./api/problem";
 import {
@@ -19,6 +19,8 @@ import {
 } from "./api/queries";
 import { queryClient } from "./api/query-client";
 import type { TransferState } from "./api/schema";
+import type { Address } from "./plan/asked";
+import { fromAddress, toAddress } from "./plan/intent";
 import { oneOf, text } from "./search";
 import { Shell } from "./shell/Shell";
 import { Failure, Loading, Page } from "./ui/basics";
@@ -76,11 +78,15 @@ const VIEWS: readonly NewView[] = ["words", "form", "browse"];
 const fresh = createRoute({
   getParentRoute: () => app,
   path: "/new",
-  validateSearch: (search): { words?: string | undefined; view?: NewView | undefined; plan?: string | undefined } => ({
-    words: text(search["words"]),
-    view: oneOf(VIEWS, search["view"]),
-    plan: text(search["plan"]),
-  }),
+  validateSearch: (search): Address & { view?: NewView | undefined; plan?: string | undefined } => {
+    const form = fromAddress(search["form"]);
+    return {
+      words: text(search["words"]),
+      view: oneOf(VIEWS, search["view"]),
+      plan: text(search["plan"]),
+      form: form === undefined ? undefined : toAddress(form),
+    };
+  },
   loader: ({ context }) => context.client.query({ ...endpointsQuery, staleTime: "static" }),
   component: lazyRouteComponent(() => import("./pages/NewTransfer"), "NewTransfer"),
 });
@@ -176,13 +182,18 @@ export const router = createRouter({
   defaultPreload: "intent",
   defaultPreloadStaleTime: 0,
   defaultPendingComponent: Loading,
-  defaultErrorComponent: ({ error, reset }) => (
-    <Page title={t("error.page")}>
-      <Failure error={error} again={reset} />
-    </Page>
-  ),
+  defaultErrorComponent: Broken,
   scrollRestoration: true,
 });
+
+/** "Try again" loads the page again: its loaders run, and the error goes when they succeed. */
+function Broken({ error }: ErrorComponentProps) {
+  return (
+    <Page title={t("error.page")}>
+      <Failure error={error} again={() => void router.invalidate()} />
+    </Page>
+  );
+}
 
 declare module "@tanstack/react-router" {
   interface Register {

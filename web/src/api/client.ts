@@ -4,13 +4,30 @@ import createClient from "openapi-fetch";
 import { heard, lost } from "./connection";
 import { ApiError, toProblem, Unreachable } from "./problem";
 import type { paths } from "./schema";
+import { sessionEnded } from "./session";
 
-/** `fetch` that tells the connection banner what it saw. */
-export async function observedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+/** Longer than the service itself lets a request take (60 s): after this, the connection is dead. */
+const ANSWER_LIMIT_MS = 65_000;
+/** What a proxy answers when the service behind it is gone. The service's own refusals are problem documents. */
+const GATEWAY: readonly number[] = [502, 503, 504];
+const SIGN_IN = "/api/v1/sessions";
+
+/** `fetch` that tells the connection banner what it saw, and that notices the end of the session. */
+export async function observedFetch(request: Request): Promise<Response> {
+  const response = await reached(request);
+  if (GATEWAY.includes(response.status) && !response.headers.get("content-type")?.startsWith("application/problem+json")) {
+    lost();
+    throw new Unreachable();
+  }
+  heard();
+  // A wrong password is a 401, too, but ends nothing.
+  if (response.status === 401 && new URL(request.url).pathname !== SIGN_IN) sessionEnded();
+  return response;
+}
+
+async function reached(request: Request): Promise<Response> {
   try {
-    const response = await fetch(input, init);
-    heard();
-    return response;
+    return await fetch(request);
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     lost();
@@ -18,10 +35,15 @@ export async function observedFetch(input: RequestInfo | URL, init?: RequestInit
   }
 }
 
+/** A request that is given up after `limitMs`, its whole answer included. */
+export function limited(request: Request, limitMs: number): Request {
+  return new Request(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(limitMs)]) });
+}
+
 export const api = createClient<paths>({
   baseUrl: window.location.origin,
   credentials: "same-origin",
-  fetch: observedFetch,
+  fetch: (request) => observedFetch(limited(request, ANSWER_LIMIT_MS)),
 });
 
 interface Answer<T> {

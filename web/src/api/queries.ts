@@ -1,7 +1,7 @@
 /** What the console reads, by key. Loaders and pages use the same options, so each thing is fetched once. */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { answer, api } from "./client";
+import { answer, api, limited, observedFetch } from "./client";
 import type { PlanState, Transfer, TransferState } from "./schema";
 
 export const PAGE = 100;
@@ -12,9 +12,13 @@ export const meQuery = queryOptions({
   staleTime: 60_000,
 });
 
+/** A service that takes longer than this to say how it is counts as away. */
+const HEALTH_LIMIT_MS = 8000;
+
 export const healthQuery = queryOptions({
   queryKey: ["health"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/health", { signal })),
+  queryFn: ({ signal }) =>
+    answer(api.GET("/api/v1/health", { signal, fetch: (request) => observedFetch(limited(request, HEALTH_LIMIT_MS)) })),
 });
 
 export const planQuery = (plan: string) =>
@@ -74,9 +78,12 @@ export const transferQuery = (transfer: string) =>
     refetchInterval: ({ state }) => (state.data !== undefined && ENDED.has(state.data.state) ? false : 4000),
   });
 
+export const eventsKey = (transfer: string) => ["events", transfer] as const;
+export const failedKey = (transfer: string) => ["failed", transfer] as const;
+
 export const eventsQuery = (transfer: string) =>
   queryOptions({
-    queryKey: ["events", transfer],
+    queryKey: eventsKey(transfer),
     queryFn: ({ signal }) =>
       answer(
         api.GET("/api/v1/transfers/{transfer}/events", {
@@ -88,7 +95,7 @@ export const eventsQuery = (transfer: string) =>
 
 export const failedQuery = (transfer: string) =>
   queryOptions({
-    queryKey: ["failed", transfer],
+    queryKey: failedKey(transfer),
     queryFn: ({ signal }) =>
       answer(
         api.GET("/api/v1/transfers/{transfer}/failed", {

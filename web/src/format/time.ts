@@ -71,7 +71,8 @@ export function duration(seconds: number): string {
 export function toField(value: string | null | undefined): string {
   if (value == null) return "";
   const at = new Date(value);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  return local.endsWith(":00") ? local.slice(0, 16) : local;
 }
 
 export function fromField(value: string): string | null {

@@ -1,11 +1,12 @@
 /** A one-time token with which a new node joins; shown once, with the lines to run on the other host. */
 
-import { Modal, Text, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
 import { t } from "../i18n";
-import { Act, Copyable, Failure, Time } from "../ui/basics";
+import { Act, Failure, Time } from "../ui/basics";
+import { ShownOnce } from "../ui/ShownOnce";
 
 const VALID_S = 3600;
 
@@ -25,8 +26,13 @@ export function Join({ blocked }: { blocked: string | null }) {
       <Act blocked={blocked} onClick={() => setOpen(true)}>
         {t("join.open")}
       </Act>
-      <Modal opened={open} onClose={close} title={t("join.title")} size="lg" closeButtonProps={{ "aria-label": t("action.close") }}>
-        {make.data === undefined ? (
+      {open && (
+        <ShownOnce
+          title={t("join.title")}
+          close={close}
+          busy={make.isPending}
+          made={make.data === undefined ? null : { label: t("join.commands"), text: make.data.commands.join("\n"), lead: <>{t("join.once")} <Time value={make.data.expires} />.</> }}
+        >
           <form
             onSubmit={(event) => {
               event.preventDefault();
@@ -39,15 +45,8 @@ export function Join({ blocked }: { blocked: string | null }) {
               {t("join.make")}
             </Act>
           </form>
-        ) : (
-          <>
-            <Text mb="xs">
-              {t("join.once")} <Time value={make.data.expires} />.
-            </Text>
-            <Copyable label={t("join.commands")} text={make.data.commands.join("\n")} />
-          </>
-        )}
-      </Modal>
+        </ShownOnce>
+      )}
     </>
   );
 }

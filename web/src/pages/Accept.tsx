@@ -1,10 +1,11 @@
 /** An invitation or the first administrator's link. The token is in the fragment, so no server log sees it. */
 
 import { PasswordInput, Text, TextInput } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useLocation, useNavigate } from "@tanstack/react-router";
+import { useMutation } from "@tanstack/react-query";
+import { useLocation } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
+import { signedIn } from "../api/session";
 import { t } from "../i18n";
 import { Act, Failure } from "../ui/basics";
 import { Gate } from "../shell/Gate";
@@ -13,17 +14,12 @@ const SHORTEST = 12;
 
 export function Accept() {
   const token = useLocation({ select: ({ hash }) => hash });
-  const client = useQueryClient();
-  const navigate = useNavigate();
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const accept = useMutation({
     mutationFn: () =>
       answer(api.POST("/api/v1/invitations/accept", { body: { token, password, name: name === "" ? null : name } })),
-    onSuccess: async () => {
-      client.clear();
-      await navigate({ to: "/transfers", replace: true });
-    },
+    onSuccess: () => signedIn(undefined),
   });
   const short = password.length < SHORTEST;
   return (

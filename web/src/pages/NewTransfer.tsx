@@ -1,16 +1,17 @@
 /** One plan, three ways to ask for it: words, a form, two panes. Nothing runs until its plan card has been seen. */
 
 import { SegmentedControl, Text } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
+import { useDebouncedCallback, useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
 import { endpointsQuery, meQuery, planQuery } from "../api/queries";
-import type { Interpretation, PlanRequest, TransferIntent } from "../api/schema";
+import type { Interpretation, PlanRequest } from "../api/schema";
+import { fromSearch, requestOf, sameRequest, toSearch, type Asked } from "../plan/asked";
 import { Browser } from "../plan/Browser";
+import { fromIntent, toIntent } from "../plan/intent";
 import { IntentForm } from "../plan/IntentForm";
-import { missing, NO_INTENT } from "../plan/intent";
 import { PlanSection } from "../plan/PlanSection";
 import { WordsBar } from "../plan/WordsBar";
 import type { NewView } from "../router";
@@ -20,46 +21,94 @@ import { whyNot } from "../ui/permissions";
 
 const route = getRouteApi("/app/new");
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const SETTLE_MS = 250;
 
 const interpretQuery = (text: string) =>
   queryOptions({
     queryKey: ["interpretation", text],
-    queryFn: ({ signal }) =>
-      answer(api.POST("/api/v1/interpretations", { body: { text, timezone: ZONE }, signal })),
+    queryFn: ({ signal }) => answer(api.POST("/api/v1/interpretations", { body: { text, timezone: ZONE }, signal })),
     enabled: text.trim() !== "",
-    placeholderData: keepPreviousData,
     staleTime: 60_000,
     retry: false,
   });
 
+/** The plan that is shown, and of which request it was made. */
+interface Made {
+  plan: string;
+  of: string;
+}
+
 export function NewTransfer() {
-  const { words = "", view = "words", plan } = route.useSearch();
+  const { view = "words", plan, ...address } = route.useSearch();
   const navigate = route.useNavigate();
   const client = useQueryClient();
   const { data: me } = useSuspenseQuery(meQuery);
   const { data: endpoints } = useSuspenseQuery(endpointsQuery);
-  const [text, setText] = useState(words);
-  const [intent, setIntent] = useState<TransferIntent>(NO_INTENT);
-  const [settled] = useDebouncedValue(text, 250);
-  const reading = useQuery(interpretQuery(settled));
-  const current = settled === text && !reading.isPlaceholderData;
+  const [asked, setAsked] = useState(() => fromSearch(address));
+  const [made, setMade] = useState<Made | null>(() => (plan === undefined ? null : { plan, of: sameRequest(asked) }));
+  const [note, setNote] = useState<string | null>(null);
+  const [settled] = useDebouncedValue(asked.text, SETTLE_MS);
+  const reading = useQuery({ ...interpretQuery(settled), placeholderData: keepPreviousData });
+  const current = settled === asked.text && !reading.isPlaceholderData;
+
+  // The address is written after what is typed. When it changes otherwise (Back, Ctrl-K), it rules.
+  const there = JSON.stringify([address, plan]);
+  const [seen, setSeen] = useState(there);
+  const [own, setOwn] = useState<readonly string[]>([]);
+  if (there !== seen) {
+    setSeen(there);
+    if (own.includes(there)) setOwn(own.filter((one) => one !== there));
+    else {
+      const next = fromSearch(address);
+      setAsked(next);
+      setMade(plan === undefined ? null : { plan, of: sameRequest(next) });
+    }
+  }
+  const write = (next: Asked, shown: Made | null, more: { view?: NewView; replace: boolean }) => {
+    const kept = shown?.of === sameRequest(next) ? shown.plan : undefined;
+    const search = { ...toSearch(next), plan: kept };
+    setOwn((old) => [...old, JSON.stringify([toSearch(next), kept])]);
+    void navigate({ search: { ...search, view: asParam(more.view ?? view) }, replace: more.replace });
+  };
+  const remember = useDebouncedCallback((next: Asked) => write(next, made, { replace: true }), SETTLE_MS);
+  const edit = (next: Asked) => {
+    setNote(null);
+    setAsked(next);
+    remember(next);
+  };
 
   const make = useMutation({
-    mutationFn: (request: PlanRequest) => answer(api.POST("/api/v1/plans", { body: request })),
-    onSuccess: async (made) => {
-      client.setQueryData(planQuery(made.id).queryKey, made);
-      await navigate({ search: { words: text || undefined, view: asParam(view), plan: made.id } });
+    mutationFn: ({ request }: { request: PlanRequest; from: Asked }) => answer(api.POST("/api/v1/plans", { body: { ...request, timezone: ZONE } })),
+    onSuccess: (plan, { from }) => {
+      client.setQueryData(planQuery(plan.id).queryKey, plan);
+      const shown = { plan: plan.id, of: sameRequest(from) };
+      setMade(shown);
+      remember.cancel();
+      write(from, shown, { replace: false });
     },
   });
-  const blocked = whyNot(me, "plan") ?? (view === "words" ? wordsBlocked(text, current ? reading.data : undefined) : formBlocked(intent));
+  const blocked = whyNot(me, "plan") ?? lacking(asked, current ? reading.data : undefined);
   const ask = () => {
-    if (blocked === null) make.mutate(view === "words" ? { words: text, timezone: ZONE } : { intent, timezone: ZONE });
+    const { request } = requestOf(asked);
+    if (blocked === null && request !== null) make.mutate({ request, from: asked });
   };
-  const show = (next: NewView) => {
-    const read = reading.data?.transfer;
-    if (view === "words" && read != null) setIntent(read);
-    void navigate({ search: (old) => ({ ...old, view: asParam(next), words: text || undefined }), replace: true });
-  };
+  const turn = useMutation({
+    mutationFn: async (next: NewView): Promise<{ asked: Asked; view: NewView; note: string | null }> => {
+      if (next === "words") return { view: next, ...(await intoWords(asked)) };
+      if (view !== "words" || asked.rules === "form") return { asked, view: next, note: null };
+      if (asked.text.trim() === "") return { asked: { ...asked, rules: "form" }, view: next, note: null };
+      const { transfer } = await client.query(interpretQuery(asked.text));
+      return transfer == null
+        ? { asked: { ...asked, rules: "form" }, view: next, note: t("new.note.notWhole") }
+        : { asked: { ...asked, draft: fromIntent(transfer) }, view: next, note: null };
+    },
+    onSuccess: (turned) => {
+      remember.cancel();
+      setAsked(turned.asked);
+      setNote(turned.note);
+      write(turned.asked, made, { view: turned.view, replace: true });
+    },
+  });
   const button = (
     <div>
       <Act size="sm" blocked={blocked} loading={make.isPending} onClick={ask}>
@@ -71,37 +120,63 @@ export function NewTransfer() {
     <Page title={t("nav.new")} lead={t("new.lead")}>
       <SegmentedControl
         aria-label={t("new.ways")}
-        value={view}
-        onChange={show}
+        value={turn.isPending ? turn.variables : view}
+        onChange={(next) => turn.mutate(next)}
         data={(["words", "form", "browse"] as const).map((value) => ({ value, label: t(`new.view.${value}`) }))}
       />
       <Card label={t(`new.view.${view}`)}>
+        {note !== null && <Text role="status">{note}</Text>}
         {view === "words" && (
-          <WordsBar text={text} onChange={setText} onPlan={ask} reading={reading.data} current={current}>
+          <WordsBar text={asked.text} onChange={(text) => edit({ ...asked, text, rules: "words" })} onPlan={ask} reading={reading.data} current={current}>
             {reading.isError && <Failure error={reading.error} />}
             {button}
           </WordsBar>
         )}
-        {view === "form" && <IntentForm intent={intent} endpoints={endpoints} onChange={setIntent} />}
-        {view === "browse" && <Browser intent={intent} endpoints={endpoints} onChange={setIntent} />}
+        {view === "form" && <IntentForm draft={asked.draft} endpoints={endpoints} onChange={(draft) => edit({ ...asked, draft, rules: "form" })} />}
+        {view === "browse" && <Browser draft={asked.draft} endpoints={endpoints} onChange={(draft) => edit({ ...asked, draft, rules: "form" })} />}
         {view !== "words" && button}
         {make.isError && <Failure error={make.error} />}
+        {turn.isError && <Failure error={turn.error} />}
       </Card>
-      {plan === undefined ? (
+      {made === null ? (
         <Text c="dimmed">{t("new.noPlan")}</Text>
       ) : (
-        <PlanSection key={plan} plan={plan} answer={(next) => { setText(next); show("words"); }} />
+        <PlanSection
+          key={made.plan}
+          plan={made.plan}
+          madeFrom={asked.rules === "words" ? asked.text : undefined}
+          stale={made.of !== sameRequest(asked)}
+          answer={(text) => {
+            const next: Asked = { ...asked, text, rules: "words" };
+            setAsked(next);
+            write(next, made, { view: "words", replace: true });
+          }}
+        />
       )}
     </Page>
   );
+}
+
+/** The words of what the form says; none while it is not whole, or when a name fits in no sentence. */
+async function intoWords(asked: Asked): Promise<{ asked: Asked; note: string | null }> {
+  if (asked.rules === "words") return { asked, note: null };
+  const { intent, lacks } = toIntent(asked.draft);
+  if (intent === null) return { asked: { ...asked, text: "" }, note: t("new.note.formLacks", { why: t(`new.blocked.${lacks}`) }) };
+  const { canonical_sentence: text } = await answer(api.POST("/api/v1/interpretations", { body: { intent, timezone: ZONE } }));
+  return { asked: { ...asked, text: text ?? "" }, note: text == null ? t("new.note.noWords") : null };
 }
 
 function asParam(view: NewView): NewView | undefined {
   return view === "words" ? undefined : view;
 }
 
-function wordsBlocked(text: string, reading: Interpretation | undefined): string | null {
-  if (text.trim() === "") return t("new.blocked.empty");
+function lacking(asked: Asked, reading: Interpretation | undefined): string | null {
+  const { lacks } = requestOf(asked);
+  if (lacks !== null) return t(lacks === "words" ? "new.blocked.empty" : `new.blocked.${lacks}`);
+  return asked.rules === "form" ? null : unread(reading);
+}
+
+function unread(reading: Interpretation | undefined): string | null {
   if (reading === undefined) return t("new.blocked.reading");
   switch (reading.outcome) {
     case "ask":
@@ -111,9 +186,4 @@ function wordsBlocked(text: string, reading: Interpretation | undefined): string
     case "intent":
       return reading.transfer == null ? t("new.blocked.other", { action: tData("action.name", reading.action ?? "") }) : null;
   }
-}
-
-function formBlocked(intent: TransferIntent): string | null {
-  const lacks = missing(intent);
-  return lacks === null ? null : t(`new.blocked.${lacks}`);
 }

@@ -39,8 +39,10 @@ export function Policies() {
     >
       {edit === true && (
         <Propose
-          start={shown?.text ?? ""}
-          done={(made) => void navigate({ search: { version: made } })}
+          key={shown?.version}
+          base={shown}
+          active={active}
+          done={(made) => void navigate({ search: { version: made }, ignoreBlocker: true })}
           close={() => void navigate({ search: { version } })}
         />
       )}
@@ -95,7 +97,7 @@ function Version({ version, active }: { version: PolicyVersion; active: PolicyVe
   return (
     <Card
       title={compared ? t("policies.diff", { version: id.slice(0, 12) }) : t("policies.text", { version: id.slice(0, 12) })}
-      actions={state !== "active" && <Publish key={id} version={version} />}
+      actions={state !== "active" && <Publish key={id} version={version} active={active} />}
     >
       <Suspense fallback={<Loading />}>
         <Editor key={id} label={t("policies.textOf", { version: id.slice(0, 12) })} text={text} before={compared ? active.text : undefined} />

@@ -1,8 +1,9 @@
 import { PasswordInput, TextInput } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { getRouteApi, useRouter } from "@tanstack/react-router";
+import { useMutation } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
+import { signedIn } from "../api/session";
 import { t } from "../i18n";
 import { Act, Failure } from "../ui/basics";
 import { Gate } from "../shell/Gate";
@@ -11,17 +12,11 @@ const route = getRouteApi("/sign-in");
 
 export function SignIn() {
   const { next } = route.useSearch();
-  const client = useQueryClient();
-  const router = useRouter();
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const signIn = useMutation({
     mutationFn: () => answer(api.POST("/api/v1/sessions", { body: { name, password } })),
-    onSuccess: () => {
-      client.clear();
-      // Only a place of this console: an address from elsewhere is not followed.
-      router.history.push(next !== undefined && /^\/(?![/\\])/.test(next) ? next : "/transfers");
-    },
+    onSuccess: () => signedIn(next),
   });
   return (
     <Gate

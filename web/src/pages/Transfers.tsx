@@ -31,11 +31,20 @@ export function Transfers() {
   const shown = all.filter(({ id, source, destination, requester, requester_name: name }) =>
     [id, source, destination, name ?? requester].some((field) => field.toLowerCase().includes(wanted)),
   );
+  const open = shown.filter(({ state }) => !ENDED.has(state)).map(({ id }) => id);
   const picked = shown.filter(({ id }) => chosen.has(id));
-  const toggle = (id: string) => {
+  const [last, setLast] = useState<string | null>(null);
+  /** One, or with the shift key all from the last one that was clicked. */
+  const toggle = (id: string, range: boolean) => {
+    const [from, to] = [open.indexOf(last ?? ""), open.indexOf(id)];
+    const run = range && from >= 0 && to >= 0 ? open.slice(Math.min(from, to), Math.max(from, to) + 1) : [id];
     const next = new Set(chosen);
-    if (!next.delete(id)) next.add(id);
+    for (const one of run) {
+      if (chosen.has(id)) next.delete(one);
+      else next.add(one);
+    }
     setChosen(next);
+    setLast(id);
   };
   return (
     <Page
@@ -69,7 +78,7 @@ export function Transfers() {
           {tn("count.transfers", shown.length)}
         </Text>
       </search>
-      {picked.length > 0 && <Bulk transfers={picked} done={() => setChosen(new Set())} />}
+      <Bulk transfers={picked} keep={(ids) => setChosen(new Set(ids))} />
       {shown.length === 0 ? (
         <Empty title={all.length === 0 && state === undefined ? t("transfers.empty") : t("transfers.noMatch")}>
           {all.length === 0 && state === undefined ? t("transfers.empty.detail") : t("transfers.noMatch.detail")}
@@ -79,7 +88,16 @@ export function Transfers() {
           <Table className={classes.table} highlightOnHover>
             <Table.Thead>
               <Table.Tr>
-                <Table.Th className={classes.tight}>{t("transfers.pick")}</Table.Th>
+                <Table.Th className={classes.tight}>
+                  <Checkbox
+                    size="xs"
+                    aria-label={t("transfers.pick.all")}
+                    checked={picked.length > 0 && picked.length === open.length}
+                    indeterminate={picked.length > 0 && picked.length < open.length}
+                    disabled={open.length === 0}
+                    onChange={(event) => setChosen(new Set(event.currentTarget.checked ? open : []))}
+                  />
+                </Table.Th>
                 <Table.Th>{t("transfers.what")}</Table.Th>
                 <Table.Th className={classes.onDesk}>{t("transfers.state")}</Table.Th>
                 <Table.Th>{t("transfers.progress")}</Table.Th>
@@ -104,12 +122,12 @@ export function Transfers() {
   );
 }
 
-function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean; toggle: (id: string) => void }) {
+function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean; toggle: (id: string, range: boolean) => void }) {
   const { id, action, source, destination, state, progress, requester, requester_name: name, agent, created } = transfer;
   return (
     <Table.Tr>
       <Table.Td className={classes.tight}>
-        <Checkbox size="xs" aria-label={t("transfers.pick.what", { id })} checked={chosen} disabled={ENDED.has(state)} onChange={() => toggle(id)} />
+        <Checkbox size="xs" aria-label={t("transfers.pick.what", { id })} checked={chosen} disabled={ENDED.has(state)} onChange={({ nativeEvent: click }) => toggle(id, click instanceof MouseEvent && click.shiftKey)} />
       </Table.Td>
       <Table.Td className={classes.what}>
         <Link to="/transfers/$transfer" params={{ transfer: id }} className={classes.link}>

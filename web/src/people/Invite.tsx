@@ -1,10 +1,11 @@
-import { Checkbox, Modal, Text, TextInput } from "@mantine/core";
+import { Checkbox, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
 import { peopleQuery } from "../api/queries";
 import { t } from "../i18n";
-import { Act, Copyable, Failure, Time } from "../ui/basics";
+import { Act, Failure, Time } from "../ui/basics";
+import { ShownOnce } from "../ui/ShownOnce";
 
 const ROLES = ["viewer", "requester", "approver", "policy_admin", "operator", "auditor", "admin"] as const;
 const VALID_S = 3 * 86_400;
@@ -29,8 +30,13 @@ export function Invite({ blocked }: { blocked: string | null }) {
       <Act blocked={blocked} onClick={() => setOpen(true)}>
         {t("invite.open")}
       </Act>
-      <Modal opened={open} onClose={close} title={t("invite.open")} size="lg" closeButtonProps={{ "aria-label": t("action.close") }}>
-        {invite.data === undefined ? (
+      {open && (
+        <ShownOnce
+          title={t("invite.open")}
+          close={close}
+          busy={invite.isPending}
+          made={invite.data === undefined ? null : { label: t("invite.link"), text: invite.data.link, lead: <>{t("invite.once", { name: invite.data.name })} <Time value={invite.data.expires} />.</> }}
+        >
           <form
             onSubmit={(event) => {
               event.preventDefault();
@@ -48,15 +54,8 @@ export function Invite({ blocked }: { blocked: string | null }) {
               {t("invite.make")}
             </Act>
           </form>
-        ) : (
-          <>
-            <Text mb="xs">
-              {t("invite.once", { name: invite.data.name })} <Time value={invite.data.expires} />.
-            </Text>
-            <Copyable label={t("invite.link")} text={invite.data.link} />
-          </>
-        )}
-      </Modal>
+        </ShownOnce>
+      )}
     </>
   );
 }

@@ -1,11 +1,12 @@
-import { Checkbox, Modal, Text, TextInput } from "@mantine/core";
+import { Checkbox, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
 import { tokensQuery } from "../api/queries";
 import type { Me } from "../api/schema";
 import { t, tData } from "../i18n";
-import { Act, Copyable, Failure, Time } from "../ui/basics";
+import { Act, Failure, Time } from "../ui/basics";
+import { ShownOnce } from "../ui/ShownOnce";
 
 const VALID_S = 30 * 86_400;
 /** What no token may hold: approving and administering need a person. */
@@ -33,8 +34,13 @@ export function MakeToken({ me }: { me: Me }) {
   return (
     <>
       <Act onClick={() => setOpen(true)}>{t("tokens.make")}</Act>
-      <Modal opened={open} onClose={close} title={t("tokens.make")} size="lg" closeButtonProps={{ "aria-label": t("action.close") }}>
-        {make.data === undefined ? (
+      {open && (
+        <ShownOnce
+          title={t("tokens.make")}
+          close={close}
+          busy={make.isPending}
+          made={make.data === undefined ? null : { label: t("tokens.secret"), text: make.data.secret ?? "", lead: <>{t("tokens.once")} <Time value={make.data.expires} />.</> }}
+        >
           <form
             onSubmit={(event) => {
               event.preventDefault();
@@ -53,15 +59,8 @@ export function MakeToken({ me }: { me: Me }) {
               {t("tokens.make")}
             </Act>
           </form>
-        ) : (
-          <>
-            <Text mb="xs">
-              {t("tokens.once")} <Time value={make.data.expires} />.
-            </Text>
-            <Copyable label={t("tokens.secret")} text={make.data.secret ?? ""} />
-          </>
-        )}
-      </Modal>
+        </ShownOnce>
+      )}
     </>
   );
 }

@@ -4,46 +4,48 @@ import { Anchor, Breadcrumbs, Button, NativeSelect, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { IconArrowUp, IconFile, IconFolder, IconLink, IconQuestionMark } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useRef, useState } from "react";
+import { useRef, useState, type ReactNode } from "react";
 import { folderQuery } from "../api/queries";
-import type { Endpoint, Entry, TransferIntent } from "../api/schema";
+import type { Endpoint, Entry } from "../api/schema";
 import { join, parent, splitLocation } from "../format/path";
 import { visible } from "../format/text";
 import { bytes, count } from "../format/units";
 import { t } from "../i18n";
 import { Failure, Loading, Time } from "../ui/basics";
 import classes from "./Browser.module.css";
+import type { Draft } from "./intent";
+import { Resulting } from "./Resulting";
 
 interface Props {
-  intent: TransferIntent;
+  draft: Draft;
   endpoints: readonly Endpoint[];
-  onChange: (intent: TransferIntent) => void;
+  onChange: (draft: Draft) => void;
 }
 
-export function Browser({ intent, endpoints, onChange }: Props) {
+export function Browser({ draft, endpoints, onChange }: Props) {
   return (
     <div className={classes.panes}>
-      <Pane
-        title={t("form.source")}
-        endpoints={endpoints}
-        chosen={intent.source}
-        take={(source) => onChange({ ...intent, source })}
-      />
-      <Pane
-        title={t("form.destination")}
-        endpoints={endpoints}
-        chosen={intent.destination}
-        take={(destination) => onChange({ ...intent, destination })}
-      />
+      <Pane end="source" endpoints={endpoints} chosen={draft.source} take={(source) => onChange({ ...draft, source })} />
+      <Pane end="destination" endpoints={endpoints} chosen={draft.destination} take={(destination) => onChange({ ...draft, destination })}>
+        <Resulting source={draft.source} destination={draft.destination} />
+      </Pane>
     </div>
   );
 }
 
-function Pane(props: { title: string; endpoints: readonly Endpoint[]; chosen: string; take: (location: string) => void }) {
-  const { title, endpoints, chosen, take } = props;
+/** A source is a file or a folder under its own name; a destination is always a folder to copy into, which a slash at the end says. */
+type End = "source" | "destination";
+
+function locationOf(end: End, endpoint: string, path: string): string {
+  return `${endpoint}:${end === "source" ? path : join(path, "")}`;
+}
+
+function Pane(props: { end: End; endpoints: readonly Endpoint[]; chosen: string; take: (location: string) => void; children?: ReactNode }) {
+  const { end, endpoints, chosen, take } = props;
+  const title = t(`form.${end}`);
   const start = splitLocation(chosen);
   const [endpoint, setEndpoint] = useState(start?.endpoint ?? "");
-  const [path, setPath] = useState(start === null ? "/" : parent(start.path));
+  const [path, setPath] = useState(start === null ? "/" : start.path.endsWith("/") ? parent(join(start.path, "x")) : parent(start.path));
   const names = path.split("/").filter((name) => name !== "");
   return (
     <section className={classes.pane} aria-label={title}>
@@ -74,20 +76,22 @@ function Pane(props: { title: string; endpoints: readonly Endpoint[]; chosen: st
               );
             })}
           </Breadcrumbs>
-          <Folder endpoint={endpoint} path={path} chosen={chosen} open={setPath} take={(at) => take(`${endpoint}:${at}`)} />
-          <Button variant="default" onClick={() => take(`${endpoint}:${path}`)}>
-            {t("browse.takeFolder")}
+          <Folder end={end} endpoint={endpoint} path={path} chosen={chosen} open={setPath} take={(at) => take(locationOf(end, endpoint, at))} />
+          <Button variant="default" onClick={() => take(locationOf(end, endpoint, path))}>
+            {t(end === "source" ? "browse.takeFolder" : "browse.intoFolder")}
           </Button>
         </>
       )}
       <Text size="sm">
         {t("browse.chosen")} {chosen === "" ? t("value.none") : <bdi className={classes.chosen}>{visible(chosen)}</bdi>}
       </Text>
+      {props.children}
     </section>
   );
 }
 
 interface FolderProps {
+  end: End;
   endpoint: string;
   path: string;
   chosen: string;
@@ -97,7 +101,7 @@ interface FolderProps {
 
 const ROW = 34;
 
-function Folder({ endpoint, path, chosen, open, take }: FolderProps) {
+function Folder({ end, endpoint, path, chosen, open, take }: FolderProps) {
   const folder = useInfiniteQuery(folderQuery(endpoint, path));
   const entries = folder.data?.pages.flatMap((page) => page.entries) ?? [];
   const box = useRef<HTMLDivElement>(null);
@@ -124,7 +128,7 @@ function Folder({ endpoint, path, chosen, open, take }: FolderProps) {
             const at = join(path, entry.name);
             return (
               <div key={entry.name} className={classes.placed} style={{ transform: `translateY(${start}px)` }}>
-                <Row entry={entry} chosen={chosen === `${endpoint}:${at}`} open={() => open(at)} take={() => take(at)} />
+                <Row end={end} entry={entry} chosen={chosen === locationOf(end, endpoint, at)} open={() => open(at)} take={() => take(at)} />
               </div>
             );
           })}
@@ -139,11 +143,13 @@ function Folder({ endpoint, path, chosen, open, take }: FolderProps) {
   );
 }
 
-function Row({ entry, chosen, open, take }: { entry: Entry; chosen: boolean; open: () => void; take: () => void }) {
+function Row({ end, entry, chosen, open, take }: { end: End; entry: Entry; chosen: boolean; open: () => void; take: () => void }) {
   const name = visible(entry.name);
+  // Nothing is copied "into" a file: at the destination, files are only there to be seen.
+  const takes = end === "source" || entry.kind === "dir";
   return (
     <div className={classes.entry} data-chosen={chosen}>
-      <button type="button" className={classes.row} onClick={entry.kind === "dir" ? open : take} title={name}>
+      <button type="button" className={classes.row} onClick={entry.kind === "dir" ? open : takes ? take : undefined} disabled={!takes} title={name}>
         <Kind kind={entry.kind} />
         <bdi className={classes.name}>{name}</bdi>
         <span className={classes.size}>{entry.kind === "file" ? bytes(entry.size_bytes) : ""}</span>
@@ -151,9 +157,11 @@ function Row({ entry, chosen, open, take }: { entry: Entry; chosen: boolean; ope
           <Time value={entry.modified} />
         </span>
       </button>
-      <Button variant="subtle" size="compact-xs" aria-label={t(chosen ? "browse.taken.what" : "browse.take.what", { name })} aria-pressed={chosen} onClick={take}>
-        {chosen ? t("browse.taken") : t("browse.take")}
-      </Button>
+      {takes && (
+        <Button variant="subtle" size="compact-xs" aria-label={t(chosen ? "browse.taken.what" : "browse.take.what", { name })} aria-pressed={chosen} onClick={take}>
+          {chosen ? t("browse.taken") : t("browse.take")}
+        </Button>
+      )}
     </div>
   );
 }

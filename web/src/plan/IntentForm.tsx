@@ -1,27 +1,21 @@
 /** The same plan as a form. */
 
 import { Checkbox, NativeSelect, SegmentedControl, Switch, Text, Textarea, TextInput } from "@mantine/core";
-import { useState } from "react";
-import type { Endpoint, TransferIntent } from "../api/schema";
-import { fromField, toField } from "../format/time";
-import { bytes, parseBytes, parseRate, rate } from "../format/units";
+import type { Endpoint } from "../api/schema";
+import { fromField } from "../format/time";
+import { parseBytes, parseRate } from "../format/units";
 import { t } from "../i18n";
-import { lines } from "./intent";
+import { ACTIONS, COMPARES, CONFLICTS, given, PRESERVES, VERIFIES, type Draft } from "./intent";
 import classes from "./IntentForm.module.css";
+import { Resulting } from "./Resulting";
 
-interface Props {
-  intent: TransferIntent;
-  endpoints: readonly Endpoint[];
-  onChange: (intent: TransferIntent) => void;
+interface Part {
+  draft: Draft;
+  change: (part: Partial<Draft>) => void;
 }
 
-const ACTIONS = ["copy", "sync", "move"] as const;
-const CONFLICTS = ["fail", "skip", "newer", "overwrite"] as const;
-const VERIFIES = ["default", "in-transit", "at-rest"] as const;
-const PRESERVES = ["timestamps", "permissions", "symlinks"] as const;
-
-export function IntentForm({ intent, endpoints, onChange }: Props) {
-  const change = (part: Partial<TransferIntent>) => onChange({ ...intent, ...part });
+export function IntentForm({ draft, endpoints, onChange }: { draft: Draft; endpoints: readonly Endpoint[]; onChange: (draft: Draft) => void }) {
+  const change = (part: Partial<Draft>) => onChange({ ...draft, ...part });
   return (
     <div className={classes.form}>
       <div className={classes.wide}>
@@ -30,145 +24,118 @@ export function IntentForm({ intent, endpoints, onChange }: Props) {
         </Text>
         <SegmentedControl
           aria-labelledby="intent-action"
-          value={intent.action}
+          value={draft.action}
           onChange={(action) => change({ action })}
           data={ACTIONS.map((value) => ({ value, label: t(`action.name.${value}`) }))}
         />
         <Text size="xs" c="dimmed">
-          {t(`action.means.${intent.action}`)}
+          {t(`action.means.${draft.action}`)}
         </Text>
       </div>
-      <Locations intent={intent} endpoints={endpoints} change={change} />
-      <Textarea
-        label={t("form.include")}
-        description={t("form.include.detail")}
-        autosize
-        defaultValue={intent.include.join("\n")}
-        onChange={(event) => change({ include: lines(event.currentTarget.value) })}
-      />
-      <Textarea
-        label={t("form.exclude")}
-        description={t("form.exclude.detail")}
-        autosize
-        defaultValue={intent.exclude.join("\n")}
-        onChange={(event) => change({ exclude: lines(event.currentTarget.value) })}
-      />
+      <Locations draft={draft} endpoints={endpoints} change={change} />
+      <Textarea label={t("form.include")} description={t("form.include.detail")} autosize value={draft.include} onChange={(event) => change({ include: event.currentTarget.value })} />
+      <Textarea label={t("form.exclude")} description={t("form.exclude.detail")} autosize value={draft.exclude} onChange={(event) => change({ exclude: event.currentTarget.value })} />
       <NativeSelect
         label={t("form.conflict")}
         description={t("form.conflict.detail")}
-        value={intent.on_conflict ?? ""}
+        value={draft.onConflict ?? ""}
         data={[{ value: "", label: t("form.conflict.none") }, ...CONFLICTS.map((value) => ({ value, label: t(`conflict.${value}`) }))]}
-        onChange={(event) => change({ on_conflict: CONFLICTS.find((one) => one === event.currentTarget.value) ?? null })}
+        onChange={(event) => change({ onConflict: CONFLICTS.find((one) => one === event.currentTarget.value) ?? null })}
       />
-      <Rate intent={intent} change={change} />
+      <TextInput
+        label={t("form.rate")}
+        description={t("form.rate.detail")}
+        value={draft.rate}
+        error={given(draft.rate, parseRate) === undefined ? t("form.rate.bad") : null}
+        onChange={(event) => change({ rate: event.currentTarget.value })}
+      />
       <details className={classes.wide}>
         <summary>{t("form.more")}</summary>
-        <More intent={intent} change={change} />
+        <More draft={draft} change={change} />
       </details>
     </div>
   );
 }
 
-interface Part {
-  intent: TransferIntent;
-  change: (part: Partial<TransferIntent>) => void;
-}
-
-function Locations({ intent, endpoints, change }: Part & { endpoints: readonly Endpoint[] }) {
+function Locations({ draft, endpoints, change }: Part & { endpoints: readonly Endpoint[] }) {
   const known = endpoints.map(({ id }) => id).join(", ");
   return (
     <>
       <TextInput
         label={t("form.source")}
         description={t("form.source.detail", { endpoints: known })}
-        value={intent.source}
+        value={draft.source}
         required
         onChange={(event) => change({ source: event.currentTarget.value })}
       />
-      <TextInput
-        label={t("form.destination")}
-        description={t("form.destination.detail")}
-        value={intent.destination}
-        required
-        onChange={(event) => change({ destination: event.currentTarget.value })}
-      />
+      <div>
+        <TextInput
+          label={t("form.destination")}
+          description={t("form.destination.detail")}
+          value={draft.destination}
+          required
+          onChange={(event) => change({ destination: event.currentTarget.value })}
+        />
+        <Resulting source={draft.source} destination={draft.destination} />
+      </div>
     </>
   );
 }
 
-function Rate({ intent, change }: Part) {
-  const [text, setText] = useState(intent.rate_limit_bps == null ? "" : rate(intent.rate_limit_bps));
-  const bad = text.trim() !== "" && parseRate(text) === null;
+function Size({ label, value, onChange }: { label: string; value: string; onChange: (value: string) => void }) {
   return (
     <TextInput
-      label={t("form.rate")}
-      description={t("form.rate.detail")}
-      value={text}
-      error={bad ? t("form.rate.bad") : null}
-      onChange={(event) => {
-        setText(event.currentTarget.value);
-        change({ rate_limit_bps: parseRate(event.currentTarget.value) });
-      }}
-    />
-  );
-}
-
-function Size(props: { label: string; value: number | null | undefined; onChange: (value: number | null) => void }) {
-  const [text, setText] = useState(props.value == null ? "" : bytes(props.value));
-  const bad = text.trim() !== "" && parseBytes(text) === null;
-  return (
-    <TextInput
-      label={props.label}
+      label={label}
       description={t("form.size.detail")}
-      value={text}
-      error={bad ? t("form.size.bad") : null}
-      onChange={(event) => {
-        setText(event.currentTarget.value);
-        props.onChange(parseBytes(event.currentTarget.value));
+      value={value}
+      error={given(value, parseBytes) === undefined ? t("form.size.bad") : null}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}
+
+/** What a browser's own field holds while a date is half typed: nothing, and that it can't be read. */
+const HALF_TYPED = "?";
+
+function When({ label, value, onChange }: { label: string; value: string; onChange: (value: string) => void }) {
+  const bad = given(value, fromField) === undefined;
+  return (
+    <TextInput
+      type="datetime-local"
+      step={1}
+      label={label}
+      description={t("form.localTime")}
+      defaultValue={value === HALF_TYPED ? "" : value}
+      error={bad ? t("form.time.bad") : null}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      onBlur={(event) => {
+        if (event.currentTarget.validity.badInput) onChange(HALF_TYPED);
+        else if (value === HALF_TYPED) onChange(event.currentTarget.value);
       }}
     />
   );
 }
 
-function More({ intent, change }: Part) {
+function More({ draft, change }: Part) {
   return (
     <div className={classes.form}>
-      <Size label={t("form.minSize")} value={intent.min_size_bytes} onChange={(min_size_bytes) => change({ min_size_bytes })} />
-      <Size label={t("form.maxSize")} value={intent.max_size_bytes} onChange={(max_size_bytes) => change({ max_size_bytes })} />
-      <TextInput
-        type="datetime-local"
-        label={t("form.after")}
-        description={t("form.localTime")}
-        defaultValue={toField(intent.modified_after)}
-        onChange={(event) => change({ modified_after: fromField(event.currentTarget.value) })}
-      />
-      <TextInput
-        type="datetime-local"
-        label={t("form.before")}
-        description={t("form.localTime")}
-        defaultValue={toField(intent.modified_before)}
-        onChange={(event) => change({ modified_before: fromField(event.currentTarget.value) })}
-      />
+      <Size label={t("form.minSize")} value={draft.minSize} onChange={(minSize) => change({ minSize })} />
+      <Size label={t("form.maxSize")} value={draft.maxSize} onChange={(maxSize) => change({ maxSize })} />
+      <When label={t("form.after")} value={draft.after} onChange={(after) => change({ after })} />
+      <When label={t("form.before")} value={draft.before} onChange={(before) => change({ before })} />
       <NativeSelect
         label={t("form.verify")}
-        value={intent.verify}
+        value={draft.verify}
         data={VERIFIES.map((value) => ({ value, label: t(`verify.${value}`) }))}
         onChange={(event) => change({ verify: VERIFIES.find((one) => one === event.currentTarget.value) ?? "default" })}
       />
       <NativeSelect
         label={t("form.compare")}
-        value={intent.compare}
-        data={[
-          { value: "size-mtime", label: t("compare.size-mtime") },
-          { value: "checksum", label: t("compare.checksum") },
-        ]}
-        onChange={(event) => change({ compare: event.currentTarget.value === "checksum" ? "checksum" : "size-mtime" })}
+        value={draft.compare}
+        data={COMPARES.map((value) => ({ value, label: t(`compare.${value}`) }))}
+        onChange={(event) => change({ compare: COMPARES.find((one) => one === event.currentTarget.value) ?? "size-mtime" })}
       />
-      <Checkbox.Group
-        label={t("form.preserve")}
-        value={intent.preserve}
-        onChange={(chosen) => change({ preserve: PRESERVES.filter((one) => chosen.includes(one)) })}
-      >
+      <Checkbox.Group label={t("form.preserve")} value={draft.preserve} onChange={(chosen) => change({ preserve: PRESERVES.filter((one) => chosen.includes(one)) })}>
         <div className={classes.row}>
           {PRESERVES.map((value) => (
             <Checkbox key={value} value={value} label={t(`preserve.${value}`)} />
@@ -176,17 +143,13 @@ function More({ intent, change }: Part) {
         </div>
       </Checkbox.Group>
       <div className={classes.stack}>
-        <Switch
-          label={t("form.encryption")}
-          checked={intent.encryption}
-          onChange={(event) => change({ encryption: event.currentTarget.checked })}
-        />
+        <Switch label={t("form.encryption")} checked={draft.encryption} onChange={(event) => change({ encryption: event.currentTarget.checked })} />
         <Switch
           label={t("form.deleteExtraneous")}
           description={t("form.deleteExtraneous.detail")}
-          checked={intent.delete_extraneous}
-          disabled={intent.action !== "sync"}
-          onChange={(event) => change({ delete_extraneous: event.currentTarget.checked })}
+          checked={draft.deleteExtraneous}
+          disabled={draft.action !== "sync"}
+          onChange={(event) => change({ deleteExtraneous: event.currentTarget.checked })}
         />
       </div>
     </div>

@@ -1,28 +1,55 @@
 /** A plan with what the person who looks at it may do: the requester starts it, another person approves it. */
 
+import { Alert } from "@mantine/core";
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { IconAlertTriangle } from "@tabler/icons-react";
 import { meQuery, planQuery } from "../api/queries";
 import type { Me, Plan } from "../api/schema";
+import { t } from "../i18n";
 import { Failure, Loading, Stack } from "../ui/basics";
 import { ApproverActions } from "./ApproverActions";
 import { PlanCard } from "./PlanCard";
+import classes from "./PlanCard.module.css";
 import { answered } from "./reading";
 import { RequesterActions } from "./RequesterActions";
 import { Ask } from "./WordsBar";
 
-export function PlanSection({ plan: id, answer }: { plan: string; answer?: (words: string) => void }) {
+interface Props {
+  plan: string;
+  /** The words beside it, when it stands below words. */
+  madeFrom?: string | undefined;
+  /** What is asked for beside it was changed since it was made. */
+  stale?: boolean;
+  /** Takes the words with an answer to one of its questions. */
+  answer?: (words: string) => void;
+}
+
+export function PlanSection({ plan: id, madeFrom, stale = false, answer }: Props) {
   const { data: me } = useSuspenseQuery(meQuery);
   const plan = useQuery(planQuery(id));
   if (plan.isPending) return <Loading />;
   if (plan.isError) return <Failure error={plan.error} again={() => void plan.refetch()} />;
   const { words, questions } = plan.data;
+  // An address can name a plan beside words that are not its own.
+  const other = stale || (madeFrom !== undefined && words != null && words.trim() !== madeFrom.trim());
   return (
     <Stack>
-      <PlanCard plan={plan.data} />
-      {words != null && answer !== undefined && questions.map((question) => (
+      {other && (
+        <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />} title={t("plan.stale")}>
+          {t("plan.stale.detail")}
+        </Alert>
+      )}
+      <div className={classes.whole} data-stale={other}>
+        <PlanCard plan={plan.data} />
+      </div>
+      {!other && words != null && answer !== undefined && questions.map((question) => (
         <Ask key={question.slot + question.message} question={question} use={(value) => answer(answered(words, question, value))} />
       ))}
-      {isRequester(me, plan.data) ? <RequesterActions plan={plan.data} /> : needsApproval(plan.data) && <ApproverActions plan={plan.data} />}
+      {isRequester(me, plan.data) ? (
+        <RequesterActions plan={plan.data} stale={other} />
+      ) : (
+        needsApproval(plan.data) && <ApproverActions plan={plan.data} />
+      )}
     </Stack>
   );
 }

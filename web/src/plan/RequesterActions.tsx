@@ -14,7 +14,7 @@ import { whyNot } from "../ui/permissions";
 import { tell } from "../ui/toasts";
 import { losses } from "./Losses";
 
-export function RequesterActions({ plan }: { plan: Plan }) {
+export function RequesterActions({ plan, stale }: { plan: Plan; stale: boolean }) {
   const { data: me } = useSuspenseQuery(meQuery);
   const navigate = useNavigate();
   const client = useQueryClient();
@@ -33,10 +33,11 @@ export function RequesterActions({ plan }: { plan: Plan }) {
   const unconfirmed = mustConfirm(plan) && !plan.confirmed;
   const blocked =
     whyNot(me, "run") ??
+    (stale ? t("plan.blocked.stale") : null) ??
     (unconfirmed ? t("plan.blocked.confirm") : missing > 0 ? t("plan.blocked.approve", { n: missing }) : null);
   return (
     <Card title={t("plan.next")}>
-      {unconfirmed && <Confirm plan={plan} digest={digest} />}
+      {unconfirmed && !stale && <Confirm plan={plan} digest={digest} />}
       {missing > 0 && (
         <div>
           <Text>{t("plan.ask.approval")}</Text>

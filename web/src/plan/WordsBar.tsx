@@ -36,7 +36,10 @@ export function WordsBar({ text, onChange, onPlan, reading, current, children }:
         size="md"
         onChange={(event) => onChange(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.shiftKey) {
+          // While an input method composes, Enter only takes what it offers (229 is what Safari says then).
+          // eslint-disable-next-line @typescript-eslint/no-deprecated -- Safari has nothing else that says it
+          const composing = event.nativeEvent.isComposing || event.keyCode === 229;
+          if (event.key === "Enter" && !event.shiftKey && !composing) {
             event.preventDefault();
             onPlan();
           }

@@ -3,11 +3,11 @@
  * style elements, which the content security policy refuses.
  */
 
-import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, isolateHistory } from "@codemirror/commands";
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { linter, lintGutter } from "@codemirror/lint";
 import { MergeView } from "@codemirror/merge";
-import { EditorState, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useComputedColorScheme } from "@mantine/core";
@@ -28,13 +28,20 @@ interface Props {
 
 export default function Editor({ label, text, onChange, before }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const first = useRef(text);
-  const changed = useRef(onChange);
-  const scheme = useComputedColorScheme();
+  const views = useRef<readonly EditorView[]>([]);
+  const latest = useRef({ text, onChange });
+  const dark = useComputedColorScheme() === "dark";
+  const look = useRef(dark);
   const editable = onChange !== undefined;
   useEffect(() => {
-    changed.current = onChange;
-  }, [onChange]);
+    latest.current = { text, onChange };
+    // What is put in from outside is one more change of the same text, which can be undone.
+    if (onChange !== undefined) for (const view of views.current) replace(view, text);
+  }, [text, onChange]);
+  useEffect(() => {
+    look.current = dark;
+    for (const view of views.current) view.dispatch({ effects: LOOK.reconfigure(appearance(dark)) });
+  }, [dark]);
   // A read-only view follows its text; an editor keeps what is typed.
   const shown = editable ? null : text;
   useEffect(() => {
@@ -43,10 +50,10 @@ export default function Editor({ label, text, onChange, before }: Props) {
     const root = holder.shadowRoot ?? holder.attachShadow({ mode: "open" });
     const place = document.createElement("div");
     root.replaceChildren(place);
-    const doc = shown ?? first.current;
-    const look = appearance(scheme === "dark", label);
+    const doc = shown ?? latest.current.text;
+    const base = [EditorView.contentAttributes.of({ "aria-label": label }), LOOK.of(appearance(look.current))];
     if (before !== undefined) {
-      const fixed = [look, EditorState.readOnly.of(true)];
+      const fixed = [base, EditorState.readOnly.of(true)];
       const view = new MergeView({
         parent: place,
         root,
@@ -54,24 +61,36 @@ export default function Editor({ label, text, onChange, before }: Props) {
         b: { doc, extensions: fixed },
         collapseUnchanged: { margin: 3, minSize: 6 },
       });
+      views.current = [view.a, view.b];
       return () => view.destroy();
     }
     if (!editable) {
-      const view = new EditorView({ parent: place, root, doc, extensions: [look, EditorState.readOnly.of(true)] });
+      const view = new EditorView({ parent: place, root, doc, extensions: [base, EditorState.readOnly.of(true)] });
+      views.current = [view];
       return () => view.destroy();
     }
     const checks = new Linter();
-    const view = new EditorView({ parent: place, root, doc, extensions: [look, editing(checks, (next) => {
-      first.current = next;
-      changed.current?.(next);
-    })] });
+    const view = new EditorView({ parent: place, root, doc, extensions: [base, editing(checks, (next) => latest.current.onChange?.(next))] });
+    views.current = [view];
     return () => {
       checks.close();
       view.destroy();
     };
-  }, [label, editable, shown, before, scheme]);
+  }, [label, editable, shown, before]);
   return <div ref={box} className={classes.editor} />;
 }
+
+/** Makes the document `text`, changing only what differs. */
+function replace(view: EditorView, text: string): void {
+  const old = view.state.doc.toString();
+  if (old === text) return;
+  let from = 0;
+  while (from < old.length && from < text.length && old[from] === text[from]) from += 1;
+  view.dispatch({ changes: { from, to: old.length, insert: text.slice(from) }, annotations: isolateHistory.of("full") });
+}
+
+/** Colours follow the theme without making the editor anew: its undo history stays. */
+const LOOK = new Compartment();
 
 function editing(checks: Linter, told: (text: string) => void): Extension {
   return [
@@ -97,7 +116,7 @@ function editing(checks: Linter, told: (text: string) => void): Extension {
   ];
 }
 
-function appearance(dark: boolean, label: string): Extension {
+function appearance(dark: boolean): Extension {
   const style = HighlightStyle.define([
     { tag: tags.keyword, color: dark ? "#75b9d6" : "#0a6086", fontWeight: "600" },
     { tag: tags.string, color: dark ? "#8ce99a" : "#1e6a2d" },
@@ -111,7 +130,6 @@ function appearance(dark: boolean, label: string): Extension {
     lineNumbers(),
     drawSelection(),
     EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ "aria-label": label }),
     EditorView.theme(
       {
         "&": { fontSize: "13px", color: dark ? "#d8dee4" : "#1b1f23" },

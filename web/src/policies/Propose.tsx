@@ -1,12 +1,14 @@
 /** A new policy text: linted while it is typed, checked by the service with its examples, then proposed for somebody else to publish. */
 
-import { Alert, Button, Group, TextInput } from "@mantine/core";
+import { Alert, Button, Group, Modal, Text, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
+import { useBlocker } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { answer, api } from "../api/client";
 import { policiesQuery } from "../api/queries";
-import type { PolicyCheck } from "../api/schema";
+import { isLeaving } from "../api/session";
+import type { PolicyCheck, PolicyVersion } from "../api/schema";
 import { visible } from "../format/text";
 import { t, tn } from "../i18n";
 import { Act, Card, Failure, Loading } from "../ui/basics";
@@ -15,12 +17,22 @@ import { Examples } from "./Examples";
 
 const Editor = lazy(() => import("./Editor"));
 
-export function Propose({ start, done, close }: { start: string; done: (version: string) => void; close: () => void }) {
+interface Props {
+  /** The version whose text is changed; none on a site without any. */
+  base: PolicyVersion | undefined;
+  active: PolicyVersion | undefined;
+  done: (version: string) => void;
+  close: () => void;
+}
+
+export function Propose({ base, active, done, close }: Props) {
   const client = useQueryClient();
+  // What was there when the text was opened: it does not change while it is edited.
+  const [start] = useState(base?.text ?? "");
   const [text, setText] = useState(start);
-  // The editor keeps what is typed; what is put in from outside starts it anew.
-  const [given, setGiven] = useState(start);
   const [note, setNote] = useState("");
+  const typed = text !== start || note !== "";
+  const leaving = useBlocker({ shouldBlockFn: () => typed && !isLeaving(), enableBeforeUnload: () => typed && !isLeaving(), withResolver: true });
   const check = useMutation({ mutationFn: () => answer(api.POST("/api/v1/policies/check", { body: { text, note } })) });
   const propose = useMutation({
     mutationFn: () => answer(api.POST("/api/v1/policies", { body: { text, note } })),
@@ -37,8 +49,13 @@ export function Propose({ start, done, close }: { start: string; done: (version:
   const blocked = check.data?.valid === true ? (note.trim() === "" ? t("policies.needsNote") : null) : t("policies.needsCheck");
   return (
     <Card title={t("policies.new")}>
+      {base !== undefined && active !== undefined && base.version !== active.version && (
+        <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />} title={t("policies.base", { base: base.version.slice(0, 12), active: active.version.slice(0, 12) })}>
+          {t("policies.base.detail", { active: active.version.slice(0, 12) })}
+        </Alert>
+      )}
       <Suspense fallback={<Loading />}>
-        <Editor key={given} label={t("policies.editor")} text={given} onChange={edit} />
+        <Editor label={t("policies.editor")} text={text} onChange={edit} />
       </Suspense>
       <TextInput
         label={t("policies.note")}
@@ -50,10 +67,7 @@ export function Propose({ start, done, close }: { start: string; done: (version:
       <Examples
         text={text}
         broken={brokenLines(check.data, text)}
-        add={(longer) => {
-          setGiven(longer);
-          edit(longer);
-        }}
+        add={edit}
       />
       {check.data !== undefined && <Checked check={check.data} text={text} />}
       {check.isError && <Failure error={check.error} />}
@@ -69,7 +83,24 @@ export function Propose({ start, done, close }: { start: string; done: (version:
           {t("action.close")}
         </Button>
       </Group>
+      {leaving.status === "blocked" && <Leave stay={leaving.reset} go={leaving.proceed} />}
     </Card>
+  );
+}
+
+function Leave({ stay, go }: { stay: () => void; go: () => void }) {
+  return (
+    <Modal opened onClose={stay} title={t("policies.leave")} closeButtonProps={{ "aria-label": t("policies.leave.stay") }}>
+      <Text mb="sm">{t("policies.leave.detail")}</Text>
+      <Group gap="xs">
+        <Button data-autofocus size="sm" onClick={stay}>
+          {t("policies.leave.stay")}
+        </Button>
+        <Button size="sm" color="red" variant="outline" onClick={go}>
+          {t("policies.leave.go")}
+        </Button>
+      </Group>
+    </Modal>
   );
 }
 

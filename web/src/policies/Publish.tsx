@@ -10,7 +10,7 @@ import { whyNot } from "../ui/permissions";
 import { tell } from "../ui/toasts";
 
 /** Put a proposed version in force, or go back to a retired one. */
-export function Publish({ version }: { version: PolicyVersion }) {
+export function Publish({ version, active }: { version: PolicyVersion; active: PolicyVersion | undefined }) {
   const { data: me } = useSuspenseQuery(meQuery);
   const client = useQueryClient();
   const [asking, setAsking] = useState(false);
@@ -23,7 +23,10 @@ export function Publish({ version }: { version: PolicyVersion }) {
       await client.invalidateQueries({ queryKey: policiesQuery.queryKey });
     },
   });
-  const own = version.state === "proposed" && (version.author === me.name || version.author === me.id) ? t("policies.own") : null;
+  // Nobody puts their own text in force, an old one of theirs neither.
+  const own = version.author === me.name || version.author === me.id ? t("policies.own") : null;
+  const short = version.version.slice(0, 12);
+  const overtaken = version.state === "proposed" && active?.published != null && active.published > version.created;
   return (
     <>
       <Act blocked={whyNot(me, "policy") ?? own} onClick={() => setAsking(true)}>
@@ -32,7 +35,11 @@ export function Publish({ version }: { version: PolicyVersion }) {
       {asking && (
         <Reasoned
           title={verb}
-          detail={t("policies.publish.detail", { version: version.version.slice(0, 12) })}
+          detail={
+            overtaken
+              ? t("policies.publish.overtaken", { version: short, active: active.version.slice(0, 12) })
+              : t("policies.publish.detail", { version: short })
+          }
           verb={verb}
           danger={false}
           reason="none"

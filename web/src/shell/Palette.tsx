@@ -8,13 +8,18 @@ import { t } from "../i18n";
 import { whyNot } from "../ui/permissions";
 import { ROOMS } from "./navigation";
 
-const TRANSFER = /^tr_\w+$/;
+/** Ids of things that have a page of their own. */
+const IDS = { transfer: /^tr_\w+$/, plan: /^pl_\w+$/ } as const;
+type Kind = keyof typeof IDS;
+const KINDS: readonly Kind[] = ["transfer", "plan"];
 
 export default function Palette({ me, close }: { me: Me; close: () => void }) {
   const [text, setText] = useState("");
   const navigate = useNavigate();
   const combobox = useCombobox({ opened: true });
-  const wanted = text.trim().toLowerCase();
+  const id = text.trim();
+  const kind = KINDS.find((one) => IDS[one].test(id));
+  const wanted = id.toLowerCase();
   const rooms = ROOMS.filter(
     ({ label, needs }) => t(label).toLowerCase().includes(wanted) && (needs === null || whyNot(me, needs) === null),
   );
@@ -22,7 +27,8 @@ export default function Palette({ me, close }: { me: Me; close: () => void }) {
     close();
     const room = ROOMS.find(({ to }) => to === value);
     if (room !== undefined) void navigate({ to: room.to });
-    else if (TRANSFER.test(text.trim())) void navigate({ to: "/transfers/$transfer", params: { transfer: text.trim() } });
+    else if (kind === "transfer") void navigate({ to: "/transfers/$transfer", params: { transfer: id } });
+    else if (kind === "plan") void navigate({ to: "/plans/$plan", params: { plan: id } });
     else void navigate({ to: "/new", search: { words: text } });
   };
   return (
@@ -46,8 +52,8 @@ export default function Palette({ me, close }: { me: Me; close: () => void }) {
               <Glyph size={16} aria-hidden /> {t(label)}
             </Combobox.Option>
           ))}
-          {TRANSFER.test(text.trim()) && <Combobox.Option value="transfer">{t("palette.transfer", { id: text.trim() })}</Combobox.Option>}
-          {rooms.length === 0 && !TRANSFER.test(text.trim()) && whyNot(me, "plan") === null && (
+          {kind !== undefined && <Combobox.Option value={kind}>{t(`palette.${kind}`, { id })}</Combobox.Option>}
+          {rooms.length === 0 && kind === undefined && whyNot(me, "plan") === null && (
             <Combobox.Option value="words">{t("palette.words", { words: text })}</Combobox.Option>
           )}
         </Combobox.Options>

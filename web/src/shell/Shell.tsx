@@ -2,12 +2,13 @@
 
 import { ActionIcon, Button, Kbd, Menu, Text, Tooltip, useMantineColorScheme } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
-import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { Link, Outlet } from "@tanstack/react-router";
 import { IconChevronDown, IconLogout, IconMenu2, IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { lazy, Suspense, useState } from "react";
 import { api, done } from "../api/client";
 import { awaitingQuery, meQuery } from "../api/queries";
+import { signedOut } from "../api/session";
 import type { Me } from "../api/schema";
 import { setZone, useZone } from "../format/time";
 import { t, tData, tn } from "../i18n";
@@ -134,14 +135,9 @@ function Looks() {
 }
 
 function Who({ me }: { me: Me }) {
-  const client = useQueryClient();
-  const navigate = useNavigate();
   const signOut = useMutation({
     mutationFn: () => done(api.DELETE("/api/v1/sessions/current")),
-    onSuccess: async () => {
-      client.clear();
-      await navigate({ to: "/sign-in" });
-    },
+    onSuccess: signedOut,
   });
   return (
     <>

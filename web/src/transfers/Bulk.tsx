@@ -1,60 +1,112 @@
-/** Pause or cancel several transfers with one reason. */
+/** Pause, resume or cancel several transfers; what each of them answered is told one by one. */
 
-import { Group, Text } from "@mantine/core";
+import { Alert, Group, Text } from "@mantine/core";
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { IconAlertTriangle } from "@tabler/icons-react";
 import { useState } from "react";
 import { answer, api } from "../api/client";
+import { inWords, isStatus, Unreachable } from "../api/problem";
 import { meQuery } from "../api/queries";
 import type { Transfer } from "../api/schema";
+import { visible } from "../format/text";
 import { t, tn } from "../i18n";
-import { Act } from "../ui/basics";
+import { Act, Stack } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
+import { Prose } from "../ui/Prose";
 import { tell } from "../ui/toasts";
 import { Reasoned } from "./Reasoned";
 
-type Steer = "pause" | "cancel";
+type Steer = "pause" | "resume" | "cancel";
 
-export function Bulk({ transfers, done }: { transfers: readonly Transfer[]; done: () => void }) {
+interface Refused {
+  transfer: Transfer;
+  why: string;
+}
+
+/** `keep` gets the transfers that stay chosen: those that refused. */
+export function Bulk({ transfers, keep }: { transfers: readonly Transfer[]; keep: (ids: readonly string[]) => void }) {
   const { data: me } = useSuspenseQuery(meQuery);
   const client = useQueryClient();
   const [asking, setAsking] = useState<Steer | null>(null);
   const steer = useMutation({
-    mutationFn: async ({ action, reason }: { action: Steer; reason: string }) => {
-      for (const { id } of transfers) {
-        await answer(
-          api.POST("/api/v1/transfers/{transfer}/control", { params: { path: { transfer: id } }, body: { action, reason } }),
-        );
-      }
-    },
-    onSuccess: () => {
-      tell(tn("count.steered", transfers.length));
+    mutationFn: (wish: { action: Steer; reason: string }) => steerAll(transfers, wish),
+    onSuccess: (refused, { action }) => {
+      const told = transfers.length - refused.length;
+      if (told > 0) tell(t(`control.${action}.many.done`, { what: tn("count.transfers", told) }));
       setAsking(null);
-      done();
+      keep(refused.map(({ transfer }) => transfer.id));
     },
     onSettled: () => client.invalidateQueries({ queryKey: ["transfers"] }),
   });
-  const blocked = whyNot(me, "run");
+  const refused = steer.data ?? [];
+  const blocked = whyNot(me, "run") ?? (transfers.length === 0 ? t("control.noneChosen") : null);
+  if (transfers.length === 0 && refused.length === 0) return null;
   return (
-    <Group gap="xs">
-      <Text fw={600}>{tn("count.chosen", transfers.length)}</Text>
-      <Act variant="default" blocked={blocked} onClick={() => setAsking("pause")}>
-        {t("control.pause")}
-      </Act>
-      <Act color="red" variant="outline" blocked={blocked} onClick={() => setAsking("cancel")}>
-        {t("control.cancel")}
-      </Act>
+    <Stack>
+      <Group gap="xs">
+        <Text fw={600}>{tn("count.chosen", transfers.length)}</Text>
+        <Act variant="default" blocked={blocked} onClick={() => setAsking("pause")}>
+          {t("control.pause")}
+        </Act>
+        <Act variant="default" blocked={blocked} onClick={() => setAsking("resume")}>
+          {t("control.resume")}
+        </Act>
+        <Act color="red" variant="outline" blocked={blocked} onClick={() => setAsking("cancel")}>
+          {t("control.cancel")}
+        </Act>
+      </Group>
+      {refused.length > 0 && <Report refused={refused} dismiss={steer.reset} />}
       {asking !== null && (
         <Reasoned
           title={t(`control.${asking}.many`, { what: tn("count.transfers", transfers.length) })}
           detail={t(`control.${asking}.detail`)}
           verb={t(`control.${asking}`)}
           danger={asking === "cancel"}
+          reason={asking === "resume" ? "none" : "asked"}
           pending={steer.isPending}
           error={steer.error}
           close={() => setAsking(null)}
           go={(reason) => steer.mutate({ action: asking, reason })}
         />
       )}
-    </Group>
+    </Stack>
+  );
+}
+
+/** Steer one after the other. A refusal of one does not stop the others; a service that is away does. */
+async function steerAll(transfers: readonly Transfer[], body: { action: Steer; reason: string }): Promise<readonly Refused[]> {
+  const refused: Refused[] = [];
+  let away: unknown = null;
+  for (const transfer of transfers) {
+    try {
+      if (away !== null) throw away;
+      await answer(api.POST("/api/v1/transfers/{transfer}/control", { params: { path: { transfer: transfer.id } }, body }));
+    } catch (error) {
+      if (error instanceof Unreachable || isStatus(error, 401)) away = error;
+      refused.push({ transfer, why: inWords(error).detail });
+    }
+  }
+  return refused;
+}
+
+function Report({ refused, dismiss }: { refused: readonly Refused[]; dismiss: () => void }) {
+  return (
+    <Alert
+      color="red"
+      role="alert"
+      icon={<IconAlertTriangle aria-hidden />}
+      title={t("control.refused", { what: tn("count.transfers", refused.length) })}
+      withCloseButton
+      closeButtonLabel={t("action.dismiss")}
+      onClose={dismiss}
+    >
+      <ul>
+        {refused.map(({ transfer, why }) => (
+          <li key={transfer.id}>
+            <bdi>{visible(transfer.source)}</bdi> ({transfer.id}): <Prose>{why}</Prose>
+          </li>
+        ))}
+      </ul>
+    </Alert>
   );
 }

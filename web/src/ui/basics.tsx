@@ -144,14 +144,37 @@ export function Facts(props: { rows: readonly (readonly [string, ReactNode])[] }
   );
 }
 
+const COPIED_MS = 4000;
+
+/** Whether the browser let the text into the clipboard; over plain HTTP there is none. */
+async function toClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function Copyable(props: { label: string; text: string }) {
-  const [copied, setCopied] = useState(false);
+  const [outcome, setOutcome] = useState<"copied" | "refused" | null>(null);
+  const copied = outcome === "copied";
   const copy = () => {
-    void navigator.clipboard.writeText(props.text).then(() => setCopied(true));
+    void toClipboard(props.text).then((done) => {
+      setOutcome(done ? "copied" : "refused");
+      if (done) setTimeout(() => setOutcome(null), COPIED_MS);
+    });
   };
   return (
     <div className={classes.copyable}>
-      <code>{props.text}</code>
+      <div>
+        <code>{props.text}</code>
+        {outcome === "refused" && (
+          <Text size="xs" c="red" role="alert">
+            {t("action.copy.refused")}
+          </Text>
+        )}
+      </div>
       <Button
         variant="default"
         size="compact-xs"
