@@ -35,7 +35,8 @@ pub(crate) fn dial(seed: u8, address: SocketAddr, victim: PublicKey) -> TlsStrea
     let config = client_config(&identity, victim, ALPN_DATA).expect("a configuration");
     let patience = Patience {
         connect: PATIENCE,
-        dead_after: PATIENCE,
+        stalled_after: PATIENCE,
+        unsent_bytes: 2 << 20,
     };
     TlsStream::dial(address, &config, ALPN_DATA, patience).expect("a connection")
 }
@@ -94,7 +95,9 @@ impl Puppet {
 
     /// Any bytes on the message connection.
     pub(crate) fn say_bytes(&mut self, bytes: &[u8]) {
-        self.control.write_all(bytes, &[]).expect("written");
+        self.control
+            .write_all(bytes, &[], &mut patient)
+            .expect("written");
     }
 
     /// The next message; `None` when the victim closed the connection.
@@ -120,10 +123,11 @@ impl Puppet {
         loop {
             match self.hear() {
                 Some(Message::Bye(failure)) => {
-                    drop(
-                        self.control
-                            .write_all(&Message::Bye(failure.clone()).encode(), &[]),
-                    );
+                    drop(self.control.write_all(
+                        &Message::Bye(failure.clone()).encode(),
+                        &[],
+                        &mut patient,
+                    ));
                     return failure;
                 }
                 Some(_) => {}
@@ -185,7 +189,9 @@ pub(crate) fn hello(ticket: &Ticket, role: Role) -> Hello {
 }
 
 pub(crate) fn send(stream: &mut TlsStream, message: &Message) {
-    stream.write_all(&message.encode(), &[]).expect("written");
+    stream
+        .write_all(&message.encode(), &[], &mut patient)
+        .expect("written");
 }
 
 /// The next message that is no sign of life; `None` at the end of the connection.
@@ -237,7 +243,7 @@ impl DataStream {
         let length = u32::try_from(hash.len() + payload.len()).expect("short");
         let mut head = Header { length, ..header }.encode().to_vec();
         head.extend_from_slice(&hash);
-        drop(self.stream.write_all(&head, payload));
+        drop(self.stream.write_all(&head, payload, &mut patient));
     }
 
     /// The next frame that the victim sends.
@@ -254,7 +260,7 @@ impl DataStream {
 
     /// Any frame.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        drop(self.stream.write_all(bytes, &[]));
+        drop(self.stream.write_all(bytes, &[], &mut patient));
     }
 
     /// The blocks of one unit of file `file`, the bytes of which `alter` may change after they were hashed.
@@ -292,7 +298,10 @@ impl DataStream {
             length,
             ..Header::new(FrameType::Batch)
         };
-        drop(self.stream.write_all(&header.encode(), &payload));
+        drop(
+            self.stream
+                .write_all(&header.encode(), &payload, &mut patient),
+        );
     }
 }
 
@@ -328,4 +337,9 @@ pub(crate) fn file(name: &str, size: u64) -> Item {
 /// The code an attempt ended with.
 pub(crate) fn code(end: &AttemptEnd) -> Option<Code> {
     end.failure.as_ref().map(|failure| failure.code)
+}
+
+/// For who waits as long as it takes.
+fn patient() -> std::io::Result<()> {
+    Ok(())
 }
