@@ -12,6 +12,7 @@ from headrace.api.audit.chain import Audit
 from headrace.api.audit.heads import HeadsFile
 from headrace.api.clock import Clock
 from headrace.api.core import Core
+from headrace.api.durable import sync_folder
 from headrace.api.events.broker import Broker
 from headrace.api.events.outbox import Outbox
 from headrace.api.jobs.local import LocalJobs
@@ -112,4 +113,5 @@ def _secret_file(path: Path) -> bytes:
         finally:
             os.close(descriptor)
         fresh.rename(path)
+        sync_folder(path.parent)
     return path.read_bytes()

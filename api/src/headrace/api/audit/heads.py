@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from headrace.api.durable import sync_folder
 from headrace.guardrails import SealError, SigningKey, seal, utc_text, verify
 
 _HEAD_TYPE = "audit-head"
@@ -79,6 +80,7 @@ def _lines_from_the_end(path: Path) -> Iterator[bytes]:
 
 
 def _append_line(path: Path, line: str) -> None:
+    new = not path.exists()
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(descriptor).st_size
@@ -87,3 +89,5 @@ def _append_line(path: Path, line: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+    if new:
+        sync_folder(path.parent)

@@ -1,0 +1,59 @@
+"""What the service must remember over a loss of power is durable: the file before its name, and then the folder."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.servers.site import started_site
+
+pytestmark = pytest.mark.anyio
+
+
+class Recorder:
+    """Writes down what is synced and what gets a name, in order; everything is done all the same."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.done: list[tuple[str, int]] = []
+        self.names: dict[str, int] = {}
+        fsync, rename, link = os.fsync, os.rename, os.link
+
+        def synced(descriptor: int) -> None:
+            fsync(descriptor)
+            self.done.append(("sync", os.fstat(descriptor).st_ino))
+
+        def named(give: Callable[..., None]) -> Callable[..., None]:
+            def wrapped(source: str | Path, target: str | Path, **options: object) -> None:
+                give(source, target, **options)
+                self.done.append(("name", Path(target).stat().st_ino))
+
+            return wrapped
+
+        monkeypatch.setattr(os, "fsync", synced)
+        monkeypatch.setattr(os, "rename", named(rename))
+        monkeypatch.setattr(os, "link", named(link))
+
+    def is_durable(self, path: Path) -> bool:
+        """Whether the content was synced before the file got a later name, if it did, and the folder after both."""
+        file, folder = path.stat().st_ino, path.parent.stat().st_ino
+        if ("sync", file) not in self.done:
+            return False
+        start = content = self.done.index(("sync", file))
+        if ("name", file) in self.done:
+            start = self.done.index(("name", file))
+        return content <= start and ("sync", folder) in self.done[start:]
+
+
+@pytest.fixture
+async def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    """What is recorded of a service from its first start to its end."""
+    recorder = Recorder(monkeypatch)
+    async with started_site(tmp_path):
+        return recorder
+
+
+@pytest.mark.parametrize("name", ["authority.key", "pepper.key", "audit-heads.jsonl"])
+async def test_a_file_that_everything_depends_on_survives_a_loss_of_power(
+    name: str, tmp_path: Path, recorded: Recorder
+) -> None:
+    assert recorded.is_durable(tmp_path / "service" / name)
