@@ -2,24 +2,45 @@
 
 Each `[[fault]]` of faults.toml names a file, the text to find in it (which must occur exactly once), what to put there
 instead, and the test that must fail then. The tree is copied, so nothing of the working tree is ever changed.
-A fault that no test notices, a fault whose text is gone, and a test that fails without any fault all fail the run.
+What fails the run: a fault that no test notices, one whose text is gone, one that does not build, one whose test hangs
+or fails without naming a test, and a test that fails without any fault.
+
+    tests/faults/run.py [NAME ...] [--touched [REV]] [--after-green]
 """
 
+import argparse
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
+FAULTS = Path("tests/faults/faults.toml")
 MEMBERS = ("api", "auth", "cli", "client", "guardrails", "mcp-server")
 TEST_LIMIT_S = 600
-PYTEST_FAILED = 1
+PROFILE = os.environ.get("CARGO_PROFILE", "dev")
+BUILDS = REPOSITORY / "engine" / "target"
+"""Builds of the working tree. Those of broken trees are kept apart, in `faults` below it."""
+FAILED = {
+    "pytest": re.compile(r"^FAILED (\S+)", re.MULTILINE),
+    "cargo": re.compile(r"^failures:\n    (\S+)$", re.MULTILINE),
+    "vitest": re.compile(r"^\s*FAIL\s+(\S.*?)\s*$", re.MULTILINE),
+}
+"""How each kind of test names the tests that failed."""
+DOES_NOT_BUILD = re.compile(r"error: could not compile|^ERROR |errors? during collection", re.MULTILINE)
+HUNG = re.compile(r"Timeout \(>\d|Test timed out in")
+
+_say = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +54,12 @@ class Fault:
     replace: str
     test: tuple[str, ...]
 
+    @property
+    def package(self) -> str:
+        """The crate or room that it is in."""
+        parts = Path(self.file).parts
+        return "/".join(parts[:3] if parts[0] == "engine" else parts[:1])
+
     def apply(self, tree: Path) -> str | None:
         """Put the fault into `tree`; returns what is wrong with the fault itself, or None."""
         path = tree / self.file
@@ -43,105 +70,215 @@ class Fault:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a test ended. `code` is None when it did not."""
+
+    code: int | None
+    output: str
+
+
 def main() -> int:
-    """Run every fault (or those named on the command line)."""
-    faults = [fault for fault in load() if not sys.argv[1:] or fault.name in sys.argv[1:]]
-    failures = 0
-    with tempfile.TemporaryDirectory(prefix="headrace-faults-") as folder:
-        tree = Path(folder) / "tree"
-        copy_tree(tree)
-        for test in dict.fromkeys(fault.test for fault in faults):
-            code, output = run_test(tree, test)
-            if code != 0:
-                failures += 1
-                say(f"FAILS WITHOUT A FAULT  {' '.join(test)}\n{output[-3000:]}")
-        for fault in faults:
-            started = time.monotonic()
-            verdict = try_fault(tree, fault)
-            failures += verdict is not None
-            say(
-                f"{'caught' if verdict is None else 'MISSED':7} {fault.name} ({time.monotonic() - started:.0f} s)"
-                + (f": {verdict}" if verdict else "")
-            )
-    distrust_builds()
-    say(f"faults: {len(faults) - failures} passed, {failures} failed")
+    """Run every fault, or those that were chosen."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("names", nargs="*", help="only these faults")
+    parser.add_argument(
+        "--touched", nargs="?", const="HEAD~1", metavar="REV", help="only in packages changed since REV, and new faults"
+    )
+    parser.add_argument("--after-green", action="store_true", help="all tests have just passed on this tree")
+    asked = parser.parse_args()
+    faults = list(load((REPOSITORY / FAULTS).read_text(encoding="utf-8")))
+    unknown = set(asked.names) - {fault.name for fault in faults}
+    if unknown:
+        parser.error(f"no such fault: {', '.join(sorted(unknown))}")
+    if asked.names:
+        faults = [fault for fault in faults if fault.name in asked.names]
+    if asked.touched:
+        faults = touched(faults, asked.touched)
+        if not faults:
+            say(f"faults: no package with faults has changed since {asked.touched}")
+            return 0
+    # Side by side: a compiler of one crate keeps about one processor busy, and most Python tests wait.
+    rust = sorted(
+        (fault for fault in faults if fault.test[0] == "cargo"), key=lambda fault: (fault.package, fault.test)
+    )
+    rest = [fault for fault in faults if fault.test[0] != "cargo"]
+    if rust:
+        lend_dependencies()
+    with tempfile.TemporaryDirectory(prefix="headrace-faults-") as folder, ThreadPoolExecutor(2) as lanes:
+        work = [
+            lanes.submit(run_lane, Path(folder) / str(lane), chosen, after_green=asked.after_green)
+            for lane, chosen in enumerate((rust, rest))
+            if chosen
+        ]
+        failures = sum(one.result() for one in work)
+    say(f"faults: {len(faults) - failures} caught, {failures} failed")
     return 1 if failures or not faults else 0
 
 
-def load() -> Iterator[Fault]:
+def load(text: str) -> Iterator[Fault]:
     """Read faults.toml."""
-    for row in tomllib.loads((Path(__file__).parent / "faults.toml").read_text(encoding="utf-8"))["fault"]:
+    for row in tomllib.loads(text).get("fault", []):
         yield Fault(row["name"], row["promise"], row["file"], row["find"], row["replace"], tuple(row["test"]))
 
 
+def touched(faults: Sequence[Fault], revision: str) -> list[Fault]:
+    """Choose the faults in packages that changed since a revision, and those that are new or changed themselves."""
+    changed = [Path(name) for name in git("diff", "--name-only", "-z", revision, "--").split("\0") if name]
+    packages = {"/".join(path.parts[:3] if path.parts[0] == "engine" else path.parts[:1]) for path in changed}
+    before = set(load(git("show", f"{revision}:{FAULTS}", missing="")))
+    return [fault for fault in faults if fault.package in packages or fault not in before]
+
+
+def git(*words: str, missing: str | None = None) -> str:
+    """Ask git."""
+    done = subprocess.run(["git", *words], cwd=REPOSITORY, capture_output=True, text=True, check=missing is None)
+    return done.stdout if done.returncode == 0 else missing or ""
+
+
+def run_lane(tree: Path, faults: Sequence[Fault], *, after_green: bool) -> int:
+    """Run faults one after another in a copy of the tree of their own; returns how many were not caught."""
+    copy_tree(tree)
+    failures = 0
+    for test in () if after_green else dict.fromkeys(fault.test for fault in faults):
+        ran = run_test(tree, test)
+        if ran.code != 0:
+            failures += 1
+            say(f"FAILS   without a fault: {' '.join(test)}\n{ran.output[-3000:]}")
+    for fault in faults:
+        started = time.monotonic()
+        caught, word = try_fault(tree, fault)
+        failures += not caught
+        say(f"{word.split(':', 1)[0]:7} {fault.name} ({time.monotonic() - started:.0f} s):{word.split(':', 1)[1]}")
+    return failures
+
+
 def copy_tree(tree: Path) -> None:
-    """Copy what git tracks (and what is new but not ignored)."""
-    names = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        check=True,
-    ).stdout.split(b"\0")
-    for name in map(os.fsdecode, filter(None, names)):
+    """Copy what git tracks (and what is new but not ignored), and lend what was built."""
+    names = git("ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
+    for name in filter(None, names):
         if (REPOSITORY / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(REPOSITORY / name, tree / name)
+            shutil.copy2(REPOSITORY / name, tree / name, follow_symlinks=False)
+    modules = Path("web/node_modules")
+    if (REPOSITORY / modules).is_dir():
+        (tree / modules).symlink_to(REPOSITORY / modules)
+    console = Path("api/src/headrace/api/console")
+    if (REPOSITORY / console).is_dir():
+        shutil.copytree(REPOSITORY / console, tree / console, dirs_exist_ok=True)
 
 
-def try_fault(tree: Path, fault: Fault) -> str | None:
-    """Apply, test, restore; None when the test caught it."""
+def lend_dependencies() -> None:
+    """Lend builds of broken trees the dependencies that the working tree has built (libraries as hard links)."""
+    profile = "debug" if PROFILE == "dev" else PROFILE
+    theirs = BUILDS / "faults" / profile
+    if theirs.exists() or not (BUILDS / profile).is_dir():
+        return
+
+    def unwanted(folder: str, names: list[str]) -> set[str]:
+        if Path(folder).name != "deps":
+            return {"incremental"} & set(names)
+        return {
+            name for name in names if "headrace" in name or Path(name).suffix not in {".rlib", ".rmeta", ".so", ".d"}
+        }
+
+    def lend(source: str, target: str) -> None:
+        if Path(source).suffix in {".rlib", ".rmeta", ".so"}:
+            os.link(source, target)
+        else:
+            shutil.copy2(source, target)
+
+    shutil.copytree(BUILDS / profile, theirs, symlinks=True, ignore=unwanted, copy_function=lend)
+
+
+def try_fault(tree: Path, fault: Fault) -> tuple[bool, str]:
+    """Apply, test, restore; whether it was caught, and `verdict: what there is to say`."""
     path = tree / fault.file
     before = path.read_bytes()
     problem = fault.apply(tree)
     if problem is not None:
-        return problem
+        return False, f"STALE: {problem}"
     try:
-        code, output = run_test(tree, fault.test)
+        problem = build_console(tree, fault)
+        ran = Ran(1, problem) if problem else run_test(tree, fault.test)
     finally:
         path.write_bytes(before)
         os.utime(path)
-    if code == 0:
-        return f"no test noticed that {fault.promise} was broken"
-    if "error: could not compile" in output or (fault.test[0] == "pytest" and code != PYTEST_FAILED):
-        return f"the fault does not build or collect:\n{output[-2000:]}"
-    return None
+    return judge(fault, ran)
 
 
-def distrust_builds() -> None:
-    """Make cargo build the working tree again: it takes what was built from the broken copy for the tree's own."""
-    for path in (REPOSITORY / "engine" / "crates").rglob("*.rs"):
-        os.utime(path)
+def judge(fault: Fault, ran: Ran) -> tuple[bool, str]:
+    """Say whether a test noticed: it must have ended, and must say which one failed."""
+    if ran.code is None or HUNG.search(ran.output):
+        return False, f"HUNG: the test did not end in time\n{ran.output[-2000:]}"
+    if ran.code == 0:
+        return False, f"MISSED: no test noticed that {fault.promise} was broken"
+    failed = FAILED[fault.test[0]].search(ran.output)
+    if failed is None:
+        why = "it does not build or collect" if DOES_NOT_BUILD.search(ran.output) else "no failing test is named"
+        return False, f"BROKEN: {why}\n{ran.output[-2000:]}"
+    return True, f"caught: {failed[1]}"
 
 
-def run_test(tree: Path, test: tuple[str, ...]) -> tuple[int, str]:
-    """Run one `pytest ...` or `cargo ...` in the copied tree; dependencies are the working tree's, already built."""
+def build_console(tree: Path, fault: Fault) -> str:
+    """Build the console of a tree whose fault is in it, for tests in a browser; returns what went wrong."""
+    if Path(fault.file).parts[0] != "web" or fault.test[0] != "pytest":
+        return ""
+    built = tree / "api/src/headrace/api/console"
+    done = bounded(["npm", "run", "--silent", "build", "--", "--logLevel", "warn"], tree / "web", dict(os.environ))
+    if done.code != 0:
+        return f"error: could not compile the console\n{done.output}"
+    shutil.rmtree(built, ignore_errors=True)
+    shutil.copytree(tree / "web/dist", built)
+    return ""
+
+
+def run_test(tree: Path, test: tuple[str, ...]) -> Ran:
+    """Run one `pytest ...`, `cargo ...` or `vitest ...` in the copied tree."""
     environment = dict(os.environ)
-    environment["CARGO_TARGET_DIR"] = str(REPOSITORY / "engine" / "target")
+    # Only here: dependencies are built once for all faults, and never mixed with the working tree's builds.
+    environment["CARGO_TARGET_DIR"] = str(BUILDS / "faults")
     # A folder on PYTHONPATH comes before the editable installs, so the copied rooms are the ones that are tested.
     environment["PYTHONPATH"] = os.pathsep.join(str(tree / member / "src") for member in MEMBERS)
-    command = (
-        [str(Path(sys.executable).parent / "pytest"), "-q", "-x", *test[1:]] if test[0] == "pytest" else list(test)
-    )
-    try:
-        done = subprocess.run(
-            command,
-            cwd=tree if test[0] == "pytest" else tree / "engine",
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=TEST_LIMIT_S,
+    environment["NO_COLOR"] = "1"
+    kind, *words = test
+    if kind == "pytest":
+        # `--tb=short` keeps the summary, which names what failed, within what is printed.
+        return bounded(
+            [str(Path(sys.executable).parent / "pytest"), "-q", "-x", "--tb=short", *words], tree, environment
         )
-    except subprocess.TimeoutExpired:
-        return PYTEST_FAILED, "the test did not end in time"
-    return done.returncode, done.stdout
+    if kind == "vitest":
+        return bounded(["npx", "vitest", "run", *words], tree / "web", environment)
+    first, *words = words
+    return bounded([kind, first, "--profile", PROFILE, *words], tree / "engine", environment)
+
+
+def bounded(command: Sequence[str], folder: Path, environment: dict[str, str]) -> Ran:
+    """Run a command and end it, with all that it started, when it takes too long."""
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=TEST_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            return Ran(None, output)
+        return Ran(process.returncode, output)
 
 
 def say(text: str) -> None:
     """Print a line at once."""
-    print(text, flush=True)  # noqa: T201 (a program for a terminal)
+    with _say:
+        print(text, flush=True)  # noqa: T201 (a program for a terminal)
 
 
 if __name__ == "__main__":
