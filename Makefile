@@ -12,8 +12,14 @@ MEMBERS := $(PURE_MEMBERS) engine
 ENGINE_SOURCES := $(shell find engine/crates engine/proto engine/python -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.proto' -o -name '*.py' \)) engine/Cargo.toml engine/Cargo.lock engine/pyproject.toml $(wildcard conformance/text/*.json)
 WEB_SOURCES := $(shell find web/src web/public web/scripts -type f 2>/dev/null) $(wildcard web/*.json web/*.ts web/*.cjs web/*.html web/.npmrc) guardrails/src/headrace/guardrails/data/schema.cedarschema $(wildcard conformance/text/*.json)
 CONSOLE := api/src/headrace/api/console
-NODE_PROGRAM := engine/target/release/headrace-node
+# How Rust is built: `release`, or `ci`, which builds engine, node and tests with the same dependencies, once.
+PROFILE ?= release
+ENGINE := $(VENV)/.engine$(if $(filter-out release,$(PROFILE)),-$(PROFILE))
+NODE_PROGRAM := engine/target/$(PROFILE)/headrace-node
 B3SUM := .tools/bin/b3sum
+# Tests of the engine are built without the optimisation of a release.
+export CARGO_PROFILE := $(if $(filter release,$(PROFILE)),dev,$(PROFILE))
+export NODE_PROGRAM
 
 .PHONY: help
 help: ## list the commands
@@ -37,25 +43,27 @@ $(VENV)/.members: $(VENV)/.packages $(foreach m,$(PURE_MEMBERS),$(m)/pyproject.t
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps $(foreach m,$(PURE_MEMBERS),-e $(m))
 	@touch $@
 
-$(VENV)/.engine: $(VENV)/.packages $(ENGINE_SOURCES)
+$(ENGINE): $(VENV)/.packages $(ENGINE_SOURCES)
 	@echo "building the engine (a few minutes the first time)"
 	@mkdir -p engine/target
-	@cd engine && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --quiet >target/develop.log 2>&1 || { cat target/develop.log; exit 1; }
+	@cd engine && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --profile $(PROFILE) --quiet >target/develop.log 2>&1 || { cat target/develop.log; exit 1; }
+	@rm -f $(VENV)/.engine*
 	@touch $@
 
 $(NODE_PROGRAM): $(ENGINE_SOURCES)
-	@cd engine && cargo build --release --quiet --bin headrace-node
+	@cd engine && cargo build --profile $(PROFILE) --quiet --bin headrace-node
 	@touch $@
 
-# An independent program for the same hash, to check our figures against.
+# An independent program for the same hash, to check our figures against: the system's, or built here.
 $(B3SUM):
-	@cargo install --quiet --locked --root .tools b3sum
+	@mkdir -p $(@D)
+	@if command -v b3sum >/dev/null; then ln -sf "$$(command -v b3sum)" $@; else cargo install --quiet --locked --version 1.8.2 --root .tools b3sum; fi
 
 .PHONY: setup-python
 setup-python: $(VENV)/.members ## the Python environment, without building the engine
 
 .PHONY: setup
-setup: $(VENV)/.members $(VENV)/.engine $(NODE_PROGRAM) $(B3SUM) ## everything the other commands need
+setup: $(VENV)/.members $(ENGINE) $(NODE_PROGRAM) $(B3SUM) ## everything the other commands need
 
 web/node_modules/.packages: web/package.json web/package-lock.json web/.npmrc
 	@cd web && npm ci --silent --ignore-scripts
@@ -71,19 +79,17 @@ $(CONSOLE)/index.html: web/node_modules/.packages $(WEB_SOURCES)
 web: $(CONSOLE)/index.html ## the console, built for the service to serve
 
 .PHONY: check-web
-check-web: web/node_modules/.packages ## lints, types and component tests of the console
-	@cd web && npm run --silent check && npm test --silent
+check-web: web/node_modules/.packages ## component tests of the console
+	@cd web && npm test --silent
 
-.PHONY: browser
-browser: ## a browser for the console's tests
-	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
-
-.PHONY: sshd
-sshd: ## an ssh server for the tests of `headrace cp`, which start it themselves
-	@test -x /usr/sbin/sshd || { apt-get update -qq && apt-get install -y -qq openssh-server >/dev/null; }
+.PHONY: tools
+tools: ## Debian packages that tests use: a browser, an ssh server (tests start it themselves), b3sum
+	@missing=""; for have in chromium:chromium /usr/sbin/sshd:openssh-server b3sum:b3sum; do \
+		command -v "$${have%%:*}" >/dev/null || missing="$$missing $${have##*:}"; done; \
+	[ -z "$$missing" ] || { apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; }
 
 .PHONY: screenshots
-screenshots: setup web browser ## every page of the console in both themes, into docs/console/
+screenshots: setup web tools ## every page of the console in both themes, into docs/console/
 	@$(BIN)/python -m tests.browser.pictures docs/console
 
 .PHONY: demo
@@ -95,11 +101,12 @@ run: setup web ## the same service with two nodes, left running for you to try
 	@$(BIN)/python -m demo --stay
 
 .PHONY: test
-test: setup web browser sshd ## set everything up and run every test
-	@BIN=$(BIN) ./tests/run.sh
+test: tools setup web ## set everything up and run every test
+	@./tests/run.sh all
+	@$(MAKE) --no-print-directory check-web
 
 .PHONY: faults
-faults: setup sshd ## break the product one line at a time: every fault must be caught by a test
+faults: tools setup ## break the product one line at a time: every fault must be caught by a test
 	@$(BIN)/python tests/faults/run.py
 
 KILLS ?= 200
@@ -107,15 +114,23 @@ KILLS ?= 200
 campaign: setup ## kill -9 the service and its nodes KILLS times (200) under people who work; SEED=n repeats one
 	@$(BIN)/python -m tests.slow.kill_service --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
-.PHONY: check
-check: setup check-web ## lints and types
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+.PHONY: lint
+lint: $(VENV)/.members web/node_modules/.packages ## what needs no build: ruff, mypy, import-linter, eslint, tsc, rustfmt
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@said=$$(PYTHONPATH=engine/python $(BIN)/lint-imports) || { echo "$$said"; exit 1; }
+	@cd web && npm run --silent check
+	@cd engine && cargo fmt --check
+
+.PHONY: check-engine
+check-engine: setup ## clippy, the engine's Python face, licences of dependencies
+	@cd engine && cargo clippy --quiet --profile $(CARGO_PROFILE) --all-targets -- -D warnings
 	@$(BIN)/python -m mypy.stubtest headrace.engine._native
-	@cd engine && cargo fmt --check && cargo clippy --quiet --all-targets -- -D warnings
 	@./tests/cargo-deny.sh
+
+.PHONY: check
+check: lint check-engine check-web ## lints, types, and component tests of the console
 
 .PHONY: bench
 bench: setup ## measure against peers in the same run

@@ -1,9 +1,16 @@
-"""For all tests: the same examples every time, patience with a busy machine, commands that hear Ctrl-C."""
+"""For all tests: the same examples every time, patience with a busy machine, commands that hear Ctrl-C, and workers."""
 
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+BROWSER_LIMIT_S = 180
+"""For a test in a browser: its module's first one waits for a service, two nodes and five people, too."""
+TESTS = Path(__file__).parent
+LONGEST_FIRST = ("browser", "interfaces", "service")
+"""The parts that take longest begin first, so that no worker is left alone with one of them at the end."""
 
 settings.register_profile(
     "headrace", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=True
@@ -17,3 +24,25 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests that share a server on one worker, and give tests in a browser more time."""
+
+    def layer(item: pytest.Item) -> int:
+        name = item.path.relative_to(TESTS).parts[0]
+        return LONGEST_FIRST.index(name) if name in LONGEST_FIRST else len(LONGEST_FIRST)
+
+    items.sort(key=layer)
+    for item in items:
+        if isinstance(item, pytest.Function) and shares_a_server(item):
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(TESTS).as_posix()))
+        if layer(item) == 0 and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(BROWSER_LIMIT_S))
+
+
+def shares_a_server(item: pytest.Function) -> bool:
+    """Whether a fixture of the test, or one of theirs, is made once for its module."""
+    definitions = item._fixtureinfo.name2fixturedefs.values()  # noqa: SLF001 - pytest has no public way to ask
+    return any(definition.scope == "module" for found in definitions for definition in found)

@@ -1,13 +1,23 @@
 #!/usr/bin/env bash
-# Every test of the project: the engine's own, then everything that is seen from Python. Quiet unless something fails.
+# Tests of one layer or of all, quiet unless something fails: tests/run.sh [engine|pure|rest|all] [pytest options, such as --durations=25]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+part=${1:-all}
+shift || true
+bin=$PWD/.venv/bin
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-if ! (cd engine && cargo test --quiet --workspace --exclude headrace-py) >"$log" 2>&1; then
-  cat "$log"
-  exit 1
-fi
-grep -E '^test result' "$log" | awk '{passed += $4; failed += $6} END {printf "engine: %d passed, %d failed\n", passed, failed}'
-"${BIN:-.venv/bin}/pytest" --quiet --no-header
+engine() { # CARGO_PROFILE: what CI builds everything with
+  (cd engine && "$bin/cargo-nextest" nextest run --cargo-profile "${CARGO_PROFILE:-dev}" --workspace --show-progress none --cargo-quiet)
+}
+
+python() { # one worker for each processor; tests that share a server stay together
+  "$bin/pytest" --quiet --no-header -n "$(nproc)" --dist loadgroup "$@"
+}
+
+case $part in
+  engine) engine ;;
+  pure) python tests/pure "$@" ;;
+  rest) python tests --ignore tests/pure "$@" ;;
+  all) engine && python tests "$@" ;;
+  *) echo "no such part: $part" >&2; exit 2 ;;
+esac

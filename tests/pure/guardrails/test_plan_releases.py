@@ -199,7 +199,7 @@ def test_invariant_1_only_the_requesters_own_session_confirms_and_only_that_plan
         {"roles": frozenset({"admin", "requester"})},
         {"roles": frozenset(), "groups": frozenset({"approver"})},
     ],
-    ids=str,
+    ids=",".join,
 )
 def test_invariant_1_an_approval_binds_plan_policy_requester_approver_and_time(changes: dict[str, Any]) -> None:
     yes = confirmation(APPROVE)
