@@ -1,0 +1,368 @@
+"""What happens to a transfer next: one pure function of where it stands, what people wish, what is seen, and the time.
+
+    step(standing, seen, clock, limits) -> the standing after it, one effect, and when to look again
+
+The caller (`advance`) writes the new standing and does the effect; it calls again whenever something may have changed.
+A transfer has at most one open attempt: begun, and its end not recorded.
+
+    no attempt is open  cancel > refused for good > paused > held > too early > node away > backs off > its turn > begin
+    an attempt is open  wait for its stop > stop it > go on without a node > renew its ticket > go on
+    its end is known    it arrived > canceled > refused > paused > held > failed for good > no progress > try again
+
+Cancel is final: no later wish undoes it, and nothing is begun or renewed after it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal
+
+from headrace.api.errors import Code
+from headrace.client import models as m
+
+State = m.TransferState
+
+END_STATES = m.END_STATES
+RETRIED_STATES = frozenset({State.PARTIAL, State.FAILED})
+WAITS_FOR_ITS_TURN = "waits for its turn"
+
+_MAX_DOUBLINGS = 20
+
+
+class Wish(StrEnum):
+    """What people want of a transfer; stored with it."""
+
+    RUN = "run"
+    PAUSE = "pause"
+    CANCEL = "cancel"
+
+
+class Effect(StrEnum):
+    """What the caller does besides writing the new standing."""
+
+    NONE = "none"
+    BEGIN = "begin"
+    """Sign a ticket for the next attempt and hand it to the nodes."""
+    RENEW = "renew"
+    """Check everything again and hand a fresh ticket to the nodes."""
+    STOP = "stop"
+    """Let the nodes stop the attempt."""
+    CLOSE = "close"
+    """Record how the attempt ended; the transfer may end with it."""
+    CONCLUDE = "conclude"
+    """Record it, verify what the nodes signed, and make the receipt."""
+    END = "end"
+    """Record that the transfer has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why something does not go on: a stable code, and a sentence for people."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the open attempt ended, and whether it made more bytes durable."""
+
+    outcome: Literal["complete", "partial", "failed", "stopped"]
+    cause: Cause
+    retryable: bool
+    moved: bool
+
+
+_LOST = Ending("stopped", Cause("", "its nodes did not say that they stopped"), retryable=True, moved=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a transfer stands."""
+
+    state: State
+    reason: str = ""
+    wish: Wish = Wish.RUN
+    wish_reason: str = ""
+    attempt: int = 0
+    """Number of the newest attempt."""
+    open: bool = False
+    """Whether that attempt's end is still to be recorded."""
+    stopping: bool = False
+    """Whether its nodes were told to stop."""
+    failures: int = 0
+    """Attempts in a row that moved nothing."""
+    not_before: datetime | None = None
+    last_error: str = ""
+    away_since: datetime | None = None
+    error: Cause | None = None
+    """Why it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is the case now."""
+
+    end: Ending | None = None
+    refusal: Cause | None = None
+    """What stands against it for good."""
+    hold: str = ""
+    """Why an operator lets nothing run."""
+    absent: Cause | None = None
+    """Which node can't work now."""
+    starts: datetime | None = None
+    turn: bool = True
+    renew: bool = False
+    lost: bool = False
+    """The nodes did not say in time that they stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long and how often."""
+
+    away: timedelta
+    stop: timedelta
+    hold: timedelta
+    backoff: timedelta
+    max_backoff: timedelta
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The standing from now on, what to do, and when to look again if nothing happens before."""
+
+    standing: Standing
+    effect: Effect = Effect.NONE
+    look_at: datetime | None = None
+
+
+class WishRefused(Exception):  # noqa: N818 - says what is the case
+    """Where a transfer stands does not allow this wish; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    now: Standing
+    seen: Seen
+    clock: datetime
+    limits: Limits
+
+    def to(self, state: State, reason: str = "", **changes: object) -> Standing:
+        """Return the standing with another state and reason."""
+        return replace(self.now, state=state, reason=reason, **changes)  # type: ignore[arg-type] # fields by name
+
+    @property
+    def end(self) -> Ending:
+        """How the attempt ended; one that was lost just stopped."""
+        return self.seen.end or _LOST
+
+
+def step(now: Standing, seen: Seen, clock: datetime, limits: Limits) -> Step:
+    """Say what happens next."""
+    case = _Case(now, seen, clock, limits)
+    if now.state in END_STATES:
+        return Step(now)
+    goes_on = seen.end is None and not (now.stopping and seen.lost)
+    after_begin = _MEANWHILE if goes_on else _AFTER
+    rules = after_begin if now.open else _BEFORE
+    return next(found for rule in rules if (found := rule(case)) is not None)
+
+
+def wished(now: Standing, asked: Wish, reason: str) -> Standing:
+    """Take over what people want; raises `WishRefused`."""
+    if now.state in END_STATES:
+        message = f"it has ended ({now.state}); nothing is left to steer"
+        raise WishRefused(message)
+    if now.wish is Wish.CANCEL and asked is not Wish.CANCEL:
+        message = "it is being canceled, and that is final"
+        raise WishRefused(message)
+    if asked is Wish.RUN and now.wish is not Wish.PAUSE:
+        message = f"it is {now.state}; only a paused one is resumed"
+        raise WishRefused(message)
+    return replace(now, wish=asked, wish_reason=reason)
+
+
+def retried(now: Standing) -> Standing:
+    """Queue a failed or partial transfer again; raises `WishRefused`."""
+    if now.state not in RETRIED_STATES:
+        message = f"it is {now.state}; only a partial or failed one is tried again"
+        raise WishRefused(message)
+    return Standing(State.QUEUED, attempt=now.attempt)
+
+
+# -- no attempt is open --
+
+
+def _canceled(case: _Case) -> Step | None:
+    if case.now.wish is not Wish.CANCEL:
+        return None
+    return Step(case.to(State.CANCELED, case.now.wish_reason), Effect.END)
+
+
+def _refused(case: _Case) -> Step | None:
+    return _fail(case, case.seen.refusal, Effect.END) if case.seen.refusal else None
+
+
+def _paused(case: _Case) -> Step | None:
+    return Step(case.to(State.PAUSED, case.now.wish_reason)) if case.now.wish is Wish.PAUSE else None
+
+
+def _held(case: _Case) -> Step | None:
+    if not case.seen.hold:
+        return None
+    return Step(case.to(State.WAITING, case.seen.hold), look_at=case.clock + case.limits.hold)
+
+
+def _too_early(case: _Case) -> Step | None:
+    starts = case.seen.starts
+    if starts is None or starts <= case.clock:
+        return None
+    return Step(case.to(State.QUEUED, f"starts at {starts:%Y-%m-%d %H:%M:%S} UTC"), look_at=starts)
+
+
+def _away(case: _Case) -> Step | None:
+    if case.seen.absent is None:
+        return None
+    since = case.now.away_since or case.clock
+    until = since + case.limits.away
+    if case.clock >= until:
+        return _fail(case, case.seen.absent, Effect.END)
+    return Step(case.to(State.WAITING, case.seen.absent.message, away_since=since), look_at=until)
+
+
+def _backs_off(case: _Case) -> Step | None:
+    again = case.now.not_before
+    if again is None or again <= case.clock:
+        return None
+    reason = f"tries again after: {case.now.last_error}"
+    return Step(case.to(State.WAITING, reason, away_since=None), look_at=again)
+
+
+def _not_its_turn(case: _Case) -> Step | None:
+    return None if case.seen.turn else Step(case.to(State.QUEUED, WAITS_FOR_ITS_TURN, away_since=None))
+
+
+def _begins(case: _Case) -> Step:
+    number = case.now.attempt + 1
+    begun = case.to(State.RUNNING, attempt=number, open=True, stopping=False, not_before=None, away_since=None)
+    return Step(begun, Effect.BEGIN)
+
+
+# -- an attempt is open --
+
+
+def _is_stopping(case: _Case) -> Step | None:
+    return Step(case.now, look_at=case.clock + case.limits.stop) if case.now.stopping else None
+
+
+def _must_stop(case: _Case) -> Step | None:
+    if case.now.wish is Wish.RUN and not case.seen.hold and case.seen.refusal is None:
+        return None
+    return Step(replace(case.now, stopping=True), Effect.STOP, case.clock + case.limits.stop)
+
+
+def _goes_on_without(case: _Case) -> Step | None:
+    return Step(case.to(State.WAITING, case.seen.absent.message)) if case.seen.absent else None
+
+
+def _renews(case: _Case) -> Step | None:
+    return Step(case.to(State.RUNNING), Effect.RENEW) if case.seen.renew else None
+
+
+def _goes_on(case: _Case) -> Step:
+    return Step(case.to(State.RUNNING))
+
+
+# -- its end is known --
+
+
+def _closed(case: _Case) -> _Case:
+    return replace(case, now=replace(case.now, open=False, stopping=False))
+
+
+def _arrived(case: _Case) -> Step | None:
+    if case.end.outcome not in {"complete", "partial"}:
+        return None
+    return Step(_closed(case).to(State(case.end.outcome), failures=0), Effect.CONCLUDE)
+
+
+def _canceled_after(case: _Case) -> Step | None:
+    found = _canceled(_closed(case))
+    return found and replace(found, effect=Effect.CLOSE)
+
+
+def _refused_after(case: _Case) -> Step | None:
+    return _fail(_closed(case), case.seen.refusal, Effect.CLOSE) if case.seen.refusal else None
+
+
+def _paused_after(case: _Case) -> Step | None:
+    found = _paused(_closed(case))
+    return found and replace(found, effect=Effect.CLOSE)
+
+
+def _held_after(case: _Case) -> Step | None:
+    found = _held(_closed(case))
+    return found and replace(found, effect=Effect.CLOSE)
+
+
+def _failed_for_good(case: _Case) -> Step | None:
+    if case.end.outcome != "failed" or case.end.retryable:
+        return None
+    return _fail(_closed(case), case.end.cause, Effect.CLOSE)
+
+
+def _no_progress(case: _Case) -> Step | None:
+    failures = _failures(case)
+    if failures < case.limits.failures:
+        return None
+    message = (
+        f"{failures} attempts in a row moved nothing; the last one ended: {case.end.cause.message} "
+        f"({case.end.cause.code or case.end.outcome}). When that is mended, a retry goes on where it stopped"
+    )
+    return _fail(_closed(case), Cause(Code.NO_PROGRESS, message), Effect.CLOSE)
+
+
+def _tries_again(case: _Case) -> Step:
+    failures = _failures(case)
+    backoff = min(case.limits.max_backoff, case.limits.backoff * 2 ** min(failures, _MAX_DOUBLINGS))
+    again, why = case.clock + backoff, case.end.cause.message or case.end.cause.code or case.end.outcome
+    waiting = _closed(case).to(
+        State.WAITING, f"tries again after: {why}", failures=failures, not_before=again, last_error=why
+    )
+    return Step(waiting, Effect.CLOSE, again)
+
+
+def _failures(case: _Case) -> int:
+    return 0 if case.end.moved else case.now.failures + 1
+
+
+def _fail(case: _Case, cause: Cause | None, effect: Effect) -> Step:
+    return Step(case.to(State.FAILED, cause.message if cause else "", error=cause), effect)
+
+
+_Rule = Callable[[_Case], Step | None]
+_BEFORE: tuple[_Rule, ...] = (
+    _canceled,
+    _refused,
+    _paused,
+    _held,
+    _too_early,
+    _away,
+    _backs_off,
+    _not_its_turn,
+    _begins,
+)
+_MEANWHILE: tuple[_Rule, ...] = (_is_stopping, _must_stop, _goes_on_without, _renews, _goes_on)
+_AFTER: tuple[_Rule, ...] = (
+    _arrived,
+    _canceled_after,
+    _refused_after,
+    _paused_after,
+    _held_after,
+    _failed_for_good,
+    _no_progress,
+    _tries_again,
+)

@@ -1,0 +1,255 @@
+"""The state machine of transfers: a table of its rules, and what holds on every way through it."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from headrace.api.transfers.state_machine import (
+    END_STATES,
+    Cause,
+    Effect,
+    Ending,
+    Limits,
+    Seen,
+    Standing,
+    State,
+    Wish,
+    WishRefused,
+    retried,
+    step,
+    wished,
+)
+
+NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
+SOON = NOW + timedelta(seconds=5)
+LIMITS = Limits(
+    away=timedelta(days=7),
+    stop=timedelta(seconds=30),
+    hold=timedelta(seconds=2),
+    backoff=timedelta(seconds=1),
+    max_backoff=timedelta(seconds=60),
+    failures=3,
+)
+GONE = Cause("node_away", "node `right` is not attached")
+DENIED = Cause("denied_by_policy", "no")
+BROKEN = Cause("disk_full", "the disk is full")
+
+QUEUED = Standing(State.QUEUED)
+OPEN = Standing(State.RUNNING, attempt=1, open=True)
+STOPPING = replace(OPEN, stopping=True)
+FAILED_TWICE = replace(OPEN, failures=2)
+
+
+def paused(now: Standing) -> Standing:
+    return replace(now, wish=Wish.PAUSE, wish_reason="lunch")
+
+
+def canceled(now: Standing) -> Standing:
+    return replace(now, wish=Wish.CANCEL, wish_reason="wrong")
+
+
+def ending(outcome: str, *, retryable: bool = False, moved: bool = False) -> Ending:
+    return Ending(outcome, BROKEN, retryable, moved)  # type: ignore[arg-type] # one of the four
+
+
+TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
+    ("it begins", QUEUED, Seen(), State.RUNNING, Effect.BEGIN),
+    ("cancel goes first", canceled(QUEUED), Seen(refusal=DENIED, hold="h"), State.CANCELED, Effect.END),
+    ("refused for good", paused(QUEUED), Seen(refusal=DENIED), State.FAILED, Effect.END),
+    ("paused", paused(QUEUED), Seen(hold="h", absent=GONE), State.PAUSED, Effect.NONE),
+    ("held", QUEUED, Seen(hold="h", absent=GONE), State.WAITING, Effect.NONE),
+    ("too early", QUEUED, Seen(starts=SOON), State.QUEUED, Effect.NONE),
+    ("a node is away", QUEUED, Seen(absent=GONE), State.WAITING, Effect.NONE),
+    ("away too long", replace(QUEUED, away_since=NOW - LIMITS.away), Seen(absent=GONE), State.FAILED, Effect.END),
+    ("backs off", replace(QUEUED, not_before=SOON), Seen(), State.WAITING, Effect.NONE),
+    ("backed off long enough", replace(QUEUED, not_before=NOW), Seen(), State.RUNNING, Effect.BEGIN),
+    ("waits for its turn", QUEUED, Seen(turn=False), State.QUEUED, Effect.NONE),
+    ("goes on", OPEN, Seen(), State.RUNNING, Effect.NONE),
+    ("goes on without a node", OPEN, Seen(absent=GONE, renew=True), State.WAITING, Effect.NONE),
+    ("is renewed", OPEN, Seen(renew=True), State.RUNNING, Effect.RENEW),
+    ("stops for a pause", paused(OPEN), Seen(renew=True), State.RUNNING, Effect.STOP),
+    ("stops for a cancel", canceled(OPEN), Seen(absent=GONE), State.RUNNING, Effect.STOP),
+    ("stops for a hold", OPEN, Seen(hold="h"), State.RUNNING, Effect.STOP),
+    ("stops when refused", OPEN, Seen(refusal=DENIED), State.RUNNING, Effect.STOP),
+    ("is told to stop once", canceled(STOPPING), Seen(), State.RUNNING, Effect.NONE),
+    ("says no word", canceled(STOPPING), Seen(lost=True), State.CANCELED, Effect.CLOSE),
+    ("arrives", OPEN, Seen(end=ending("complete")), State.COMPLETE, Effect.CONCLUDE),
+    ("arrives after a cancel", canceled(STOPPING), Seen(end=ending("complete")), State.COMPLETE, Effect.CONCLUDE),
+    ("arrives in part", OPEN, Seen(end=ending("partial")), State.PARTIAL, Effect.CONCLUDE),
+    ("stopped for a cancel", canceled(STOPPING), Seen(end=ending("stopped")), State.CANCELED, Effect.CLOSE),
+    ("stopped for a pause", paused(STOPPING), Seen(end=ending("stopped")), State.PAUSED, Effect.CLOSE),
+    ("stopped for a hold", STOPPING, Seen(end=ending("stopped"), hold="h"), State.WAITING, Effect.CLOSE),
+    ("stopped when refused", STOPPING, Seen(end=ending("stopped"), refusal=DENIED), State.FAILED, Effect.CLOSE),
+    ("fails for good", OPEN, Seen(end=ending("failed")), State.FAILED, Effect.CLOSE),
+    ("fails and tries again", OPEN, Seen(end=ending("failed", retryable=True)), State.WAITING, Effect.CLOSE),
+    ("moves nothing", FAILED_TWICE, Seen(end=ending("failed", retryable=True)), State.FAILED, Effect.CLOSE),
+    (
+        "moves something",
+        replace(OPEN, failures=2),
+        Seen(end=ending("failed", retryable=True, moved=True)),
+        State.WAITING,
+        Effect.CLOSE,
+    ),
+    ("has ended", Standing(State.CANCELED), Seen(), State.CANCELED, Effect.NONE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("now", "seen", "state", "effect"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_each_rule_leads_where_the_table_says(now: Standing, seen: Seen, state: State, effect: Effect) -> None:
+    after = step(now, seen, NOW, LIMITS)
+    assert (after.standing.state, after.effect) == (state, effect)
+    assert after.standing.open == (
+        effect is Effect.BEGIN or (now.open and effect not in {Effect.CLOSE, Effect.CONCLUDE})
+    )
+    assert (after.standing.error is not None) == (state is State.FAILED)
+
+
+def test_waits_double_and_are_bounded() -> None:
+    waits = []
+    for failures in range(40):
+        now, seen = replace(OPEN, failures=failures), Seen(end=ending("failed", retryable=True))
+        after = step(now, seen, NOW, replace(LIMITS, failures=100))
+        assert after.look_at is not None
+        waits.append(after.look_at - NOW)
+    assert waits[:3] == [timedelta(seconds=2), timedelta(seconds=4), timedelta(seconds=8)]
+    assert waits[-1] == LIMITS.max_backoff
+
+
+@pytest.mark.parametrize("asked", [Wish.PAUSE, Wish.RUN])
+def test_a_wish_after_a_cancel_does_not_undo_it(asked: Wish) -> None:
+    final = wished(OPEN, Wish.CANCEL, "wrong run")
+    with pytest.raises(WishRefused, match="final"):
+        wished(final, asked, "")
+    assert wished(final, Wish.CANCEL, "again").wish is Wish.CANCEL
+
+
+def test_only_what_is_paused_is_resumed_and_only_what_failed_is_tried_again() -> None:
+    with pytest.raises(WishRefused, match="only a paused"):
+        wished(OPEN, Wish.RUN, "")
+    with pytest.raises(WishRefused, match="only a partial or failed"):
+        retried(Standing(State.CANCELED))
+    with pytest.raises(WishRefused, match="has ended"):
+        wished(Standing(State.COMPLETE), Wish.PAUSE, "")
+    assert retried(Standing(State.FAILED, attempt=3, failures=2, wish=Wish.PAUSE)) == Standing(State.QUEUED, attempt=3)
+
+
+@dataclass
+class World:
+    """What is around the transfer, and what was done for it."""
+
+    clock: datetime = NOW
+    standing: Standing = QUEUED
+    fence: int = 1
+    runs: bool = False
+    """Whether nodes run an attempt."""
+    begun: list[tuple[int, int]] = field(default_factory=list)
+    canceled: bool = False
+    done_after_cancel: list[Effect] = field(default_factory=list)
+
+    def look(self, seen: Seen) -> Effect:
+        """One step and its effect, as `advance` does them."""
+        after = step(self.standing, seen, self.clock, LIMITS)
+        self.standing = after.standing
+        if after.effect is Effect.BEGIN:
+            assert not self.runs, "an attempt was begun beside another"
+            self.begun.append((self.fence, self.standing.attempt))
+            self.runs = True
+        if after.effect in {Effect.CLOSE, Effect.CONCLUDE}:
+            self.runs = False
+        if self.canceled:
+            self.done_after_cancel.append(after.effect)
+        return after.effect
+
+
+CAUSES = st.sampled_from([None, GONE])
+OUTCOMES = st.sampled_from(["complete", "partial", "failed", "stopped"])
+
+
+class EveryWay(RuleBasedStateMachine):
+    """Wishes, obstacles, ends, restarts and time in every order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World()
+
+    @rule(wish=st.sampled_from(list(Wish)))
+    def people_wish(self, wish: Wish) -> None:
+        try:
+            self.world.standing = wished(self.world.standing, wish, "said so")
+        except WishRefused:
+            return
+        self.world.canceled = self.world.canceled or wish is Wish.CANCEL
+
+    @rule(
+        absent=CAUSES,
+        hold=st.sampled_from(["", "maintenance"]),
+        turn=st.booleans(),
+        renew=st.booleans(),
+        refusal=st.sampled_from([None, None, None, DENIED]),
+    )
+    def look(self, absent: Cause | None, hold: str, turn: bool, renew: bool, refusal: Cause | None) -> None:  # noqa: FBT001 - drawn
+        self.world.look(Seen(absent=absent, hold=hold, turn=turn, renew=renew, refusal=refusal))
+
+    @precondition(lambda self: self.world.runs)
+    @rule(outcome=OUTCOMES, retryable=st.booleans(), moved=st.booleans())
+    def the_attempt_ends(self, outcome: str, retryable: bool, moved: bool) -> None:  # noqa: FBT001 - drawn
+        self.world.look(Seen(end=ending(outcome, retryable=retryable, moved=moved)))
+
+    @rule(seconds=st.integers(-10, 100_000))
+    def time_passes(self, seconds: int) -> None:
+        self.world.clock += timedelta(seconds=seconds)
+
+    @rule()
+    def the_service_restarts(self) -> None:
+        self.world.fence += 1
+        self.world.standing = replace(self.world.standing, stopping=False)
+
+    @precondition(lambda self: self.world.standing.state in {State.FAILED, State.PARTIAL})
+    @rule()
+    def it_is_retried(self) -> None:
+        self.world.standing = retried(self.world.standing)
+        self.world.canceled = False
+        self.world.done_after_cancel.clear()
+
+    @invariant()
+    def nothing_happens_twice_for_one_fence(self) -> None:
+        assert len(set(self.world.begun)) == len(self.world.begun)
+        attempts = [attempt for _, attempt in self.world.begun]
+        assert attempts == sorted(set(attempts))
+
+    @invariant()
+    def cancel_is_final(self) -> None:
+        if self.world.canceled:
+            assert self.world.standing.wish is Wish.CANCEL
+            assert not {Effect.BEGIN, Effect.RENEW} & set(self.world.done_after_cancel)
+
+    @invariant()
+    def what_runs_is_known_and_what_has_ended_runs_not(self) -> None:
+        assert self.world.runs == self.world.standing.open
+        assert not (self.world.standing.state in END_STATES and self.world.runs)
+
+    @invariant()
+    def a_way_leads_to_an_end(self) -> None:
+        """Whatever happened: a cancel ends it, and without obstacles it arrives."""
+        for enough in (True, False):
+            world = replace(self.world, begun=list(self.world.begun), done_after_cancel=[])
+            if world.standing.state in END_STATES:
+                return
+            if enough:
+                world.standing = wished(world.standing, Wish.CANCEL, "enough")
+            elif world.standing.wish is Wish.PAUSE:
+                world.standing = wished(world.standing, Wish.RUN, "")
+            for _ in range(6):
+                world.clock += timedelta(days=1)
+                world.look(
+                    Seen(end=ending("stopped" if world.standing.stopping else "complete") if world.runs else None)
+                )
+            assert world.standing.state in END_STATES, world.standing
+
+
+EveryWay.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestEveryWay = EveryWay.TestCase
