@@ -165,13 +165,35 @@ async def test_asking_for_less_priority_gives_the_lower_class(site: Site) -> Non
 
 
 @pytest.mark.anyio
-async def test_a_plan_cut_off_by_a_crash_becomes_failed(site: Site) -> None:
+async def test_a_plan_cut_off_by_a_crash_is_taken_up_again(site: Site) -> None:
+    one_file(site)
+    plan = await site.ada.port.create_plan(m.PlanRequest(words="copy lab:/set to archive:/set"))
+    # What a crash right after the request leaves: the request, and nothing of the survey.
+    await site.restart()
+    shown = await settled(site.ada.port, plan)
+    assert (shown.state, shown.words) == (m.PlanState.READY, plan.words), shown.summary
+    assert shown.survey is not None
+    assert shown.survey.files == 1
+
+
+@pytest.mark.anyio
+async def test_a_plan_that_nobody_works_on_is_found(site: Site) -> None:
     one_file(site)
     plan = await site.ada.plan("lab:/set", "archive:/set")
     async with site.service.whole.core.database.write() as tx:
         await tx.execute(update(PlanRow).values(state="surveying"))
+    site.service.whole.core.jobs.wake("sweep plans", "")
+    assert (await settled(site.ada.port, plan)).state is m.PlanState.READY
+
+
+@pytest.mark.anyio
+async def test_a_plan_whose_request_was_not_kept_whole_fails_and_says_so(site: Site) -> None:
+    one_file(site)
+    plan = await site.ada.plan("lab:/set", "archive:/set")
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(PlanRow).values(state="surveying", request=None))
     await site.restart()
-    shown = await site.ada.port.plan(plan.id)
+    shown = await settled(site.ada.port, plan)
     assert (shown.state, shown.refusals[0].rule) == (m.PlanState.FAILED, "interrupted")
     assert "Plan again" in shown.summary
 

@@ -22,7 +22,7 @@ async def refusal_of(site: Site, transfer: str) -> str:
         row = await tx.get(TransferRow, transfer)
         assert row is not None
         try:
-            document, _ = await signer.ticket(tx, row, row.attempt + 1)
+            document, _ = await signer.ticket(tx, row, row.attempt + 1, row.fence)
         except (ServiceError, GuardrailError) as error:
             await tx.rollback()
             return str(error.code)

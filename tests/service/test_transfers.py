@@ -331,7 +331,6 @@ async def test_a_statement_about_anything_else_makes_no_receipt(site: Site) -> N
         assert row is not None
         assert attempt is not None
         statements = tuple(attempt.statements.split("\n"))
-        released = await site.use_cases.submissions.parts.signer.released(tx, row)
     wrong = {"plan_digest": "0" * 64, "attempt": 7, "destination_node": row.source_node}
     listed = site.settings.data / "transfers" / ended.id / "1" / "files.jsonl"
     end = End("complete", statements=statements, files_list=listed)
@@ -341,4 +340,4 @@ async def test_a_statement_about_anything_else_makes_no_receipt(site: Site) -> N
             assert fresh is not None
             setattr(fresh, column, value)
             with pytest.raises(ServiceError, match="can't be trusted"):
-                await site.use_cases.receipts.make(tx, fresh, released, end)
+                await site.use_cases.receipts.check(fresh, end)

@@ -1,7 +1,8 @@
 """What the service refuses with. Domain code raises these; `problems` maps them to status, code and public message.
 
 ServiceError            a stable `Code` and a sentence that says what, where and what to do
-└── AuditUnwritable     the audit chain can't be written, so nothing was changed
+├── AuditUnwritable     the audit chain can't be written, so nothing was changed
+└── Fenced              another worker has taken the transfer up
 """
 
 from enum import StrEnum
@@ -23,6 +24,8 @@ class Code(StrEnum):
     AUDIT_UNWRITABLE = "audit_unwritable"
     BUSY = "busy"
     SHUTTING_DOWN = "shutting_down"
+    STORE_BUSY = "store_busy"
+    STORE_FULL = "store_full"
     INTERNAL_ERROR = "internal_error"
 
     UNKNOWN_ENDPOINT = "unknown_endpoint"
@@ -58,6 +61,7 @@ class Code(StrEnum):
 
     TRANSFER_STATE = "transfer_state"
     RETRY_TOO_LATE = "retry_too_late"
+    TAKEN_OVER = "taken_over"
     RATE_ABOVE_PLAN = "rate_above_plan"
     NO_PROGRESS = "no_progress"
     STATEMENT_INVALID = "statement_invalid"
@@ -77,6 +81,14 @@ class ServiceError(Exception):
         self.code = code
         self.detail = detail
         self.fields = fields
+
+
+class Fenced(ServiceError):  # noqa: N818 - says what is the case
+    """Another worker has taken the transfer up meanwhile; this one writes and signs nothing more for it."""
+
+    def __init__(self, transfer: str) -> None:
+        """Say what happened."""
+        super().__init__(Code.TAKEN_OVER, f"transfer `{transfer}` was taken up by another worker meanwhile; try again")
 
 
 class AuditUnwritable(ServiceError):  # noqa: N818 - says what is the case

@@ -3,6 +3,9 @@
 import logging
 from http import HTTPStatus as Status
 
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
 from headrace.api.errors import Code, ServiceError
 from headrace.auth import AuthCode, AuthError
 from headrace.client import HeadraceError
@@ -26,6 +29,8 @@ STATUS: dict[str, Status] = {
     Code.AUDIT_UNWRITABLE: Status.SERVICE_UNAVAILABLE,
     Code.BUSY: Status.TOO_MANY_REQUESTS,
     Code.SHUTTING_DOWN: Status.SERVICE_UNAVAILABLE,
+    Code.STORE_BUSY: Status.SERVICE_UNAVAILABLE,
+    Code.STORE_FULL: Status.SERVICE_UNAVAILABLE,
     Code.INTERNAL_ERROR: Status.INTERNAL_SERVER_ERROR,
     Code.UNKNOWN_ENDPOINT: Status.NOT_FOUND,
     Code.UNKNOWN_PLAN: Status.NOT_FOUND,
@@ -57,6 +62,7 @@ STATUS: dict[str, Status] = {
     Code.REQUESTER_INACTIVE: Status.FORBIDDEN,
     Code.TRANSFER_STATE: Status.CONFLICT,
     Code.RETRY_TOO_LATE: Status.CONFLICT,
+    Code.TAKEN_OVER: Status.CONFLICT,
     Code.RATE_ABOVE_PLAN: Status.UNPROCESSABLE_ENTITY,
     Code.NO_PROGRESS: Status.BAD_GATEWAY,
     Code.STATEMENT_INVALID: Status.BAD_GATEWAY,
@@ -90,6 +96,8 @@ def problem_of(error: BaseException, *, instance: str | None = None) -> m.Proble
     """Return the problem document of an error."""
     if isinstance(error, HeadraceError):
         return error.problem
+    if isinstance(error, SQLAlchemyError):
+        return _store_problem(error, instance)
     if not isinstance(error, KNOWN):
         _log.error("an error that nobody expected", exc_info=error)
         return make(
@@ -100,6 +108,19 @@ def problem_of(error: BaseException, *, instance: str | None = None) -> m.Proble
     other = Status.BAD_GATEWAY if isinstance(error, EngineError) else Status.UNPROCESSABLE_ENTITY
     fields = error.fields if isinstance(error, ServiceError) else ()
     return make(error.code, str(error.args[0]), fields=fields, instance=instance, other=other)
+
+
+def _store_problem(error: SQLAlchemyError, instance: str | None) -> m.Problem:
+    """Say what the store could not do; whoever asked may try again, and an operator finds the details in the log."""
+    _log.error("the store could not be used", exc_info=error)
+    said = str(getattr(error, "orig", error))
+    if "full" in said or "disk I/O" in said:
+        detail = "nothing was changed, because the service's disk is full; an operator must make room"
+        return make(Code.STORE_FULL, detail, instance=instance)
+    if isinstance(error, PoolTimeout) or "locked" in said or "busy" in said:
+        detail = "nothing was changed, because the service's store is busy; try again in a moment"
+        return make(Code.STORE_BUSY, detail, instance=instance)
+    return make(Code.INTERNAL_ERROR, "something went wrong inside the service; its log says what", instance=instance)
 
 
 def make(

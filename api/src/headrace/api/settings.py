@@ -56,12 +56,14 @@ class Settings:
     attempts_without_progress: int = _setting(8, "count", "attempts in a row without a durable byte before giving up")
     backoff_ms: int = _setting(500, "ms", "first wait before another attempt; doubles each time")
     max_backoff_ms: int = _setting(60_000, "ms", "longest wait before another attempt")
+    sweep_s: int = _setting(30, "s", "time between looks for transfers and plans that nobody works on")
     away_limit_s: int = _setting(604_800, "s", "time that a transfer waits for an absent node before it fails")
     retry_valid_s: int = _setting(604_800, "s", "how long after its first start a failed transfer may be tried again")
 
     session_idle_s: int = _setting(28_800, "s", "an interactive session ends after this time without use")
     session_valid_s: int = _setting(604_800, "s", "an interactive session ends after this time in any case")
     max_nodes: int = _setting(256, "count", "nodes that may be enrolled")
+    outbox_kept_s: int = _setting(604_800, "s", "time for which changes are kept for those who watch from afar")
     audit_head_s: int = _setting(10, "s", "time between exports of the audit chain's signed head")
 
     def __post_init__(self) -> None:

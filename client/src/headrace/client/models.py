@@ -536,10 +536,10 @@ class JoinTokenRequest(Model):
 class JoinToken(Model):
     """Shown once. `commands` are the lines to run on the other host."""
 
-    token: str
+    token: Annotated[str, Field(repr=False)]
     name: str
     expires: datetime
-    commands: list[str]
+    commands: Annotated[list[str], Field(repr=False)]
 
 
 # -- policy, audit -------------------------------------------------------------------------------------------------
@@ -631,13 +631,13 @@ class SignIn(Model):
     """A local person's name and password."""
 
     name: Name
-    password: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+    password: Annotated[str, StringConstraints(min_length=1, max_length=1000), Field(repr=False)]
 
 
 class Session(Model):
     """An interactive session; `secret` is shown once (browsers get it as a cookie instead)."""
 
-    secret: str
+    secret: Annotated[str, Field(repr=False)]
     expires: datetime
     me: Me
 
@@ -653,7 +653,7 @@ class InvitationRequest(Model):
 class Invitation(Model):
     """Shown once."""
 
-    link: str
+    link: Annotated[str, Field(repr=False)]
     name: str
     roles: list[str]
     expires: datetime
@@ -662,8 +662,8 @@ class Invitation(Model):
 class AcceptInvitation(Model):
     """The invited person's choice of password."""
 
-    token: Annotated[str, StringConstraints(max_length=200)]
-    password: Annotated[str, StringConstraints(min_length=12, max_length=1000)]
+    token: Annotated[str, StringConstraints(max_length=200), Field(repr=False)]
+    password: Annotated[str, StringConstraints(min_length=12, max_length=1000), Field(repr=False)]
     name: Name | None = Field(default=None, description="only for the bootstrap link, whose person has no name yet")
 
 
@@ -696,7 +696,7 @@ class Token(Model):
     created: datetime
     expires: datetime
     last_used: datetime | None = None
-    secret: str | None = None
+    secret: str | None = Field(default=None, repr=False)
 
 
 class Health(Model):

@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from headrace.api.audit.chain import Audit
+from headrace.api.jobs.port import Jobs
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.nodes import Nodes
 from headrace.client import models as m
@@ -11,16 +12,17 @@ from headrace.client import models as m
 class Health:
     """Says how the service is."""
 
-    def __init__(self, audit: Audit, nodes: Nodes, signer: Signer) -> None:
+    def __init__(self, audit: Audit, nodes: Nodes, signer: Signer, jobs: Jobs) -> None:
         """Look at these parts."""
         self._audit = audit
         self._nodes = nodes
         self._signer = signer
+        self._jobs = jobs
 
     def report(self) -> m.Health:
         """Say whether the service can work; needs no sign-in."""
         return m.Health(
-            status="ok" if self._audit.writable else "degraded",
+            status="ok" if self._audit.writable and not self._jobs.troubles else "degraded",
             version=version("headrace-api"),
             nodes_attached=self._nodes.attached_count,
             audit="ok" if self._audit.writable else "unwritable",

@@ -4,10 +4,12 @@ import os
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from headrace.api.access.health import Health
 from headrace.api.access.use_cases import UseCases
+from headrace.api.app.hub_events import HubEvents
 from headrace.api.audit.chain import Audit
 from headrace.api.audit.heads import HeadsFile
 from headrace.api.clock import Clock
@@ -30,10 +32,10 @@ from headrace.api.signing.signer import Signer
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Database
-from headrace.api.transfers.attempt_loop import Parts
 from headrace.api.transfers.cleanup import Tidying
 from headrace.api.transfers.control import Steering
 from headrace.api.transfers.history import Ledger
+from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
 from headrace.api.transfers.scheduler import Executor
@@ -43,6 +45,7 @@ from headrace.engine import Hub
 from headrace.guardrails import SigningKey
 
 _PEPPER_BYTES = 32
+_OUTBOX_PERIOD_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class Whole:
 
     core: Core
     use_cases: UseCases
+    hub_events: HubEvents
 
 
 def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, public_url: str) -> Whole:
@@ -66,9 +70,9 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     endpoints = Endpoints(core, nodes)
     policies = Policies(core)
     signer = Signer(core, key, policies, endpoints)
-    receipts, tidying = Receipts(core, signer), Tidying(core)
-    parts = Parts(core, nodes, signer, Ledger(core), receipts, tidying)
-    executor = Executor(parts)
+    receipts, tidying = Receipts(core, signer), Tidying(core, nodes)
+    parts = Parts(core, nodes, signer, Ledger(core), receipts)
+    executor = Executor(parts, tidying)
     transfers = Transfers(parts, executor)
     plans = Plans(core, policies)
     places = Places(core, nodes, endpoints, policies, signer)
@@ -85,7 +89,7 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
         consent=Consent(core, plans),
         endpoints=endpoints,
         executor=executor,
-        health=Health(audit, nodes, signer),
+        health=Health(audit, nodes, signer, jobs),
         nodes=nodes,
         people=People(core, authenticator, public_url),
         places=places,
@@ -98,7 +102,9 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
         tidying=tidying,
         transfers=transfers,
     )
-    return Whole(core, use_cases)
+    jobs.every("export the audit head", settings.audit_head_s, audit.export_head)
+    jobs.every("remove old changes", _OUTBOX_PERIOD_S, partial(outbox.remove_old, settings.outbox_kept_s))
+    return Whole(core, use_cases, HubEvents(core, use_cases))
 
 
 def _secret_file(path: Path) -> bytes:

@@ -20,11 +20,15 @@ _CODES = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (Code.BODY_TOO_LARGE, "the request's body is too large; a request is small"),
 }
 _MAX_FIELDS = 20
+_PASSES = frozenset({Code.BUSY, Code.STORE_BUSY, Code.STORE_FULL, Code.SHUTTING_DOWN, Code.REQUEST_TIMEOUT})
+_RETRY_AFTER_S = 5
 
 
 def problem_response(problem: m.Problem, headers: dict[str, str] | None = None) -> JSONResponse:
     """Answer with a problem document."""
     more = dict(headers or {})
+    if problem.code in _PASSES:
+        more.setdefault("retry-after", str(_RETRY_AFTER_S))
     if problem.status == HTTPStatus.UNAUTHORIZED:
         more["www-authenticate"] = 'Bearer realm="headrace"'
     return JSONResponse(problem.model_dump(mode="json"), problem.status, headers=more, media_type=PROBLEM_TYPE)

@@ -1,7 +1,8 @@
-"""Takes requests to plan: keeps them, reads their words, runs planning in the background, and stores what came out."""
+"""Takes requests to plan: keeps them, reads their words, runs planning as a job, and stores what came out."""
 
 import asyncio
 import logging
+from datetime import datetime, timedelta
 
 from sqlalchemy import select
 
@@ -10,22 +11,29 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import wait_for
+from headrace.api.jobs.port import Task
 from headrace.api.planning.pipeline import Asked, Planned, Planning, Stopped
 from headrace.api.planning.plan_queries import Plans
+from headrace.api.planning.requested import Requested
 from headrace.api.planning.words import Reading, Words
 from headrace.api.problems import KNOWN, problem_of
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
-from headrace.guardrails import new_id
+from headrace.guardrails import PERMIT_LIFETIME, new_id
 
 _log = logging.getLogger(__name__)
 
+_PLAN = "plan"
+_LIMIT_S = PERMIT_LIFETIME / timedelta(seconds=1) + 120
+"""A survey takes as long as its permits are good; reading, deciding and storing come on top."""
+_NODES_BACK = timedelta(seconds=30)
+_LOOK_AGAIN = timedelta(seconds=0.5)
 _INTERRUPTED = "The service was restarted while this was being surveyed; nothing was changed. Plan again."
 
 
 class Planner:
-    """Plans in the background, a few at a time."""
+    """Plans in the background, a few at a time; what a restart cut off is taken up again."""
 
     def __init__(self, core: Core, planning: Planning, plans: Plans, words: Words) -> None:
         """Plan with `planning` what `words` reads."""
@@ -33,38 +41,33 @@ class Planner:
         self._planning = planning
         self._plans = plans
         self._words = words
-        self._room = asyncio.Semaphore(core.settings.plan_concurrency)
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._under_way = 0
+        self._under_way: set[str] = set()
+        self._began = core.clock()
+        core.jobs.add(Task(_PLAN, self._carry_out, at_once=core.settings.plan_concurrency, limit_s=_LIMIT_S))
+        core.jobs.every("sweep plans", core.settings.sweep_s, self._sweep)
 
     async def create(self, caller: Caller, request: m.PlanRequest) -> m.Plan:
         """Store a request and begin planning; answers at once."""
         _check_form(request)
         self._core.broker.require_open()
-        if self._under_way >= self._core.settings.plan_queue:
-            raise ServiceError(Code.BUSY, f"{self._under_way} plans are being made already; try again in a moment")
-        self._under_way += 1
+        if len(self._under_way) >= self._core.settings.plan_queue:
+            raise ServiceError(Code.BUSY, f"{len(self._under_way)} plans are being made already; try again in a moment")
+        plan = new_id("pl")
+        self._under_way.add(plan)
         try:
-            card, before = await self._keep(caller, request)
+            await self._keep(caller, request, plan)
         except BaseException:
-            self._under_way -= 1
+            self._under_way.discard(plan)
             raise
-        task = asyncio.create_task(self._plan(caller, request, card, before), name=f"plan {card.id}")
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return await self._plans.get(caller, card.id, document=False)
+        return await self._plans.get(caller, plan, document=False)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._under_way -= 1
-        self._tasks.discard(task)
-
-    async def _keep(self, caller: Caller, request: m.PlanRequest) -> tuple[m.Plan, m.Plan | None]:
-        """Store the request as a plan being surveyed; returns its card, and that of the plan it follows up."""
+    async def _keep(self, caller: Caller, request: m.PlanRequest, plan: str) -> None:
+        """Store the request as a plan being surveyed, and the job to survey it."""
         now = self._core.clock()
         async with self._core.database.write() as tx:
             base = await self._base(tx, caller, request.plan)
             row = PlanRow(
-                id=new_id("pl"),
+                id=plan,
                 state=m.PlanState.SURVEYING,
                 requester=caller.principal.id,
                 agent=caller.principal.agent,
@@ -75,6 +78,7 @@ class Planner:
                 created=now,
                 card="",
                 obligations=(),
+                request=Requested.of(caller, request).text,
             )
             card = m.Plan(
                 id=row.id,
@@ -89,8 +93,8 @@ class Planner:
             row.card = card.model_dump_json()
             tx.add(row)
             await self._core.audit.append(tx, Kind.ASKED, caller=caller, subject=row.id, detail=_asked(request))
-        before = m.Plan.model_validate_json(base.card) if base else None
-        return card, before
+            await self._core.outbox.write(tx, "plan", row.id, row.state)
+            await self._core.jobs.defer(tx, _PLAN, row.id)
 
     async def interpret(self, caller: Caller, request: m.InterpretRequest) -> m.Interpretation:
         """Read words without planning; nothing is listed or kept."""
@@ -115,25 +119,6 @@ class Planner:
                 await wait_for(woken, limit - loop.time())
         return shown
 
-    async def take_up(self) -> None:
-        """After a start of the service: plans whose survey was cut off become failed."""
-        async with self._core.database.write() as tx:
-            for row in await tx.scalars(select(PlanRow).where(PlanRow.state == m.PlanState.SURVEYING)):
-                card = m.Plan.model_validate_json(row.card)
-                refusal = m.Refusal(rule=Code.INTERRUPTED, message=_INTERRUPTED)
-                failed = card.model_copy(
-                    update={"state": m.PlanState.FAILED, "summary": _INTERRUPTED, "refusals": [refusal]}
-                )
-                row.state, row.card = m.PlanState.FAILED, failed.model_dump_json()
-                await self._core.audit.append(tx, Kind.PLANNING_ENDED, subject=row.id, detail={"state": "failed"})
-
-    async def close(self) -> None:
-        """Stop planning; what was being surveyed is marked as failed at the next start."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     async def _base(self, tx: Tx, caller: Caller, plan: str | None) -> PlanRow | None:
         """Return the earlier plan that a follow-up is about: one's own, or nothing is there."""
         if plan is None:
@@ -143,15 +128,38 @@ class Planner:
             raise ServiceError(Code.UNKNOWN_PLAN, f"there is no plan `{plan[:80]}` of yours to change")
         return row
 
-    async def _plan(self, caller: Caller, request: m.PlanRequest, card: m.Plan, before: m.Plan | None) -> None:
-        try:
-            async with self._room:
-                planned = await self._outcome(caller, request, card, before)
-            await self._store(caller, planned)
-        except Exception:  # noqa: BLE001 - the task's boundary: logged whole
-            # Without its outcome stored, the plan stays as it is and fails at the next start.
-            _log.exception("plan %s could not be stored", card.id)
-        self._core.broker.notify(card.id)
+    async def _carry_out(self, plan: str) -> datetime | None:
+        """Make a plan from what is stored of its request, unless that is done: the job of a plan."""
+        taken_up = plan not in self._under_way
+        self._under_way.add(plan)
+        async with self._core.database.read() as tx:
+            row = await tx.get(PlanRow, plan)
+            if row is None or row.state != m.PlanState.SURVEYING:
+                self._under_way.discard(plan)
+                return None
+            card, requested = m.Plan.model_validate_json(row.card), row.request and Requested.read(row.request)
+            caller = await requested.caller(tx, row) if requested else None
+            base = await tx.get(PlanRow, row.base) if row.base else None
+        if requested and caller:
+            before = m.Plan.model_validate_json(base.card) if base else None
+            planned = await self._outcome(caller, requested.request, card, before)
+        else:
+            planned = Planned(_interrupted(card))
+        if taken_up and _lacks_a_node(planned) and self._core.clock() < self._began + _NODES_BACK:
+            # Nodes dial in anew after a start: a moment later they are there.
+            self._under_way.discard(plan)
+            return self._core.clock() + _LOOK_AGAIN
+        await self._store(caller, planned)
+        self._under_way.discard(plan)
+        return None
+
+    async def _sweep(self) -> None:
+        """Find each plan that is being made and that nobody works on."""
+        async with self._core.database.read() as tx:
+            for plan in await tx.scalars(select(PlanRow.id).where(PlanRow.state == m.PlanState.SURVEYING)):
+                if plan not in self._under_way:
+                    _log.warning("plan %s was made by nobody; it is taken up", plan)
+                    self._core.jobs.wake(_PLAN, plan)
 
     async def _outcome(self, caller: Caller, request: m.PlanRequest, card: m.Plan, before: m.Plan | None) -> Planned:
         try:
@@ -165,11 +173,11 @@ class Planner:
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the plan says so; what is not public is logged
             return Planned(_failed(card, error))
 
-    async def _store(self, caller: Caller, planned: Planned) -> None:
+    async def _store(self, caller: Caller | None, planned: Planned) -> None:
         card, decision = planned.card, planned.decision
         async with self._core.database.write() as tx:
             row = await tx.get(PlanRow, card.id)
-            if row is None:
+            if row is None or row.state != m.PlanState.SURVEYING:
                 return
             row.state, row.card = card.state, card.model_dump_json()
             if decision is not None:
@@ -192,6 +200,8 @@ class Planner:
                 row.deletes = planned.execution.delete_source or planned.execution.delete_extraneous
             detail = {"state": card.state.value, "summary": card.summary}
             await self._core.audit.append(tx, Kind.PLANNING_ENDED, caller=caller, subject=row.id, detail=detail)
+            await self._core.outbox.write(tx, "plan", row.id, row.state)
+            await self._core.jobs.done(tx, _PLAN, row.id)
 
 
 def _check_form(request: m.PlanRequest) -> None:
@@ -222,6 +232,16 @@ def _unread(card: m.Plan, reading: Reading) -> m.Plan:
             "summary": " ".join(messages),
         }
     )
+
+
+def _lacks_a_node(planned: Planned) -> bool:
+    return any(refusal.rule == Code.NODE_AWAY for refusal in planned.card.refusals)
+
+
+def _interrupted(card: m.Plan) -> m.Plan:
+    """Return the plan of a request that was not kept whole, or whose requester has left meanwhile."""
+    refusal = m.Refusal(rule=Code.INTERRUPTED, message=_INTERRUPTED)
+    return card.model_copy(update={"state": m.PlanState.FAILED, "summary": _INTERRUPTED, "refusals": [refusal]})
 
 
 def _failed(card: m.Plan, error: Exception) -> m.Plan:

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from headrace.api.audit.chain import Kind
 from headrace.api.core import Core
-from headrace.api.errors import Code, ServiceError
+from headrace.api.errors import Code, Fenced, ServiceError
 from headrace.api.policy.budgets import day_of, used_today
 from headrace.api.policy.versions import Policies
 from headrace.api.sites.endpoints import Endpoints
@@ -76,8 +76,13 @@ class Signer:
             "permit", permit_body(person=person, folder=folder, now=self._core.clock(), max_entries=limit), self._key
         )
 
-    async def ticket(self, tx: Tx, transfer: TransferRow, attempt: int) -> tuple[Document, ReleasedPlan]:
-        """Check everything and sign a ticket for one attempt (or its renewal), with its audit event in `tx`."""
+    async def ticket(self, tx: Tx, transfer: TransferRow, attempt: int, fence: int) -> tuple[Document, ReleasedPlan]:
+        """Check everything and sign a ticket for one attempt (or its renewal), with its audit event in `tx`.
+
+        Who holds the transfer says so by its `fence`; a worker from before it was taken up anew gets nothing.
+        """
+        if transfer.fence != fence:
+            raise Fenced(transfer.id)
         plan = await self.released(tx, transfer)
         asked = Attempt(
             transfer=transfer.id,

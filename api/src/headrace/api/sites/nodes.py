@@ -65,6 +65,11 @@ class Nodes:
         return self._attached.get(key)
 
     @property
+    def attached_keys(self) -> frozenset[str]:
+        """Keys of the nodes that are attached."""
+        return frozenset(self._attached)
+
+    @property
     def attached_count(self) -> int:
         """How many nodes are attached."""
         return len(self._attached)

@@ -1,70 +1,62 @@
 """Letting nodes tidy up: once a transfer is over for good, they remove its temporaries, journal and lists.
 
-A failed or partial transfer may be tried again and keeps them. Who was away is told when it attaches.
+A failed or partial transfer may be tried again and keeps them. A node that is not attached hears of it when it is.
 """
 
-import asyncio
 import logging
+from datetime import datetime, timedelta
 
 from sqlalchemy import or_, select, update
 
 from headrace.api.core import Core
+from headrace.api.jobs.port import Task
+from headrace.api.sites.nodes import Nodes
 from headrace.api.store.tables_work import TransferRow
+from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN
 from headrace.engine import EngineError
 
 _log = logging.getLogger(__name__)
 
+_TIDY = "tidy"
 _OVER = ("complete", "canceled")
-_BATCH = 100
+_BATCH = 200
+_PERIOD = timedelta(minutes=5)
 
 
 class Tidying:
-    """Tells nodes to forget transfers."""
+    """Tells nodes to forget transfers, many at a time."""
 
-    def __init__(self, core: Core) -> None:
-        """Tell the nodes of the hub."""
+    def __init__(self, core: Core, nodes: Nodes) -> None:
+        """Tell the nodes of the hub that are attached."""
         self._core = core
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._nodes = nodes
+        core.jobs.add(Task(_TIDY, self._tidy, at_once=1))
 
-    async def begin(self, transfer: str) -> None:
-        """Let the nodes of a transfer forget it if it is over for good; failing that, it is tried again later."""
-        async with self._core.database.read() as tx:
-            row = await tx.get(TransferRow, transfer)
-        if row is not None and row.state in _OVER and not row.tidied:
-            await self._forget(row)
+    def wake(self) -> None:
+        """Look for what is over: a transfer has ended, or a node is back."""
+        self._core.jobs.wake(_TIDY, "")
 
-    def on_attached(self, node: str) -> None:
-        """Let a node that is back forget what it missed, in the background."""
-        task = asyncio.create_task(self._catch_up(node), name=f"tidying of {node}")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def close(self) -> None:
-        """Stop; what is left is done when its nodes attach again."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _catch_up(self, node: str) -> None:
-        query = select(TransferRow).where(
-            TransferRow.state.in_(_OVER),
-            TransferRow.tidied.is_(False),
-            or_(TransferRow.source_node == node, TransferRow.destination_node == node),
+    async def _tidy(self, _subject: str) -> datetime:
+        attached = self._nodes.attached_keys
+        reachable = TransferRow.source_node.in_(attached) & TransferRow.destination_node.in_(attached)
+        query = (
+            select(TransferRow.id, TransferRow.attempt)
+            .where(TransferRow.state.in_(_OVER), TransferRow.tidied.is_(False))
+            # A transfer that never began an attempt left nothing.
+            .where(or_(TransferRow.attempt == 0, reachable))
         )
         async with self._core.database.read() as tx:
-            rows = list(await tx.scalars(query.limit(_BATCH)))
-        for row in rows:
-            await self._forget(row)
+            rows = list(await tx.execute(query.limit(_BATCH)))
+        forgotten = [row.id for row in rows if not row.attempt or await self._forget(row.id)]
+        if forgotten:
+            async with self._core.database.write() as tx:
+                await tx.execute(update(TransferRow).where(TransferRow.id.in_(forgotten)).values(tidied=True))
+        return self._core.clock() + (timedelta() if len(forgotten) == _BATCH else _PERIOD)
 
-    async def _forget(self, row: TransferRow) -> None:
-        # A transfer that never began an attempt left nothing.
-        if row.attempt:
-            try:
-                await self._core.hub.forget(transfer=row.id)
-            except EngineError as error:
-                _log.info("transfer %s is not forgotten by its nodes yet: %s", row.id, error)
-                if error.code != "attempt_unknown":
-                    return
-        async with self._core.database.write() as tx:
-            await tx.execute(update(TransferRow).where(TransferRow.id == row.id).values(tidied=True))
+    async def _forget(self, transfer: str) -> bool:
+        try:
+            await self._core.hub.forget(transfer=transfer)
+        except EngineError as error:
+            _log.info("transfer %s is not forgotten by its nodes yet: %s", transfer, error)
+            return error.code == ATTEMPT_UNKNOWN
+        return True

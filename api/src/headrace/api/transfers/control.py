@@ -1,15 +1,21 @@
-"""Steering a transfer: pause, resume, cancel, retry, another rate."""
+"""Steering a transfer: pause, resume, cancel, retry, another rate. What people wish is stored with its audit event."""
 
 from headrace.api.caller import Caller
+from headrace.api.errors import Code, ServiceError
+from headrace.api.policy.budgets import day_of, reserve
+from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_work import PlanRow, TransferRow
-from headrace.api.transfers.attempt_loop import Parts
+from headrace.api.transfers.attempts import ADVANCE
+from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
-from headrace.api.transfers.run_state import Wish
+from headrace.api.transfers.run_state import standing_of, write_standing
 from headrace.api.transfers.scheduler import Executor
+from headrace.api.transfers.state_machine import Standing, State, Wish, WishRefused, retried, wished
 from headrace.api.transfers.steps import fault_of
 from headrace.client import models as m
 
 _WISHES = {"pause": Wish.PAUSE, "resume": Wish.RUN, "cancel": Wish.CANCEL}
+_VERBS = {Wish.RUN: "resumed", Wish.PAUSE: "paused", Wish.CANCEL: "canceled"}
 
 
 class Steering:
@@ -24,20 +30,66 @@ class Steering:
     async def control(self, caller: Caller, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """Pause, resume, cancel, retry, or change the rate: one's own transfers, and any for operators."""
         row = await self._transfers.row(caller, transfer)
-        async with self._parts.core.database.read() as tx:
-            fault = fault_of(await self._transfers.standing(tx, row), caller.principal, request.action)
-        if fault is not None:
-            raise fault
-        if request.action == "retry":
-            await self._executor.retry(caller, row)
-        elif request.action == "set_rate":
-            await self._executor.set_rate(caller, row, request.rate_bps, await self._plan_ceiling(row))
-        else:
-            await self._executor.ask(caller, row, _WISHES[request.action], request.reason)
+        async with self._parts.ledger.change(row.id) as (tx, fresh):
+            fault = fault_of(await self._transfers.standing(tx, fresh), caller.principal, request.action)
+            if fault is not None:
+                raise fault
+            if request.action == "retry":
+                await self._retry(tx, caller, fresh)
+            elif request.action == "set_rate":
+                await self._set_rate(tx, caller, fresh, request.rate_bps)
+            else:
+                await self._wish(tx, caller, fresh, _WISHES[request.action], request.reason)
         return await self._transfers.view(caller, await self._transfers.row(caller, row.id))
 
-    async def _plan_ceiling(self, row: TransferRow) -> int | None:
-        async with self._parts.core.database.read() as tx:
-            plan = await tx.get(PlanRow, row.plan)
+    async def _wish(self, tx: Tx, caller: Caller, row: TransferRow, asked: Wish, reason: str) -> None:
+        """Pause, resume or cancel a transfer that has not ended."""
+        said = f"{_VERBS[asked]} by {caller.principal.name}" + (f": {reason}" if reason else "")
+        try:
+            after = wished(standing_of(row), asked, said if asked is not Wish.RUN else "")
+        except WishRefused as error:
+            raise _refused(row, error) from error
+        row.wish, row.wish_reason = after.wish, after.wish_reason
+        await self._parts.ledger.record(tx, row, f"asked_{asked}", said, caller=caller)
+        await self._parts.core.jobs.defer(tx, ADVANCE, row.id)
+
+    async def _set_rate(self, tx: Tx, caller: Caller, row: TransferRow, rate_bps: int | None) -> None:
+        """Change the rate ceiling; `None` lifts it to the plan's own."""
+        ceiling_bps = await self._plan_ceiling(tx, row)
+        if rate_bps is not None and ceiling_bps is not None and rate_bps > ceiling_bps:
+            raise ServiceError(
+                Code.RATE_ABOVE_PLAN,
+                f"the plan allows at most {ceiling_bps} bit/s, and {rate_bps} was asked for; a new plan can allow more",
+                fields=("rate_bps",),
+            )
+        row.rate_ceiling_bps = rate_bps or ceiling_bps
+        limit = f"{row.rate_ceiling_bps} bit/s" if row.rate_ceiling_bps else "none"
+        await self._parts.ledger.record(tx, row, "rate", f"the rate ceiling is now {limit}", caller=caller)
+        after_commit(tx, lambda: self._executor.new_rate(row.id))
+
+    async def _retry(self, tx: Tx, caller: Caller, row: TransferRow) -> None:
+        """Run the same plan again: what failed of a partial transfer, or a failed one (what arrived is skipped)."""
+        only_failed = row.state == State.PARTIAL
+        try:
+            queued: Standing = retried(standing_of(row))
+        except WishRefused as error:
+            raise _refused(row, error) from error
+        core = self._parts.core
+        await self._executor.require_room(tx)
+        plan = await self._parts.signer.released(tx, row)
+        max_bytes = int(str(plan.execution["max_bytes"]))
+        await reserve(tx, row, day=day_of(core.clock(), core.settings.timezone), max_bytes=max_bytes)
+        write_standing(row, queued)
+        row.wish, row.wish_reason, row.fence = queued.wish, queued.wish_reason, row.fence + 1
+        row.only_failed, row.error, row.ended = only_failed, None, None
+        await self._parts.ledger.record(tx, row, "retry", f"tried again by {caller.principal.name}", caller=caller)
+        await self._executor.admit(tx, row)
+
+    async def _plan_ceiling(self, tx: Tx, row: TransferRow) -> int | None:
+        plan = await tx.get(PlanRow, row.plan)
         card = m.Plan.model_validate_json(plan.card) if plan else None
         return card.intent.rate_limit_bps if card and card.intent else None
+
+
+def _refused(row: TransferRow, error: WishRefused) -> ServiceError:
+    return ServiceError(Code.TRANSFER_STATE, f"transfer `{row.id}`: {error}")

@@ -16,9 +16,10 @@ from headrace.api.events.broker import wait_for
 from headrace.api.planning.plan_queries import OVERSEERS, visible_to
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
-from headrace.api.transfers.attempt_loop import Parts
+from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.receipts import unknown_receipt
 from headrace.api.transfers.scheduler import Executor
+from headrace.api.transfers.state_machine import Wish
 from headrace.api.transfers.steps import RETRIED, Standing
 from headrace.api.transfers.views import event_view, transfer_view
 from headrace.client import models as m
@@ -205,8 +206,8 @@ class Transfers:
         return Standing(
             id=row.id,
             state=m.TransferState(row.state),
-            state_reason=row.state_reason,
-            wish="pause" if row.state == m.TransferState.PAUSED else "run",
+            state_reason=self._executor.place(row.id) or row.state_reason,
+            wish=Wish(row.wish).value,
             requester=row.requester,
             requester_name=row.requester_name or row.requester,
             agent=row.agent,

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from sqlalchemy import or_, select
+from sqlalchemy import insert, or_, select
 
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.signing.signer import Signer
 from headrace.api.store import Tx
-from headrace.api.store.tables_work import ReceiptRow, TransferRow
+from headrace.api.store.tables_work import AttemptRow, ReceiptRow, TransferRow
 from headrace.api.transfers.run_state import End
 from headrace.client import models as m
 from headrace.guardrails import Document, Ended, JsonObject, ReleasedPlan, SealError, sized, verify
@@ -22,15 +22,51 @@ _CHUNK_BYTES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """What the destination node signed about the last attempt, once all that is signed has been verified."""
+
+    destination: JsonObject
+    files_list: Path
+
+    def count(self, name: str) -> int:
+        """Return a signed count."""
+        return int(str(self.destination[name]))
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a transfer did in all, by the nodes' signed statements alone."""
+
+    files: int
+    """Files that are at the destination: copied, or the same there already."""
+    bytes: int
+    """Bytes of those that were copied."""
+    failed: int
+    resent: int
+    """Bytes that the last attempt sent again."""
+
+    def final(self, counted: m.Progress, resent_before: int) -> m.Progress:
+        """Return the progress that stays: signed counts; only the bytes that failed are what the node counted."""
+        left = max(0, counted.bytes_total - counted.bytes_durable) if self.failed else 0
+        return m.Progress(
+            files_total=self.files + self.failed,
+            files_done=self.files,
+            files_failed=self.failed,
+            bytes_total=self.bytes + left,
+            bytes_received=self.bytes,
+            bytes_durable=self.bytes,
+            bytes_failed=left,
+            resent_bytes=resent_before + self.resent,
+            at=counted.at,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
-    """A receipt that was made, and what its destination node signed: counts of the last attempt."""
+    """A receipt that was made."""
 
     id: str
     summary: str
-    files: int
-    identical: int
-    failed: int
-    bytes: int
 
 
 class Receipts:
@@ -41,10 +77,11 @@ class Receipts:
         self._core = core
         self._signer = signer
 
-    async def make(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan | None, end: End) -> Made:
-        """Verify the statements and sign a receipt; raises `statement_invalid` and stores nothing when one is wrong."""
-        if plan is None or transfer.started is None or transfer.ended is None:
-            raise _invalid(transfer.id, "the transfer was never released")
+    async def check(self, transfer: TransferRow, end: End) -> Checked:
+        """Verify the statements and the list of files; raises `statement_invalid` when one is wrong.
+
+        It takes as long as the list is long: call it outside a transaction.
+        """
         statements = [_checked(text, transfer) for text in end.statements]
         destination = _one(transfer, statements, "destination", transfer.destination_node)
         source = [statement for statement in statements if statement["role"] == "source"]
@@ -54,36 +91,36 @@ class Receipts:
             raise _invalid(transfer.id, f"it says `{destination['outcome']}`, and the attempt ended `{end.outcome}`")
         if end.files_list is None or await asyncio.to_thread(_sha256, end.files_list) != destination["list_digest"]:
             raise _invalid(transfer.id, "its list of files is missing or is not the one that was signed")
+        return Checked(destination, end.files_list)
+
+    async def make(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, end: End, checked: Checked) -> Made:
+        """Sign a receipt over what was checked."""
+        if transfer.started is None or transfer.ended is None:
+            raise _invalid(transfer.id, "the transfer never began")
         seconds = max(1, round((transfer.ended - transfer.started) / timedelta(seconds=1)))
-        files, size = int(str(destination["files"])), int(str(destination["bytes"]))
+        files, size, verified = checked.count("files"), checked.count("bytes"), str(checked.destination["verified"])
         ended = Ended(
             transfer=transfer.id,
             outcome=end.outcome,
             files=files,
             bytes=size,
             seconds=seconds,
-            verified=str(destination["verified"]),
+            verified=verified,
             statements=end.statements,
         )
         document = await self._signer.receipt(tx, transfer, plan, ended)
-        counts = {name: int(str(destination[name])) for name in ("files", "identical", "failed", "bytes")}
-        made = Made(
-            str(document.fields()["id"]),
-            f"{end.outcome}: {files:,} files, {sized(size)}, in {seconds} s, verified {destination['verified']}.",
-            **counts,
-        )
-        row = ReceiptRow(
-            id=made.id,
-            transfer=transfer.id,
-            plan_digest=transfer.plan_digest,
-            created=transfer.ended,
-            document=document.text,
-            summary=made.summary,
-            files_list=str(end.files_list.relative_to(self._core.settings.data)),
-        )
-        tx.add(row)
-        await tx.flush()
-        return made
+        summary = f"{end.outcome}: {files:,} files, {sized(size)}, in {seconds} s, verified {verified}."
+        row = {
+            "id": str(document.fields()["id"]),
+            "transfer": transfer.id,
+            "plan_digest": transfer.plan_digest,
+            "created": transfer.ended,
+            "document": document.text,
+            "summary": summary,
+            "files_list": str(checked.files_list.relative_to(self._core.settings.data)),
+        }
+        await tx.execute(insert(ReceiptRow).values(row))
+        return Made(str(row["id"]), summary)
 
     async def find(self, receipt: str) -> ReceiptRow:
         """Return a receipt by its id, or the newest of a transfer's id."""
@@ -102,6 +139,31 @@ class Receipts:
         with path.open("rb") as file:
             while chunk := await asyncio.to_thread(file.read, _CHUNK_BYTES):
                 yield chunk
+
+
+async def totals_of(tx: Tx, transfer: TransferRow, checked: Checked) -> Totals:
+    """Add up what is signed: an attempt speaks of all before it, but a retry of failed files only of these."""
+    before: list[JsonObject] = []
+    if transfer.only_failed:
+        partial = select(AttemptRow.statements).where(
+            AttemptRow.transfer == transfer.id,
+            AttemptRow.outcome == "partial",
+            AttemptRow.number < transfer.attempt,
+        )
+        for texts in await tx.scalars(partial):
+            nodes = [transfer.source_node, transfer.destination_node]
+            statements = [verify(text, "statement", nodes).fields() for text in texts.split("\n")]
+            before += [one for one in statements if one["role"] == "destination"]
+    return Totals(
+        files=checked.count("files") + checked.count("identical") + _sum(before, "files") + _sum(before, "identical"),
+        bytes=checked.count("bytes") + _sum(before, "bytes"),
+        failed=checked.count("failed"),
+        resent=checked.count("resent_bytes"),
+    )
+
+
+def _sum(statements: list[JsonObject], name: str) -> int:
+    return sum(int(str(statement[name])) for statement in statements)
 
 
 def receipt_view(row: ReceiptRow) -> m.Receipt:

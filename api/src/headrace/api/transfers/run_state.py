@@ -1,23 +1,21 @@
-"""What the service remembers of a transfer while it is under way, and what has been asked of it."""
+"""What the service holds in memory of a transfer that it has taken up; the store has everything that must last."""
 
-import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Literal, Self
 
+from headrace.api.errors import ServiceError
 from headrace.api.store.tables_work import TransferRow
+from headrace.api.transfers.state_machine import Cause, Ending, Standing, State, Wish
+from headrace.api.transfers.turns import Place
 from headrace.client import models as m
-from headrace.engine import AttemptEnded, AttemptProgress
+from headrace.engine import AttemptEnded, AttemptProgress, EngineError
+from headrace.guardrails import GuardrailError, ReleasedPlan
 
+ATTEMPT_UNKNOWN = "attempt_unknown"
 
-class Wish(StrEnum):
-    """What people want of a transfer now."""
-
-    RUN = "run"
-    PAUSE = "pause"
-    CANCEL = "cancel"
+Refusal = ServiceError | GuardrailError
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,45 +43,62 @@ class End:
             failed_list=Path(event.failed_list) if event.failed_list else None,
         )
 
+    @classmethod
+    def failed(cls, error: EngineError) -> Self:
+        """Take over that the engine refused; an attempt that no node knows is begun anew."""
+        return cls("failed", error.code, str(error), retryable=error.retryable or error.code == ATTEMPT_UNKNOWN)
+
+    def ending(self, *, moved: bool) -> Ending:
+        """Return what the state machine wants to know of it."""
+        return Ending(self.outcome, Cause(self.code, self.message), self.retryable, moved)
+
 
 @dataclass(slots=True)
 class Run:
-    """One transfer under way; changed by its driver, and by events that then call `wake`."""
+    """One transfer that this process has taken up under `fence`."""
 
     transfer: str
     source_node: str
     destination_node: str
+    fence: int
+    place: Place
     starts: datetime | None = None
     attempt: int = 0
-    wish: Wish = Wish.RUN
-    wish_reason: str = ""
-    end: End | None = None
-    """Set when the current attempt has ended."""
-    adopts: bool = False
-    """Whether the current attempt was begun before a restart of the service, and may still run on its nodes."""
-    running: bool = False
-    recheck: bool = False
-    """Set when something changed that may end it: its ticket is checked and renewed at once."""
+    open: bool = False
+    """Whether the end of that attempt is still to be recorded."""
+    stopping_since: datetime | None = None
+    unknown_since: datetime | None = None
+    """When its nodes said that they don't know the attempt: its end may be on the way."""
+    renew_at: datetime | None = None
+    """When its ticket is renewed; `None`: at once."""
     new_rate: bool = False
-    """Set when the ceiling was changed: its ticket is renewed with it, and its nodes are told."""
-    woken: asyncio.Event = field(default_factory=asyncio.Event)
+    """The ceiling was changed, and its nodes are to be told."""
+    end: End | None = None
+    refusal: Refusal | None = None
+    hold: str = ""
+    released: ReleasedPlan | None = None
     progress: m.Progress = field(default_factory=m.Progress)
+    durable_before: int = 0
+    """Durable bytes when the attempt began."""
     resent_before: int = 0
     """Bytes that earlier attempts sent again."""
 
     @classmethod
-    def of(cls, row: TransferRow, *, adopts: bool = False) -> Self:
-        """Take up a stored transfer; `adopts` when its last attempt has not ended."""
+    def of(cls, row: TransferRow, *, open_: bool = False) -> Self:
+        """Take up a stored transfer; `open_` when the end of its last attempt is not recorded."""
+        progress = m.Progress.model_validate_json(row.progress)
         return cls(
             transfer=row.id,
             source_node=row.source_node,
             destination_node=row.destination_node,
+            fence=row.fence,
+            place=Place(-row.priority, row.created, row.id),
             starts=row.starts,
             attempt=row.attempt,
-            adopts=adopts,
-            wish=Wish.PAUSE if row.state == m.TransferState.PAUSED else Wish.RUN,
-            wish_reason=row.state_reason if row.state == m.TransferState.PAUSED else "",
-            progress=m.Progress.model_validate_json(row.progress),
+            open=open_,
+            progress=progress,
+            durable_before=progress.bytes_durable,
+            resent_before=row.resent_before,
         )
 
     @property
@@ -91,9 +106,10 @@ class Run:
         """Keys of its nodes, each once."""
         return tuple(dict.fromkeys((self.source_node, self.destination_node)))
 
-    def wake(self) -> None:
-        """Let the driver look again."""
-        self.woken.set()
+    @property
+    def moves(self) -> bool:
+        """Whether its attempt may be moving data."""
+        return self.open and self.end is None
 
     def note_progress(self, event: AttemptProgress, now: datetime) -> None:
         """Take over what the destination node counted."""
@@ -112,3 +128,27 @@ class Run:
             eta_s=left_bits // event.rate_bps if event.rate_bps else None,
             at=now,
         )
+
+
+def standing_of(row: TransferRow, run: Run | None = None) -> Standing:
+    """Return where a stored transfer stands; `run` knows of its attempt."""
+    return Standing(
+        state=State(row.state),
+        reason=row.state_reason,
+        wish=Wish(row.wish),
+        wish_reason=row.wish_reason,
+        attempt=row.attempt,
+        open=run is not None and run.open,
+        stopping=run is not None and run.stopping_since is not None,
+        failures=row.failures,
+        not_before=row.not_before,
+        last_error=row.last_error,
+        away_since=row.away_since,
+    )
+
+
+def write_standing(row: TransferRow, standing: Standing) -> None:
+    """Put a standing into the transfer's row; wishes are only written as people say them."""
+    row.state, row.state_reason = standing.state, standing.reason
+    row.attempt, row.failures = standing.attempt, standing.failures
+    row.not_before, row.last_error, row.away_since = standing.not_before, standing.last_error, standing.away_since

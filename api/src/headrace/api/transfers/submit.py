@@ -1,6 +1,7 @@
 """Starting a transfer: a ready plan, submitted by the person who asked for it, becomes a queued transfer."""
 
 from sqlalchemy import select, update
+from sqlalchemy.orm.attributes import set_committed_value
 
 from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
@@ -10,11 +11,14 @@ from headrace.api.planning.steps import fault_of, needs_approval, needs_confirma
 from headrace.api.policy.budgets import day_of, reserve
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferRow
-from headrace.api.transfers.attempt_loop import Parts
+from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.scheduler import Executor
+from headrace.api.transfers.state_machine import Wish
 from headrace.client import models as m
 from headrace.guardrails import Rail, Refused, new_id
+
+_PRIORITIES = {"low": -1, "normal": 0, "high": 1}
 
 
 class Submissions:
@@ -51,9 +55,9 @@ class Submissions:
             detail = {"plan": plan.id, "digest": row.plan_digest}
             await self.parts.core.audit.append(tx, Kind.SUBMITTED, caller=caller, subject=row.id, detail=detail)
             await self.parts.ledger.record(tx, row, "queued", "the plan was submitted", caller=caller)
-            await tx.refresh(row)
-        self._executor.admit(row)
-        self.parts.core.broker.notify(plan.id)
+            await self._executor.admit(tx, row)
+            await self.parts.core.outbox.write(tx, "plan", plan.id, plan.state)
+            set_committed_value(row, "requester_name", caller.principal.name)
         return await self._transfers.view(caller, row)
 
     async def insert(self, tx: Tx, plan: PlanRow) -> TransferRow:
@@ -83,6 +87,13 @@ class Submissions:
             only_failed=False,
             progress=progress.model_dump_json(),
             events=0,
+            fence=1,
+            wish=Wish.RUN,
+            wish_reason="",
+            priority=_PRIORITIES[card.intent.priority],
+            failures=0,
+            resent_before=0,
+            last_error="",
         )
         tx.add(row)
         await tx.flush()

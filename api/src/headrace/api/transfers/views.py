@@ -21,7 +21,7 @@ def transfer_view(
         plan=row.plan,
         plan_digest=row.plan_digest,
         state=m.TransferState(row.state),
-        state_reason=row.state_reason,
+        state_reason=standing.state_reason,
         wish=standing.wish,
         requester=row.requester,
         requester_name=row.requester_name,
@@ -38,7 +38,7 @@ def transfer_view(
         progress=shown,
         error=m.Problem.model_validate_json(row.error) if row.error else None,
         receipt=row.receipt,
-        summary=_summary(row, shown),
+        summary=_summary(row, standing.state_reason, shown),
         next_step=next_step(standing, caller),
         allowed_actions=allowed_actions(standing, caller),
     )
@@ -57,19 +57,19 @@ def _average_bps(row: TransferRow, progress: m.Progress, now: datetime) -> int |
     return int(progress.bytes_durable * 8 / seconds)
 
 
-def _summary(row: TransferRow, progress: m.Progress) -> str:
+def _summary(row: TransferRow, reason: str, progress: m.Progress) -> str:
     what = f"{row.action} from {row.source} to {row.destination}"
     done = (
         f"{progress.files_done:,} of {progress.files_total:,} files ({progress.bytes_durable:,} bytes) are safe there"
     )
     sentences = {
-        "queued": f"The {what} is queued. {row.state_reason}".strip(),
+        "queued": f"The {what} is queued. {reason}".strip(),
         "running": f"The {what} is running: {done}.",
-        "waiting": f"The {what} is waiting: {row.state_reason}. So far {done}.",
-        "paused": f"The {what} is {row.state_reason or 'paused'}. So far {done}.",
+        "waiting": f"The {what} is waiting: {reason}. So far {done}.",
+        "paused": f"The {what} is {reason or 'paused'}. So far {done}.",
         "complete": f"The {what} is complete: {done}, verified.",
         "partial": f"The {what} ended in part: {done}, and {progress.files_failed:,} files did not arrive.",
-        "canceled": f"The {what} was {row.state_reason or 'canceled'}. So far {done}.",
-        "failed": f"The {what} failed: {row.state_reason}",
+        "canceled": f"The {what} was {reason or 'canceled'}. So far {done}.",
+        "failed": f"The {what} failed: {reason}",
     }
     return sentences[row.state]

@@ -1,0 +1,94 @@
+"""Follows the hub's events in order. Whatever goes wrong with one of them, the next is heard.
+
+What needs the store (a node that comes or goes, a join) becomes a job, which is tried again until it is done; the
+newest news of a node is what counts. What does not (progress, an attempt's end) is noted at once.
+"""
+
+import asyncio
+import logging
+from datetime import datetime
+
+from headrace.api.access.use_cases import UseCases
+from headrace.api.core import Core
+from headrace.api.jobs.port import Task
+from headrace.engine import (
+    AttemptEnded,
+    AttemptProgress,
+    EngineError,
+    HubEvent,
+    JoinRequested,
+    NodeAttached,
+    NodeDetached,
+)
+
+_log = logging.getLogger(__name__)
+
+_NODE = "node"
+_JOIN = "join"
+_PAUSE_S = 1.0
+
+
+class HubEvents:
+    """Hears what the nodes say."""
+
+    def __init__(self, core: Core, use_cases: UseCases) -> None:
+        """Pass events on to `use_cases`."""
+        self._core = core
+        self._do = use_cases
+        self._news: dict[str, NodeAttached | NodeDetached] = {}
+        self._joins: dict[str, JoinRequested] = {}
+        core.jobs.add(Task(_NODE, self._on_node, max_retry_s=5))
+        core.jobs.add(Task(_JOIN, self._on_join, max_retry_s=5))
+
+    async def follow(self) -> None:
+        """Hear events until the hub is closed."""
+        while True:
+            try:
+                event = await self._core.hub.next_event()
+                if event is None:
+                    return
+                self.take(event)
+            except Exception:  # noqa: BLE001 - the loop's boundary: logged whole, and the next event is heard
+                _log.exception("an event of the hub could not be handled")
+                await asyncio.sleep(_PAUSE_S)
+
+    def take(self, event: HubEvent) -> None:
+        """Note an event, or leave it to a job."""
+        match event:
+            case JoinRequested():
+                self._joins[event.request] = event
+                self._core.jobs.wake(_JOIN, event.request)
+            case NodeAttached() | NodeDetached():
+                self._news[event.node] = event
+                self._core.jobs.wake(_NODE, event.node)
+            case AttemptProgress():
+                if self._do.executor.on_progress(event):
+                    self._core.broker.notify(event.transfer)
+            case AttemptEnded():
+                self._do.executor.on_ended(event)
+
+    async def _on_node(self, key: str) -> datetime | None:
+        event = self._news.get(key)
+        if event is None:
+            return None
+        if isinstance(event, NodeAttached):
+            # Its endpoints first: whoever sees it attached finds them.
+            await self._do.endpoints.on_attached(event)
+            await self._do.nodes.on_attached(event)
+            self._do.tidying.wake()
+        else:
+            await self._do.nodes.on_detached(key)
+        if self._news.get(key) is event:
+            del self._news[key]
+        self._do.executor.on_nodes_changed(key)
+        return None
+
+    async def _on_join(self, request: str) -> datetime | None:
+        event = self._joins.get(request)
+        if event is not None:
+            try:
+                await self._do.nodes.on_join(event)
+            except EngineError as error:
+                _log.info("node %s went away before its join was answered: %s", event.node, error)
+            self._joins.pop(request, None)
+        return None

@@ -1,0 +1,184 @@
+"""Carries one transfer on: look at it, ask the state machine, do what it says; again and again until nothing is new.
+
+The job `advance` of a transfer. It is short: whatever takes time (an attempt, a stop, a wait) wakes it when something
+happens, or at the time that it asks for.
+"""
+
+import logging
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from headrace.api.errors import Code, Fenced, ServiceError
+from headrace.api.store import Tx
+from headrace.api.store.tables_work import TransferRow
+from headrace.api.transfers.attempts import Attempts, WishChanged
+from headrace.api.transfers.parts import Parts
+from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN, End, Run, standing_of
+from headrace.api.transfers.state_machine import (
+    END_STATES,
+    Cause,
+    Effect,
+    Limits,
+    Seen,
+    Standing,
+    Step,
+    Wish,
+    step,
+)
+from headrace.api.transfers.turns import Turns
+
+_log = logging.getLogger(__name__)
+
+_MOST_STEPS = 8
+"""Steps in a row before others have their turn."""
+_STOP = timedelta(seconds=30)
+"""How long nodes may take to say that they stopped before the service goes on without that word."""
+_ON_ITS_WAY = timedelta(seconds=5)
+"""How long the end of an attempt that its nodes have closed may be on its way here."""
+_HOLD = timedelta(seconds=2)
+_PASSES = frozenset({Code.NODE_AWAY, Code.NODE_DRAINING, Code.NODE_CLOCK_SKEWED})
+"""What may pass by waiting."""
+
+
+class Advance:
+    """Looks at runs and acts on them."""
+
+    def __init__(self, parts: Parts, attempts: Attempts, turns: Turns) -> None:
+        """Act by `attempts`."""
+        self._parts = parts
+        self._core = parts.core
+        self._attempts = attempts
+        self._turns = turns
+        settings = parts.core.settings
+        self._limits = Limits(
+            away=timedelta(seconds=settings.away_limit_s),
+            stop=_STOP,
+            hold=_HOLD,
+            backoff=timedelta(milliseconds=settings.backoff_ms),
+            max_backoff=timedelta(milliseconds=settings.max_backoff_ms),
+            failures=settings.attempts_without_progress,
+        )
+
+    async def carry_on(self, run: Run) -> datetime | None:
+        """Do all that can be done now; returns when to look again, or nothing when the transfer has ended.
+
+        Raises `Fenced` when this run does not hold the transfer any more.
+        """
+        for _ in range(_MOST_STEPS):
+            async with self._core.database.read() as tx:
+                row = await tx.get(TransferRow, run.transfer)
+                if row is None or (row.fence, row.attempt) != (run.fence, run.attempt):
+                    raise Fenced(run.transfer)
+                now = standing_of(row, run)
+                if now.state in END_STATES:
+                    return None
+                seen = await self._look(tx, run)
+            after = self._next(run, now, seen)
+            if not await self._act(run, now, after):
+                return self._look_at(run, after)
+        return self._core.clock()
+
+    async def _look(self, tx: Tx, run: Run) -> Seen:
+        """Say what is the case for this run."""
+        clock, moved = self._core.clock(), run.progress.bytes_durable > run.durable_before
+        if run.unknown_since is not None and run.end is None and clock >= run.unknown_since + _ON_ITS_WAY:
+            run.end = End("failed", ATTEMPT_UNKNOWN, "no node knows the attempt any more", retryable=True)
+        if run.open and run.end is not None:
+            refusal = _cause(run.refusal)
+            return Seen(end=run.end.ending(moved=moved), refusal=refusal, hold=run.hold)
+        absent = await self._absent(tx, run)
+        since = run.stopping_since
+        gone = all(self._parts.nodes.attached(key) is None for key in run.nodes)
+        hold, run.hold = run.hold, "" if not run.open else run.hold
+        return Seen(
+            refusal=_cause(run.refusal),
+            hold=hold,
+            absent=absent,
+            starts=run.starts,
+            renew=run.new_rate or run.renew_at is None or clock >= run.renew_at,
+            lost=since is not None and (gone or clock >= since + _STOP),
+        )
+
+    async def _absent(self, tx: Tx, run: Run) -> Cause | None:
+        """Say which node can't work now; one that never will stands against the run for good."""
+        try:
+            for key in run.nodes:
+                if run.open:
+                    away = await self._parts.nodes.absence(tx, key)
+                    if away:
+                        return Cause(Code.NODE_AWAY, away)
+                else:
+                    await self._parts.nodes.require_usable(tx, key)
+        except ServiceError as error:
+            if error.code in _PASSES:
+                return Cause(error.code, error.detail)
+            run.refusal = run.refusal or error
+        return None
+
+    def _next(self, run: Run, now: Standing, seen: Seen) -> Step:
+        """Ask the state machine; who would begin gets in line first."""
+        seen = replace(seen, refusal=_cause(run.refusal))
+        after = step(now, seen, self._core.clock(), self._limits)
+        if after.effect is Effect.BEGIN:
+            if not self._turns.is_next(run.place):
+                after = step(now, replace(seen, turn=False), self._core.clock(), self._limits)
+        elif not now.open:
+            self._turns.leave(run.transfer)
+        return after
+
+    async def _act(self, run: Run, now: Standing, after: Step) -> bool:
+        """Do the effect; returns whether to look at once again."""
+        try:
+            return await self._do(run, now, after)
+        except WishChanged:
+            return True
+
+    async def _do(self, run: Run, now: Standing, after: Step) -> bool:
+        standing, end = after.standing, run.end or End("stopped", message="its nodes did not say that they stopped")
+        match after.effect:
+            case Effect.NONE:
+                if _shown(standing) != _shown(now):
+                    await self._attempts.note(run, standing)
+                return False
+            case Effect.BEGIN:
+                return await self._attempts.begin(run, standing)
+            case Effect.RENEW:
+                return await self._attempts.renew(run)
+            case Effect.STOP:
+                return await self._attempts.stop(run, _why_stop(run, standing))
+            case Effect.CONCLUDE:
+                return await self._attempts.conclude(run, end, standing)
+            case Effect.CLOSE:
+                await self._attempts.close(run, end, standing)
+            case Effect.END:
+                await self._attempts.end(run, standing)
+        return standing.state not in END_STATES
+
+    def _look_at(self, run: Run, after: Step) -> datetime | None:
+        """Return the time of the next look: what the state machine says, or the next renewal."""
+        if after.standing.state in END_STATES:
+            return None
+        look_at = after.look_at
+        if run.open and look_at is None:
+            look_at = _earliest(run.renew_at, run.unknown_since and run.unknown_since + _ON_ITS_WAY)
+        # Whatever is waited for wakes the job; this is only how long a lost word may go unnoticed.
+        clock = self._core.clock()
+        return look_at if look_at and look_at > clock else clock + timedelta(seconds=self._core.settings.sweep_s)
+
+
+def _cause(refusal: Exception | None) -> Cause | None:
+    return None if refusal is None else Cause(str(getattr(refusal, "code", "")), str(refusal.args[0]))
+
+
+def _shown(standing: Standing) -> tuple[object, ...]:
+    return standing.state, standing.reason, standing.away_since
+
+
+def _why_stop(run: Run, standing: Standing) -> str:
+    if standing.wish is not Wish.RUN:
+        return standing.wish_reason or f"{standing.wish} was asked for"
+    return run.hold or "its ticket may not be renewed"
+
+
+def _earliest(*times: datetime | None) -> datetime | None:
+    return min((time for time in times if time is not None), default=None)

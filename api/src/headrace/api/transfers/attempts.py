@@ -1,0 +1,231 @@
+"""What is done for a transfer: attempts begin, are renewed, stop and end; every change under the run's fence."""
+
+import logging
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from pathlib import Path
+
+from sqlalchemy import insert, update
+
+from headrace.api.audit.chain import Kind
+from headrace.api.data_folder import lists_dir, result_dir
+from headrace.api.errors import AuditUnwritable, Code, Fenced, ServiceError
+from headrace.api.policy.budgets import settle
+from headrace.api.problems import make, problem_of
+from headrace.api.store import Tx, after_commit
+from headrace.api.store.tables_work import AttemptRow, TransferRow
+from headrace.api.transfers.parts import Parts
+from headrace.api.transfers.receipts import totals_of
+from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN, End, Refusal, Run, write_standing
+from headrace.api.transfers.state_machine import END_STATES, Standing, State
+from headrace.api.transfers.turns import Turns
+from headrace.engine import EngineError
+from headrace.guardrails import GuardrailError
+
+_log = logging.getLogger(__name__)
+
+ADVANCE = "advance"
+"""The task that carries transfers on."""
+_AUDIT_RETRY = timedelta(seconds=5)
+
+
+class WishChanged(Exception):  # noqa: N818 - says what is the case
+    """People wished something else after the standing was read; nothing was written."""
+
+
+class Attempts:
+    """Does the effects of the state machine. Each method returns whether there is something new to look at."""
+
+    def __init__(self, parts: Parts, turns: Turns) -> None:
+        """Begin attempts as there are slots in `turns`."""
+        self._parts = parts
+        self._core = parts.core
+        self._turns = turns
+
+    async def note(self, run: Run, standing: Standing) -> None:
+        """Record a new state or reason."""
+        async with self._parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
+            # People may have wished something meanwhile: that is theirs to change.
+            standing_now = (row.state, row.state_reason)
+            row.state, row.state_reason = standing.state, standing.reason
+            row.away_since = standing.away_since
+            if standing_now != (standing.state, standing.reason):
+                message = standing.reason or f"the transfer is {standing.state}"
+                await self._parts.ledger.record(tx, row, standing.state.value, message)
+
+    async def begin(self, run: Run, standing: Standing) -> bool:
+        """Sign the ticket of a new attempt and hand it to its nodes."""
+        try:
+            ticket, lists = await self._sign(run, standing)
+        except (ServiceError, GuardrailError, WishChanged) as error:
+            return self._stands_against(run, error)
+        run.attempt, run.open, run.end = standing.attempt, True, None
+        run.renew_at, run.stopping_since, run.unknown_since = None, None, None
+        run.durable_before = run.progress.bytes_durable
+        results = result_dir(self._core.settings.data, run.transfer, run.attempt)
+        results.mkdir(parents=True, exist_ok=True)
+        try:
+            await self._core.hub.start_attempt(ticket=ticket, lists_dir=str(lists), result_dir=str(results))
+        except EngineError as error:
+            run.end = run.end or End.failed(error)
+        run.renew_at = self._next_renewal()
+        return run.end is not None
+
+    async def _sign(self, run: Run, standing: Standing) -> tuple[str, Path]:
+        """Take a slot and record the attempt with its ticket; without the record the slot is free again."""
+        parts, number = self._parts, standing.attempt
+        self._turns.take(run.transfer)
+        try:
+            async with parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
+                _require_wish(row, standing)
+                ticket, run.released = await parts.signer.ticket(tx, row, number, run.fence)
+                write_standing(row, standing)
+                row.started = row.started or self._core.clock()
+                begun = {"transfer": row.id, "number": number, "started": self._core.clock()}
+                await tx.execute(insert(AttemptRow).values(begun))
+                kind = "started" if number == 1 else "attempt"
+                await parts.ledger.record(tx, row, kind, f"attempt {number} started")
+                return ticket.text, lists_dir(self._core.settings.data, row.plan)
+        except BaseException:
+            self._turns.give_back(run.transfer)
+            raise
+
+    async def renew(self, run: Run) -> bool:
+        """Check everything again and hand a fresh ticket to the nodes."""
+        new_rate, run.new_rate = run.new_rate, False
+        run.renew_at = self._next_renewal()
+        try:
+            async with self._parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
+                ticket, run.released = await self._parts.signer.ticket(tx, row, run.attempt, run.fence)
+                rate = row.rate_ceiling_bps
+        except AuditUnwritable:
+            # Unrenewed, the nodes stop by themselves; until then a later renewal may succeed.
+            _log.exception("the ticket of transfer %s was not renewed", run.transfer)
+            run.renew_at, run.new_rate = self._core.clock() + _AUDIT_RETRY, new_rate
+            return False
+        except (ServiceError, GuardrailError) as error:
+            return self._stands_against(run, error)
+        try:
+            await self._core.hub.renew(ticket=ticket.text)
+            if new_rate:
+                await self._core.hub.set_rate(transfer=run.transfer, rate_bps=rate)
+        except EngineError as error:
+            if error.code == ATTEMPT_UNKNOWN:
+                # It may just have ended: its end is on the way then.
+                run.unknown_since = run.unknown_since or self._core.clock()
+                return True
+            if not error.retryable:
+                run.end = run.end or End.failed(error)
+                return True
+            # A node that is away gets the ticket, and with it the rate, when it is back.
+            _log.info("a node of transfer %s was not told: %s", run.transfer, error)
+        return False
+
+    async def stop(self, run: Run, reason: str) -> bool:
+        """Let the nodes stop; how that ended comes as an event."""
+        run.stopping_since = self._core.clock()
+        try:
+            await self._core.hub.stop_attempt(transfer=run.transfer, reason=reason)
+        except EngineError as error:
+            run.end = run.end or End.failed(error)
+            return True
+        return False
+
+    async def close(self, run: Run, end: End, standing: Standing) -> None:
+        """Record how the attempt ended, and the transfer with it when that is its end."""
+        async with self._parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
+            await self._close_attempt(tx, row, run, end)
+            await self._settle(tx, row, run, standing)
+            after_commit(tx, lambda: self._closed(run))
+
+    async def conclude(self, run: Run, end: End, standing: Standing) -> bool:
+        """Verify the nodes' statements, make the receipt, and end the transfer with it."""
+        try:
+            async with self._core.database.read() as tx:
+                row = await tx.get_one(TransferRow, run.transfer)
+            checked = await self._parts.receipts.check(row, end)
+            async with self._parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
+                plan = run.released or await self._parts.signer.released(tx, row)
+                row.ended = self._core.clock()
+                totals = await totals_of(tx, row, checked)
+                run.progress = totals.final(run.progress, run.resent_before)
+                await self._close_attempt(tx, row, run, end)
+                receipt = await self._parts.receipts.make(tx, row, plan, end, checked)
+                row.receipt = receipt.id
+                await self._core.audit.append(tx, Kind.RECEIPT_MADE, subject=receipt.id, detail={"transfer": row.id})
+                await self._settle(tx, row, run, standing, said=receipt.summary)
+                after_commit(tx, lambda: self._closed(run))
+        except (AuditUnwritable, Fenced):
+            raise
+        except (ServiceError, GuardrailError) as error:
+            # What arrived stays; who can't be trusted, or must not run any more, gets no receipt.
+            run.end = End("failed", str(error.code), str(error.args[0]), retryable=False)
+            return True
+        return False
+
+    async def end(self, run: Run, standing: Standing) -> None:
+        """Record the end of a transfer that has no open attempt."""
+        async with self._parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
+            await self._settle(tx, row, run, standing)
+            after_commit(tx, lambda: self._closed(run))
+
+    async def _close_attempt(self, tx: Tx, row: TransferRow, run: Run, end: End) -> None:
+        run.progress = run.progress.model_copy(update={"rate_bps": 0, "streams": 0, "eta_s": None})
+        row.progress, row.resent_before = run.progress.model_dump_json(), run.progress.resent_bytes
+        ended = {
+            "ended": self._core.clock(), "outcome": end.outcome, "code": end.code, "message": end.message,
+            "statements": "\n".join(end.statements),
+        }  # fmt: skip
+        if end.failed_list is not None:
+            ended["failed_list"] = str(end.failed_list.relative_to(self._core.settings.data))
+        this = (AttemptRow.transfer == row.id, AttemptRow.number == run.attempt)
+        await tx.execute(update(AttemptRow).where(*this).values(ended))
+        message = f"attempt {run.attempt} ended: {end.outcome}" + (f" ({end.message})" if end.message else "")
+        await self._parts.ledger.record(tx, row, "attempt_ended", message)
+
+    async def _settle(self, tx: Tx, row: TransferRow, run: Run, standing: Standing, *, said: str = "") -> None:
+        """Write the standing after an attempt; at the transfer's end also its error and what it used of a budget."""
+        _require_wish(row, standing)
+        write_standing(row, standing)
+        if standing.state in END_STATES:
+            row.ended = row.ended or self._core.clock()
+            row.error = self._problem(run, standing)
+            await settle(tx, row.id, run.progress.bytes_durable)
+            await self._core.jobs.done(tx, ADVANCE, row.id)
+        message = said or standing.reason or f"the transfer is {standing.state}"
+        await self._parts.ledger.record(tx, row, standing.state.value, message)
+
+    def _closed(self, run: Run) -> None:
+        run.open, run.end, run.stopping_since, run.unknown_since = False, None, None, None
+        run.resent_before, run.durable_before = run.progress.resent_bytes, run.progress.bytes_durable
+        self._turns.give_back(run.transfer)
+
+    def _problem(self, run: Run, standing: Standing) -> str | None:
+        if standing.state is not State.FAILED or standing.error is None:
+            return None
+        if run.refusal is not None:
+            problem = problem_of(run.refusal, instance=run.transfer)
+        else:
+            cause = standing.error
+            problem = make(cause.code, cause.message, instance=run.transfer, other=HTTPStatus.BAD_GATEWAY)
+        return problem.model_dump_json()
+
+    def _stands_against(self, run: Run, error: Refusal | WishChanged) -> bool:
+        """Keep what the signer refused: a hold passes, the rest is for good. The audit log's trouble is the job's."""
+        if isinstance(error, AuditUnwritable | Fenced):
+            raise error
+        if isinstance(error, WishChanged):
+            return True
+        if error.code == Code.KILL_SWITCH:
+            run.hold = str(error.args[0])
+        else:
+            run.refusal = error
+        return True
+
+    def _next_renewal(self) -> datetime:
+        return self._core.clock() + timedelta(seconds=self._core.settings.ticket_renew_s)
+
+
+def _require_wish(row: TransferRow, standing: Standing) -> None:
+    if row.wish != standing.wish:
+        raise WishChanged

@@ -1,0 +1,20 @@
+"""What everything about transfers works with."""
+
+from dataclasses import dataclass
+
+from headrace.api.core import Core
+from headrace.api.signing.signer import Signer
+from headrace.api.sites.nodes import Nodes
+from headrace.api.transfers.history import Ledger
+from headrace.api.transfers.receipts import Receipts
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts."""
+
+    core: Core
+    nodes: Nodes
+    signer: Signer
+    ledger: Ledger
+    receipts: Receipts

@@ -1,0 +1,304 @@
+"""Nothing is stranded: what was asked for is carried on by whoever runs the service, once, and to its end."""
+
+import asyncio
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
+from tests.servers.site import WAIT_S, Site, digest_of, started_site
+from tests.service.refusals import refused
+from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set, until, until_durable
+
+from headrace.api.errors import Fenced
+from headrace.api.events.broker import wait_for
+from headrace.api.events.outbox import EVENTS
+from headrace.api.settings import Settings
+from headrace.api.store.tables_work import JobRow, PlanRow, TransferRow
+from headrace.api.transfers.state_machine import WAITS_FOR_ITS_TURN
+from headrace.client import models as m
+
+
+async def stored(site: Site, plan: m.Plan) -> str:
+    """What a client leaves that goes away between the commit and all that follows: a transfer, and nobody to run it."""
+    async with site.service.whole.core.database.write() as tx:
+        row = await tx.get(PlanRow, plan.id)
+        assert row is not None
+        return (await site.use_cases.submissions.insert(tx, row)).id
+
+
+async def row_of(site: Site, transfer: str) -> TransferRow:
+    async with site.service.whole.core.database.read() as tx:
+        return await tx.get_one(TransferRow, transfer)
+
+
+async def until_in_line(site: Site, transfer: m.Transfer) -> None:
+    """Wait until a transfer waits for its turn, and this is stored."""
+    with site.service.whole.core.broker.subscribe(transfer.id) as woken:
+        while (await row_of(site, transfer.id)).state_reason != WAITS_FOR_ITS_TURN:
+            woken.clear()
+            assert await wait_for(woken, WAIT_S)
+
+
+def fails_once(error: Exception, call: Any) -> Any:  # noqa: ANN401 - any method
+    """Let a method fail the first time."""
+    failed: list[bool] = []
+
+    async def once(*arguments: object, **options: object) -> object:
+        if not failed:
+            failed.append(True)
+            raise error
+        return await call(*arguments, **options)
+
+    return once
+
+
+@pytest.mark.anyio
+async def test_a_transfer_that_nobody_holds_is_found_and_carried_on(site: Site) -> None:
+    files = small_set(site)
+    transfer = await stored(site, await site.ada.plan("lab:/set", "archive:/copy"))
+    site.service.whole.core.jobs.wake("sweep transfers", "")
+    ended = await site.ada.port.transfer(transfer, wait_s=WAIT_S)
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert arrived(site.archive / "copy") == files
+
+
+@pytest.mark.anyio
+async def test_what_people_wish_outlives_a_restart_and_a_cancel_stays_final(site: Site) -> None:
+    large_set(site)
+    plans = [await site.ada.plan("lab:/set", f"archive:/{n}", rate_limit_bps=SLOW_BPS) for n in range(2)]
+    canceled, paused = [await site.ada.submit(plan) for plan in plans]
+    await until(site, canceled, "running")
+    await until(site, paused, "running")
+    await site.ada.port.control(paused.id, m.ControlRequest(action="pause", reason="lunch"))
+    await site.ada.port.control(canceled.id, m.ControlRequest(action="cancel", reason="wrong run"))
+    with refused("transfer_state"):
+        await site.ada.port.control(canceled.id, m.ControlRequest(action="pause"))
+    await site.restart()
+    ended = await site.ada.end_of(canceled)
+    assert (ended.state, "wrong run" in ended.state_reason) == (m.TransferState.CANCELED, True)
+    still = await until(site, paused, "paused")
+    assert "lunch" in still.state_reason
+
+
+@pytest.mark.anyio
+async def test_a_worker_from_before_gets_no_ticket_and_writes_nothing(site: Site) -> None:
+    small_set(site)
+    transfer = await stored(site, await site.ada.plan("lab:/set", "archive:/copy"))
+    parts = site.use_cases.submissions.parts
+    old = (await row_of(site, transfer)).fence
+    await site.restart()
+    parts = site.use_cases.submissions.parts
+    async with site.service.whole.core.database.write() as tx:
+        row = await tx.get_one(TransferRow, transfer)
+        assert row.fence > old
+        with pytest.raises(Fenced):
+            await parts.signer.ticket(tx, row, 1, old)
+    with pytest.raises(Fenced):
+        async with parts.ledger.change(transfer, fence=old):
+            pass
+
+
+@pytest.mark.anyio
+async def test_an_error_that_nobody_foresaw_strands_no_transfer_and_shows_in_health(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    signer, tries, released = site.use_cases.submissions.parts.signer, asyncio.Semaphore(0), asyncio.Event()
+    sign = signer.ticket
+
+    async def ticket(*arguments: Any) -> Any:  # noqa: ANN401 - as it is called
+        tries.release()
+        if not released.is_set():
+            raise RuntimeError
+        return await sign(*arguments)
+
+    monkeypatch.setattr(signer, "ticket", ticket)
+    transfer = await site.ada.submit(plan)
+    async with asyncio.timeout(WAIT_S):
+        for _ in range(2):
+            await tries.acquire()
+    assert (await site.ada.port.health()).status == "degraded"
+    released.set()
+    assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
+    assert (await site.ada.port.health()).status == "ok"
+
+
+@pytest.mark.anyio
+async def test_the_hub_is_heard_after_an_error_and_the_event_is_tried_again(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, nodes = quiet_site, quiet_site.use_cases.nodes
+    full = OperationalError("UPDATE nodes", None, Exception("database or disk is full"))
+    monkeypatch.setattr(nodes, "on_attached", fails_once(full, nodes.on_attached))
+    monkeypatch.setattr(nodes, "on_join", fails_once(full, nodes.on_join))
+    await site.start_both()
+    small_set(site)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+
+
+@pytest.mark.anyio
+async def test_jobs_are_gone_when_their_transfer_and_plan_are_done(site: Site) -> None:
+    small_set(site)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    assert ended.state is m.TransferState.COMPLETE
+    async with site.service.whole.core.database.read() as tx:
+        assert list(await tx.scalars(select(JobRow))) == []
+
+
+@pytest.mark.anyio
+async def test_who_waits_is_told_the_true_place_and_priority_goes_first(tmp_path: Any) -> None:  # noqa: ANN401 - pytest's
+    async with started_site(tmp_path, Settings(transfer_concurrency=1)) as site:
+        await site.start_both()
+        large_set(site)
+        first = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/0", rate_limit_bps=SLOW_BPS))
+        await until(site, first, "running")
+        kinds = {"low": "1", "normal": "2", "high": "3"}
+        plans = {
+            kind: await site.ada.plan("lab:/set", f"archive:/{name}", rate_limit_bps=SLOW_BPS, priority=kind)
+            for kind, name in kinds.items()
+        }
+        waiting = {kind: await site.ada.submit(plan) for kind, plan in plans.items()}
+        for transfer in waiting.values():
+            await until_in_line(site, transfer)
+        shown_now = {kind: (await site.ada.port.transfer(one.id)).state_reason for kind, one in waiting.items()}
+        assert shown_now == {
+            "high": "1st of 3 in the queue",
+            "normal": "2nd of 3 in the queue",
+            "low": "3rd of 3 in the queue",
+        }
+        await site.ada.port.control(first.id, m.ControlRequest(action="cancel"))
+        await until(site, waiting["high"], "running")
+        assert (await site.ada.port.transfer(waiting["low"].id)).state_reason == "2nd of 2 in the queue"
+
+
+@pytest.mark.anyio
+async def test_a_freed_slot_writes_about_one_transfer_only(tmp_path: Any) -> None:  # noqa: ANN401 - pytest's
+    async with started_site(tmp_path, Settings(transfer_concurrency=1)) as site:
+        await site.start_both()
+        large_set(site)
+        plans = [await site.ada.plan("lab:/set", f"archive:/{n}", rate_limit_bps=SLOW_BPS) for n in range(6)]
+        transfers = [await site.ada.submit(plan) for plan in plans]
+        await until(site, transfers[0], "running")
+        for transfer in transfers[1:]:
+            await until_in_line(site, transfer)
+        outbox = site.service.whole.core.outbox
+        before = (await outbox.bounds())[1]
+        await site.ada.port.control(transfers[0].id, m.ControlRequest(action="cancel"))
+        await until(site, transfers[1], "running")
+        changed = {change.subject for change in await outbox.after(before, 100)}
+        assert changed == {transfers[0].id, transfers[1].id}
+
+
+@pytest.mark.anyio
+async def test_progress_of_another_attempt_or_after_the_end_is_not_shown(site: Site) -> None:
+    large_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    await until_durable(site, transfer)
+    wrong = dict.fromkeys(
+        ("files_total", "files_done", "files_failed", "bytes_total", "bytes_received", "bytes_durable", "resent_bytes",
+         "rate_bps", "streams"), 10**12,
+    )  # fmt: skip
+    executor = site.use_cases.executor
+    for attempt in (0, 2):
+        event: Any = SimpleNamespace(transfer=transfer.id, attempt=attempt, limiter="", **wrong)
+        assert not executor.on_progress(event)
+    assert (await site.ada.port.transfer(transfer.id)).progress.bytes_durable < 10**12
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)
+    late: Any = SimpleNamespace(transfer=transfer.id, attempt=1, limiter="", **wrong)
+    assert not executor.on_progress(late)
+    assert (await site.ada.port.transfer(transfer.id)).progress.bytes_durable < 10**12
+
+
+@pytest.mark.anyio
+async def test_the_end_tells_what_the_nodes_signed(site: Site) -> None:
+    files = small_set(site)
+    size = sum(map(len, files.values()))
+    for moved in (size, 0):
+        plan = await site.ada.plan("lab:/set", "archive:/copy")
+        transfer = await site.ada.submit(plan)
+        progress = (await site.ada.end_of(transfer)).progress
+        told = (progress.files_total, progress.files_done, progress.bytes_total, progress.bytes_durable)
+        assert told == (len(files), len(files), moved, moved)
+        assert (progress.bytes_received, progress.resent_bytes, progress.bytes_failed) == (moved, 0, 0)
+
+
+@pytest.mark.anyio
+async def test_what_an_operator_holds_waits_and_goes_on_when_it_is_released(site: Site) -> None:
+    large_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=8 * SLOW_BPS))
+    await until_durable(site, transfer)
+    (site.settings.data / "halt").write_text("storage maintenance\n")
+    site.use_cases.executor.recheck()
+    held = await until(site, transfer, "waiting")
+    assert "storage maintenance" in held.state_reason
+    (site.settings.data / "halt").unlink()
+    site.use_cases.executor.recheck()
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+
+
+@pytest.mark.anyio
+async def test_numbers_follow_the_order_of_commits_even_behind_a_slow_writer(quiet_site: Site) -> None:
+    core = quiet_site.service.whole.core
+    before = (await core.outbox.bounds())[1]
+    seen: list[str] = []
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> None:
+        async with core.database.write() as tx:
+            await core.outbox.write(tx, "node", "slow", "x")
+            begun.set()
+            await go_on.wait()
+
+    async def fast() -> None:
+        async with core.database.write() as tx:
+            await core.outbox.write(tx, "node", "fast", "x")
+
+    with core.broker.subscribe(EVENTS) as woken:
+        writers = [asyncio.create_task(slow())]
+        await begun.wait()
+        writers.append(asyncio.create_task(fast()))
+        assert await core.outbox.after(before, 10) == []
+        go_on.set()
+        last = before
+        while len(seen) < 2:
+            found = await core.outbox.after(last, 10)
+            seen += [change.subject for change in found]
+            last = found[-1].sequence if found else last
+            if not found:
+                woken.clear()
+                assert await wait_for(woken, WAIT_S)
+        await asyncio.gather(*writers)
+    assert seen == ["slow", "fast"]
+
+
+@pytest.mark.anyio
+async def test_old_changes_are_removed_and_numbers_go_on(quiet_site: Site) -> None:
+    core = quiet_site.service.whole.core
+    for _ in range(3):
+        async with core.database.write() as tx:
+            await core.outbox.write(tx, "node", "n", "x")
+    _, newest = await core.outbox.bounds()
+    quiet_site.clock.shift = timedelta(days=8)
+    await core.outbox.remove_old(core.settings.outbox_kept_s)
+    assert await core.outbox.bounds() == (newest - 1, newest)
+    async with core.database.write() as tx:
+        await core.outbox.write(tx, "node", "n", "x")
+    assert (await core.outbox.bounds())[1] == newest + 1
+
+
+@pytest.mark.anyio
+async def test_submitting_again_after_a_client_went_away_shows_the_transfer_that_runs(site: Site) -> None:
+    small_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    transfer = await stored(site, plan)
+    again = await site.ada.port.submit(m.SubmitRequest(plan_digest=digest_of(plan)))
+    assert again.id == transfer
+    site.service.whole.core.jobs.wake("sweep transfers", "")
+    assert (await site.ada.end_of(again)).state is m.TransferState.COMPLETE
