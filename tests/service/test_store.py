@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine, delete, select, text
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy import create_engine, delete, select, text, update
+from sqlalchemy.exc import IntegrityError, OperationalError, StatementError
 from tests.conformance.people_store_conformance import CHECKS, Check
 from tests.servers.site import Site
 
@@ -75,3 +75,10 @@ async def test_the_store_in_sql_conforms(check: Check, quiet_site: Site) -> None
         for table in (SessionRow, TokenRow, InvitationRow, PersonRow):
             await tx.execute(delete(table))
     await check(SqlPeopleStore(core.database, core.audit))
+
+
+@pytest.mark.anyio
+async def test_a_group_whose_name_is_two_lines_gives_no_second_group(quiet_site: Site) -> None:
+    with pytest.raises(StatementError, match="line break"):
+        async with quiet_site.service.whole.core.database.write() as tx:
+            await tx.execute(update(PersonRow).values(groups=("guests\nstewards",)))

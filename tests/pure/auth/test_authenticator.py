@@ -20,8 +20,11 @@ from headrace.auth import (
     SignedIn,
     TokenWish,
     TooManyAttempts,
+    passwords,
     scopes_of,
 )
+from headrace.auth.authenticator import NETWORK_LIMIT, PAIR_LIMIT
+from headrace.auth.throttle import Throttle
 
 pytestmark = pytest.mark.anyio
 
@@ -52,8 +55,28 @@ class House:
         return secret
 
 
+class FullStore(MemoryPeopleStore):
+    """A store that can only be read."""
+
+    def __init__(self, before: MemoryPeopleStore) -> None:
+        vars(self).update(vars(before))
+
+    async def touch_session(self, hash: str, now: datetime) -> None:  # noqa: A002 - the port's name
+        raise OSError(hash, now)
+
+    async def touch_token(self, token: str, now: datetime) -> None:
+        raise OSError(token, now)
+
+    async def delete_session(self, hash: str) -> None:  # noqa: A002 - the port's name
+        raise OSError(hash)
+
+
 @pytest.fixture
-def house() -> House:
+def house(monkeypatch: pytest.MonkeyPatch) -> House:
+    # The same hash at the lowest cost: these tests sign in some hundred times.
+    cheap = PasswordHasher(time_cost=2, memory_cost=8, parallelism=1)
+    monkeypatch.setattr(passwords, "_hasher", cheap)
+    monkeypatch.setattr(passwords, "_NOBODY", cheap.hash("nobody has this password"))
     return House()
 
 
@@ -192,12 +215,66 @@ async def test_guessing_is_throttled_even_in_parallel_and_even_with_the_right_pa
     assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
 
 
+async def test_a_network_that_holds_many_addresses_is_one_guesser(house: House) -> None:
+    await house.first_admin()
+    for number in range(10):
+        with refused(AuthCode.SIGN_IN_REFUSED):
+            await house.door.sign_in("Ada", "a wrong guess", f"2001:db8:0:7::{number:x}")
+    with pytest.raises(TooManyAttempts):
+        await house.door.sign_in("Ada", PASSWORD, "2001:db8:0:7:ffff::1")
+    assert await house.door.sign_in("Ada", PASSWORD, "2001:db8:0:8::1")
+    assert await house.door.sign_in("Ada", PASSWORD, "::ffff:10.0.0.9")
+
+
+async def test_those_who_sign_in_rightly_shut_nobody_out_of_their_network(house: House) -> None:
+    await house.first_admin()
+    for _ in range(51):
+        await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+
+
+async def test_a_success_does_not_wipe_out_other_guesses_from_its_network(house: House) -> None:
+    await house.first_admin()
+    for number in range(50):
+        if number % 8 == 7:
+            await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+        with refused(AuthCode.SIGN_IN_REFUSED):
+            await house.door.sign_in(f"name {number}", "a wrong guess", "10.0.0.1")
+    with pytest.raises(TooManyAttempts):
+        await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+
+
+async def test_made_up_names_from_everywhere_do_not_wipe_out_the_guesses_at_a_person(house: House) -> None:
+    await house.first_admin()
+    throttle = house.door._throttle = Throttle(max_keys=60)  # noqa: SLF001 - as 10,000 keys, but quicker
+    for number in range(100):
+        with refused(AuthCode.SIGN_IN_REFUSED):
+            await house.door.sign_in("Ada", "a wrong guess", f"10.1.0.{number}")
+    for number in range(100):
+        throttle.attempt({f"pair:10.2.0.{number}:x": PAIR_LIMIT, f"network:10.2.0.{number}": NETWORK_LIMIT}, house.now)
+    with pytest.raises(TooManyAttempts):
+        await house.door.sign_in("Ada", PASSWORD, "10.3.0.1")
+
+
+async def test_a_store_that_cannot_be_written_still_knows_who_is_calling(house: House) -> None:
+    admin = await house.first_admin()
+    secret = await house.token(admin)
+    house.store = house.door._store = FullStore(house.store)  # noqa: SLF001 - the disk fills up meanwhile
+    house.now += timedelta(minutes=2)
+    assert (await house.door.session(admin.secret)).id == admin.principal.id
+    assert (await house.door.token(secret)).id == admin.principal.id
+    house.now += timedelta(hours=9)
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.session(admin.secret)
+    await house.door.settle()
+
+
 async def test_a_session_ends_when_it_is_not_used_or_is_too_old(house: House) -> None:
     signed_in = await house.first_admin()
     limits = Lifetimes()
     while house.now + limits.idle - timedelta(hours=1) < signed_in.expires:
         house.now += limits.idle - timedelta(hours=1)
         await house.door.session(signed_in.secret)
+        await house.door.settle()
     house.now = signed_in.expires
     with refused(AuthCode.NOT_SIGNED_IN):
         await house.door.session(signed_in.secret)
@@ -310,23 +387,27 @@ async def test_uses_are_noted_but_reading_rarely_writes(house: House) -> None:
     admin = await house.first_admin()
     secret = await house.token(admin)
     await house.door.token(secret)
+    await house.door.settle()
     first = house.now
     house.now += timedelta(seconds=59)
     await house.door.token(secret)
     assert [record.last_used for record in await house.door.tokens(admin.principal)] == [first]
     house.now += timedelta(seconds=1)
     await house.door.token(secret)
+    await house.door.settle()
     assert [record.last_used for record in await house.door.tokens(admin.principal)] == [house.now]
 
 
 async def test_a_password_hashed_at_a_lower_cost_is_hashed_again_on_sign_in(house: House) -> None:
     admin = await house.first_admin()
-    await house.store.set_password_hash(admin.principal.id, PasswordHasher(time_cost=1).hash(PASSWORD))
+    await house.store.set_password_hash(
+        admin.principal.id, PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
+    )
     await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
     person = await house.store.person(admin.principal.id)
     assert person is not None
     assert person.password_hash is not None
-    assert "t=3" in person.password_hash
+    assert "t=2" in person.password_hash
 
 
 async def test_nothing_secret_is_kept_or_shown(house: House) -> None:

@@ -3,9 +3,11 @@
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final
+from functools import partial
+from typing import Final, ParamSpec, TypeVar
 
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.passwords import check_name, check_password, fold, hash_password, needs_rehash, password_fits
@@ -27,15 +29,19 @@ from headrace.auth.store import (
     SessionRecord,
     TokenRecord,
 )
-from headrace.auth.throttle import Limit, Throttle
+from headrace.auth.throttle import Limit, Throttle, network_of
+from headrace.auth.uses import Uses
 
 MAX_TOKENS_A_PERSON: Final = 100
 MAX_HASHES_AT_ONCE: Final = 4
 TOUCH_EVERY: Final = timedelta(minutes=1)
 """Uses of a session or token are noted at most this often, so that reading does not write."""
 PAIR_LIMIT: Final = Limit(10, timedelta(minutes=15))
-ADDRESS_LIMIT: Final = Limit(50, timedelta(minutes=15))
-NAME_LIMIT: Final = Limit(100, timedelta(minutes=15))
+"""A name from one network; an invitation's token from one network."""
+NETWORK_LIMIT: Final = Limit(50, timedelta(minutes=15))
+PERSON_LIMIT: Final = Limit(100, timedelta(minutes=15))
+T = TypeVar("T")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,17 +88,30 @@ class Authenticator:
         self._pepper = pepper
         self._lifetimes = lifetimes or Lifetimes()
         self._throttle = Throttle()
-        self._hashing = asyncio.Semaphore(MAX_HASHES_AT_ONCE)
+        self._uses = Uses()
+        self._hashing = ThreadPoolExecutor(MAX_HASHES_AT_ONCE, thread_name_prefix="passwords")
+
+    async def settle(self) -> None:
+        """Wait until the uses that were noted so far are written."""
+        await self._uses.settle()
+
+    async def close(self) -> None:
+        """Write what is to be noted, and end."""
+        await self._uses.settle()
+        self._hashing.shutdown(wait=False, cancel_futures=True)
 
     async def sign_in(self, name: str, password: str, address: str) -> SignedIn:
         """Sign a local person in from a network address; raises `sign_in_refused`, `too_many_attempts`."""
-        who, now = fold(name), self._clock()
-        pair = f"pair:{address}:{who}"
-        self._count({pair: PAIR_LIMIT, f"address:{address}": ADDRESS_LIMIT, f"name:{who}": NAME_LIMIT}, now)
+        network, now = network_of(address), self._clock()
         person = await self._store.person_named(name)
+        pair, whole = f"pair:{network}:{fold(name)}", f"network:{network}"
+        limits = {pair: PAIR_LIMIT, whole: NETWORK_LIMIT}
+        if person is not None:
+            # Only people who exist: names that strangers make up can't push them out.
+            limits[f"person:{person.id}"] = PERSON_LIMIT
+        self._count(limits, now)
         stored = person.password_hash if person and person.state == "active" else None
-        async with self._hashing:
-            fits = await asyncio.to_thread(password_fits, password, stored)
+        fits = await self._in_thread(password_fits, password, stored)
         if person is None:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, "unknown name")
         if stored is None:
@@ -102,6 +121,8 @@ class Authenticator:
         if needs_rehash(stored):
             await self._store.set_password_hash(person.id, await self._hash(password))
         self._throttle.forget(pair)
+        # Many people may share an address, and all of them may sign in; a guesser's other attempts still count.
+        self._throttle.take_back(whole)
         return await self._begin(person)
 
     async def session(self, secret: str) -> Principal:
@@ -113,11 +134,11 @@ class Authenticator:
         if session is None:
             raise AuthError(AuthCode.NOT_SIGNED_IN, "unknown session")
         if now >= session.expires or now >= session.last_used + self._lifetimes.idle:
-            await self._store.delete_session(hashed)
+            self._uses.note(f"end of {hashed}", lambda: self._store.delete_session(hashed))
             raise AuthError(AuthCode.NOT_SIGNED_IN, f"session of person {session.person} is too old")
         person = await self._active(session.person)
         if now >= session.last_used + TOUCH_EVERY:
-            await self._store.touch_session(hashed, now)
+            self._uses.note(hashed, lambda: self._store.touch_session(hashed, now))
         return _principal(person, session.created)
 
     async def sign_out(self, secret: str) -> None:
@@ -136,7 +157,7 @@ class Authenticator:
             raise AuthError(AuthCode.NOT_SIGNED_IN, f"token {record.id} has expired")
         person = await self._active(record.person)
         if record.last_used is None or now >= record.last_used + TOUCH_EVERY:
-            await self._store.touch_token(record.id, now)
+            self._uses.note(record.id, lambda: self._store.touch_token(record.id, now))
         return Principal(
             id=person.id,
             name=person.name,
@@ -178,7 +199,8 @@ class Authenticator:
         `invitation_refused`, `name_refused`, `PasswordRefused`, `too_many_attempts`.
         """
         now = self._clock()
-        self._count({f"invitation:{address}": PAIR_LIMIT}, now)
+        tried = f"invitation:{network_of(address)}"
+        self._count({tried: PAIR_LIMIT}, now)
         hashed = self._pepper.hash(token)
         invitation = await self._store.invitation(hashed) if is_invitation(token) else None
         person = await self._store.person(invitation.person) if invitation else None
@@ -195,7 +217,7 @@ class Authenticator:
             raise AuthError(AuthCode.NAME_REFUSED, "Somebody has this name already; choose another.") from error
         if active is None:
             raise AuthError(AuthCode.INVITATION_REFUSED, f"the invitation of person {person.id} was used meanwhile")
-        self._throttle.forget(f"invitation:{address}")
+        self._throttle.forget(tried)
         return await self._begin(active)
 
     async def people(self, by: Principal) -> Sequence[PersonRecord]:
@@ -257,8 +279,11 @@ class Authenticator:
             raise TooManyAttempts(int(wait.total_seconds()) + 1)
 
     async def _hash(self, password: str) -> str:
-        async with self._hashing:
-            return await asyncio.to_thread(hash_password, password)
+        return await self._in_thread(hash_password, password)
+
+    async def _in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Hash in threads that nothing else waits for, a few at a time."""
+        return await asyncio.get_running_loop().run_in_executor(self._hashing, partial(work, *args, **kwargs))
 
     async def _invite(
         self, person: str, name: str, roles: frozenset[Role], valid: timedelta

@@ -21,7 +21,12 @@ MIN_PASSWORD = 12
 def login(
     *,
     name: Annotated[str | None, typer.Option(help="Your name; asked for when needed and not given.")] = None,
-    link: Annotated[str | None, typer.Option(help="A one-time link: an invitation, or the first start's.")] = None,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            help="A one-time link: an invitation, or the first start's; `-` reads it, so that nobody else sees it."
+        ),
+    ] = None,
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input's first line.")
     ] = False,
@@ -34,7 +39,8 @@ def login(
             door.out.note("Nobody is there to be asked: give --name and --password-stdin.")
             return Exit.USAGE
         if link is not None:
-            session, url = _accepted(door, link, name or _invited_name(door), from_stdin=password_stdin)
+            given = _typed_link(door) if link == "-" else link
+            session, url = _accepted(door, given, name or _invited_name(door), from_stdin=password_stdin)
         else:
             person = name or str(typer.prompt("Name", err=True))
             password = _password(from_stdin=password_stdin, new=False)
@@ -201,6 +207,13 @@ def _accepted(door: Door, link: str, name: str | None, *, from_stdin: bool) -> t
             return await service.accept_invitation(acceptance)
 
     return door.wait(accept()), url
+
+
+def _typed_link(door: Door) -> str:
+    """Read the link from the terminal or from standard input's first line, where nobody else sees it."""
+    if door.out.interactive:
+        return str(typer.prompt("Link", hide_input=True, err=True))
+    return sys.stdin.readline().strip()
 
 
 def _invited_name(door: Door) -> str | None:

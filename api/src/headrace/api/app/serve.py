@@ -161,7 +161,7 @@ class Ready:
         typer.echo(f"nodes dial {self.hub}")
         if self.bootstrap is None:
             return
-        typer.echo(f"first admin: the link in {self.bootstrap} (`headrace login --link LINK`)")
+        typer.echo(f"first admin: the link in {self.bootstrap} (`headrace login --link -`)")
         if sys.stdout.isatty():
             typer.echo(f"             {self.bootstrap.read_text(encoding='utf-8').strip()}")
 

@@ -59,6 +59,10 @@ class People:
         with coming_from(address):
             await self._auth.sign_out(secret)
 
+    async def close(self) -> None:
+        """Write which sessions and tokens were used, and end."""
+        await self._auth.close()
+
     async def of_session(self, secret: str) -> Principal:
         """Return whose session this is."""
         return await self._auth.session(secret)

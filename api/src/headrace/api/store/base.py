@@ -47,7 +47,10 @@ class Names(TypeDecorator[tuple[str, ...]]):
     cache_ok = True
 
     def process_bind_param(self, value: tuple[str, ...] | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Write one name a line."""
+        """Write one name a line; raises `ValueError` for a name that would be two."""
+        if value is not None and any("\n" in name for name in value):
+            message = "a name in a list can't hold a line break"
+            raise ValueError(message)
         return None if value is None else "\n".join(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> tuple[str, ...] | None:  # noqa: ANN401, ARG002 - SQLAlchemy's signature

@@ -1,0 +1,46 @@
+"""Writes that no request waits for: that a session or token was used, that an old session is gone."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+MAX_WAITING: Final = 1000
+
+_log = logging.getLogger(__name__)
+
+
+class Uses:
+    """Does small writes in the background, one after another.
+
+    A store that can't be written makes nobody fail: the write is dropped and the next use tries again. At most 1,000
+    wait; more are dropped.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing to write."""
+        self._waiting: dict[str, Callable[[], Awaitable[None]]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def note(self, key: str, write: Callable[[], Awaitable[None]]) -> None:
+        """Have `write` done soon, unless one with this key is waiting or under way."""
+        if key in self._waiting or len(self._waiting) >= MAX_WAITING:
+            return
+        self._waiting[key] = write
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._work(), name="noting uses")
+
+    async def settle(self) -> None:
+        """Wait until everything noted so far was tried."""
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    async def _work(self) -> None:
+        while self._waiting:
+            key, write = next(iter(self._waiting.items()))
+            try:
+                await write()
+            except Exception:  # noqa: BLE001 - whatever it is, nobody waits for it
+                _log.warning("a use could not be noted", exc_info=True)
+            finally:
+                del self._waiting[key]
