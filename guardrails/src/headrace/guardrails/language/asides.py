@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.language.courtesy import NOT_IN_A_REASON, REASONS
+from headrace.guardrails.language.grammar import words_of
 from headrace.guardrails.language.phrases import UNKNOWN_MARK
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ _ENDS = frozenset({",", ".", ";", "!", "?", ":", "<open>", "<close>", "<end>", "
 # What a span inside a reason may fill without being an order.
 HARMLESS = frozenset({"step", "noun", "it", "marker", "cue", "turn"})
 _MAX_ITEMS = 24
+_REASONS = words_of("reason")
+_NOT_IN_A_REASON = frozenset(words_of("wish_in_a_reason"))
 
 
 def asides(items: Sequence[Item], filled: Mapping[int, frozenset[str]]) -> list[range]:
@@ -49,7 +51,7 @@ def _starts(items: Sequence[Item], at: int, phrases: Sequence[str]) -> int:
 
 def _end_of(items: Sequence[Item], at: int) -> int | None:
     """Give where the clause that starts here ends, if it starts like a reason."""
-    if width := _starts(items, at, REASONS):
+    if width := _starts(items, at, _REASONS):
         end = at + width
         while end < len(items) and items[end].symbol not in _ENDS:
             end += 1
@@ -60,7 +62,7 @@ def _end_of(items: Sequence[Item], at: int) -> int | None:
 def _harmless(items: Sequence[Item], clause: range, filled: Mapping[int, frozenset[str]]) -> bool:
     for number in clause:
         item = items[number]
-        if item.value is not None or _word(item) in NOT_IN_A_REASON:
+        if item.value is not None or _word(item) in _NOT_IN_A_REASON:
             return False
         if not filled.get(number, frozenset()) <= HARMLESS:
             return False

@@ -6,24 +6,23 @@ What belongs to none comes out as `leftover` and is asked about.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact, Hours, Place
-from headrace.guardrails.language.actions import TRANSFER_VERBS
 from headrace.guardrails.language.asides import asides
 from headrace.guardrails.language.atoms import read_atoms
 from headrace.guardrails.language.clock import when_at
+from headrace.guardrails.language.grammar import ACTION_OF, UNSURE_VERBS
 from headrace.guardrails.language.lengths import length_at
 from headrace.guardrails.language.numbers import number_at
 from headrace.guardrails.language.operators import operated
 from headrace.guardrails.language.phrases import UNKNOWN_MARK, Hit, Item, Line, Reading
 from headrace.guardrails.language.recognisers import KNOWN, RULES
-from headrace.guardrails.language.schedules import RRULE
 from headrace.guardrails.language.scope import FILTERS, scoped
 from headrace.guardrails.language.spelling import corrected
 from headrace.guardrails.language.units import amount_at
-from headrace.guardrails.language.verbs import ACTION_OF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +36,8 @@ _PUTTING = frozenset({"put", "stash", "store", "drop", "place", "ingest", "depos
 _BEFORE_NAMES = frozenset({"only", "just", "skip", "exclude", "except", "without", "ignore", "omit", "include", "but"})
 _OF_A_VERB = frozenset({"it", "the", "my", "our", "this", "that", "everything", "all", "these", "those"})
 _NOT_BEFORE_A_VERB = frozenset({"to", "from", "at", "on", "in", "the", "->", "not", "of", "for", "into", "onto"})
+_VERBS = frozenset(ACTION_OF) | UNSURE_VERBS | {"cp", "mv", "scp"}
+RRULE = re.compile(r"(?:rrule:)?freq=[a-z]+(?:;[a-z]+=[a-z0-9,+-]+)*", re.IGNORECASE)
 _AND = frozenset({",", "and", "or", "&", "plus"})
 _LISTED = frozenset({"<glob>", "<file>", "<quoted>", "<rel>"})
 
@@ -113,7 +114,7 @@ def _verb_or_name(items: Sequence[Item], at: int) -> Item:
     """Read a word that is both an endpoint's name and a verb ("archive") by where it stands."""
     item = items[at]
     word = item.text.lower()
-    if item.symbol != "<ep>" or word not in TRANSFER_VERBS or at + 1 >= len(items):
+    if item.symbol != "<ep>" or word not in _VERBS or at + 1 >= len(items):
         return item
     before = items[at - 1].symbol if at else ""
     after = items[at + 1].symbol

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact
-from headrace.guardrails.language.scope import OPTIONS
+from headrace.guardrails.language.scope import FILTERS, OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,11 +38,21 @@ _QUESTIONS = frozenset({"status", "list"})
 
 def operated(chosen: Sequence[Chosen]) -> list[Chosen]:
     """Apply every operator to the facts in its scope."""
-    return _retractions(_question_marks(_polarities(list(chosen))))
+    return _retractions(_question_marks(_polarities(_trailing_onlys(list(chosen)))))
 
 
 def _slots(span: Chosen) -> frozenset[str]:
     return frozenset(fact.slot for fact in span.facts)
+
+
+def _trailing_onlys(chosen: list[Chosen]) -> list[Chosen]:
+    """Let the "only" of "files changed today only" close the filter before it."""
+    result: list[Chosen] = []
+    for before, span in zip([None, *chosen], chosen, strict=False):
+        cue = any(fact.slot == "cue" and fact.value == "include" for fact in span.facts)
+        closes = before is not None and before.facts and _slots(before) <= FILTERS and span.name == "only"
+        result.append(replace(span, facts=()) if cue and closes else span)
+    return result
 
 
 def _is_mark(span: Chosen, marks: frozenset[str]) -> bool:

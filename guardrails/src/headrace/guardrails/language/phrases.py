@@ -1,7 +1,7 @@
 """Phrases: patterns over words and recognised values, and the rules made of them.
 
 A pattern is words separated by spaces. `(a|b c)` is a choice, `[a|b]` may be missing, `{name}` a
-named group of MACROS, `<kind>` a recognised value such as `<rate>`, `<any>` one word that no
+named group, `<kind>` a recognised value such as `<rate>`, `<any>` one word that no
 phrase knows, and `<word>` one word of any kind, whose text is the value. So `{no} faster than <rate>`
 reads "no faster than 2 Gb/s".
 """
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from headrace.guardrails.language.macros import MACROS
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from headrace.guardrails.intents.draft import Value
 
 UNKNOWN_MARK = "~"
-_PIECE = re.compile(r"<[a-z]+>|\{[a-z_]+\}|[()\[\]|]|[^\s()\[\]{}|]+")
+_PIECE = re.compile(r"<[a-z]+>|\{[a-z_.0-9]+\}|[()\[\]|]|[^\s()\[\]{}|]+")
 _KIND = re.compile(r"<[a-z]+>")
 _VALUE = TypeVar("_VALUE")
 
 KNOWN_WORDS: set[str] = set()
+GROUPS: dict[str, str] = {}
+"""The named groups of the grammar; `{state}` is all of `{state.failed}`, `{state.running}` and so on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,19 @@ def choices(source: str) -> list[str]:
     return [" ".join(choice.split()) for choice in source.split("|")]
 
 
+def members(group: str) -> list[str]:
+    """Give the names of a group's members, in the order of the grammar."""
+    return [name.partition(".")[2] for name in GROUPS if name.startswith(f"{group}.")]
+
+
 @cache
 def _macro(name: str) -> _Part:
     """Read a named group once."""
-    part, _ = _sequence(_PIECE.findall(MACROS[name]), 0)
+    words = GROUPS.get(name) or "|".join(GROUPS[f"{name}.{one}"] for one in members(name))
+    if not words:
+        message = f"no such group: {name}"
+        raise ValueError(message)
+    part, _ = _sequence(_PIECE.findall(words), 0)
     return part
 
 
@@ -201,7 +210,7 @@ class Line:
         if not found.kinds <= self._kinds:
             return
         position = 0
-        while match := found.pattern.search(self.text, position):
+        while position < len(self.text) and (match := found.pattern.search(self.text, position)):
             # On from the next item, not from the end: phrases of one rule may overlap.
             position = self.text.index(" ", match.start()) + 1 if match.start() < len(self.text) else match.end() + 1
             if match.end() > match.start():

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact
-from headrace.guardrails.language.macros import MACROS
+from headrace.guardrails.language.grammar import heads_of
 
 if TYPE_CHECKING:
     from headrace.guardrails.language.lattice import Chosen
@@ -23,14 +23,9 @@ FILTERS = frozenset({*_INVERSE, "exclude", "weak_action"})
 _REACHED = frozenset({"verify", "encryption", "on_conflict", "delete_source", "delete_extraneous"})
 
 
-def _heads(*macros: str) -> frozenset[str]:
-    """Give the first words of the choices of some macros."""
-    words = {
-        choice.strip().split(" ")[0]
-        for macro in macros
-        for choice in MACROS[macro].replace("(", "|").replace("{not}", MACROS["not"]).split("|")
-    }
-    return frozenset(word for word in words if word.replace("'", "").isalpha())
+def _heads(*groups: str) -> frozenset[str]:
+    """Give the first words of the choices of some groups."""
+    return frozenset(word for group in groups for word in heads_of(group))
 
 
 _SKIPS = _heads("skip", "not") - {"everything", "anything", "all", "but"}

@@ -28,6 +28,8 @@ _PREFIXED_QUOTE = re.compile(r"[^\s\"'`]{1,200}?[:=](?=[\"'\u201c\u201e\u00ab])"
 # "--exclude=*.tmp" is an option, an equals sign and a value; "confirmed=true" is one odd word.
 _ASSIGNED = re.compile(r"(--[A-Za-z][A-Za-z-]*|(?:source|src|destination|dest|dst)(?==))=(?=\S)")
 _COMPARED = re.compile(r"[<>]=?(?=\d)")
+# After a question mark: a line end, or a word that opens a sentence and no location.
+_NEW_SENTENCE = re.compile(r"[ \t]*\n|\s+[A-Z][a-z]*(?:'[a-z]+)?(?=[\s,.!](?!\S*[:/]))")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00b4": "'"})
 
 Kind = Literal["word", "quoted", "mark"]
@@ -142,6 +144,8 @@ def _peels(text: str, start: int, end: int) -> bool:
         # `..` at the end of a path must stay visible to the rail that refuses it.
         return before != "." or "/" not in chunk
     if last == "?" and ("*" in chunk or "?" in chunk[:-1] or end < len(text.rstrip())):
+        if _NEW_SENTENCE.match(text, end):
+            return True
         return chunk.count("?") == 1 and "*" not in chunk and not _looks_like_name(chunk)
     return True
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from headrace.guardrails.resolve.situation import Situation
 
 UNCLEAR_ORDERS = ("stop", "unclear order")
-UNCLEAR_VERB = "unclear verb"
+UNCLEAR_VERB = "unsure"
 # The value of a "great" or "right": before a request it only means that one listened; alone it is a yes.
 _HEARD = "heard"
 _OF_TRANSFERS = ("all", "select", "live", "state", "since")

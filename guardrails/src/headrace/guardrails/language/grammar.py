@@ -1,0 +1,181 @@
+"""Reads the grammar from its files: named groups of words, and rules that say what phrases mean.
+
+A file holds lines of three kinds; an indented line goes on with the one before it, and `#` begins a comment:
+
+    {most} = at most|no more than              a group; {state} stands for {state.failed}, {state.running} ... together
+    rate limit -> rate_limit_bps = <amount>    a rule: its name, and what its phrases mean
+      - {most} <rate>                          one of its phrases, written as `phrases` says
+
+A meaning is `nothing`, or parts between semicolons:
+
+    slot = word            that word; true, false, "" and [a, b] are values, too; `words` is what the person wrote
+    slot = <place 2>       the second value of a kind in the phrase: place, when, amount, length, hours; or <names>
+    slot = {level}         the member of the group whose words are there: high for {level.high}; {level*} is all of them
+    slot ? message         a doubt, which becomes a question; `{words}` are the person's; `?(high)` is its plain reading
+    @function argument     what code works out: a function of `meanings`
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.intents.draft import Amount, Doubt, Hours, Length, Place, When
+from headrace.guardrails.language.meanings import MEANINGS, names_of
+from headrace.guardrails.language.phrases import GROUPS, Hit, Reading, Rule, choices, members, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from headrace.guardrails.intents.draft import Value
+
+    Meaning = Callable[[Hit], Sequence[Reading]]
+
+# Earlier files win when two spans of the same length fill different slots in a harmless way.
+FILES = (
+    "lexicon", "refusals", "flags", "places", "deletes", "options", "rates", "filters", "schedules", "actions",
+    "controls", "followups", "steps", "foreign", "cues", "courtesy",
+)  # fmt: skip
+_KINDS: dict[str, type] = {
+    "place": Place,
+    "when": When,
+    "amount": Amount,
+    "length": Length,
+    "hours": Hours,
+}
+_GROUP = re.compile(r"\{(?P<name>[a-z_.0-9]+)\} = (?P<words>.*)")
+_DOUBT = re.compile(r"(?P<slot>\w+) \?(?:\((?P<reading>\w+)\))? (?P<message>.*)")
+_VALUE = re.compile(r"<(?P<kind>[a-z]+)(?: (?P<which>\d|last))?>")
+_PARTS = re.compile(r"; (?=@|\w+ [=?])")
+_MEMBER = re.compile(r"\{(?P<group>[a-z_]+)(?P<many>[?*]?)\}")
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Give the lines with what goes on with each."""
+    whole = ""
+    for line in text.splitlines():
+        if line.startswith("#") or not line.strip():
+            continue
+        if line.startswith("   ") and not line.startswith("  - "):
+            whole = f"{whole} {line.strip()}"
+            continue
+        if whole:
+            yield whole
+        whole = line.strip()
+    if whole:
+        yield whole
+
+
+_Written = tuple[str, "Meaning", list[str]]
+
+
+def _read(name: str) -> list[_Written]:
+    """Read one file: define its groups, and give its rules as they are written."""
+    text = (resources.files("headrace.guardrails.language") / "grammar" / f"{name}.txt").read_text("utf-8")
+    found: list[_Written] = []
+    for line in _lines(text):
+        if match := _GROUP.fullmatch(line):
+            _define(match["name"], match["words"])
+        elif line.startswith("- "):
+            found[-1][2].append(line[2:])
+        else:
+            title, _, meaning = line.partition(" -> ")
+            found.append((title, _meaning(meaning), []))
+    return found
+
+
+def _define(name: str, words: str) -> None:
+    head = name.partition(".")[0]
+    if name in GROUPS or (head != name and head in GROUPS) or (head == name and members(name)):
+        message = f"two groups are called {name}"
+        raise ValueError(message)
+    GROUPS[name] = words
+
+
+def _meaning(source: str) -> Meaning:
+    parts = [_part(part.strip()) for part in _PARTS.split(source) if part.strip() != "nothing"]
+    return lambda hit: [reading for part in parts for reading in part(hit)]
+
+
+def _part(source: str) -> Meaning:
+    if source.startswith("@"):
+        name, _, argument = source[1:].partition(" ")
+        made = MEANINGS[name]
+        return partial(made, argument) if argument else made
+    if match := _DOUBT.fullmatch(source):
+        return partial(_doubt, match["slot"], match["message"], match["reading"])
+    slot, _, value = source.partition(" = ")
+    if not value:
+        message = f"no meaning: {source}"
+        raise ValueError(message)
+    return _assigned(slot, value)
+
+
+def _assigned(slot: str, value: str) -> Meaning:
+    if value == "words":
+        return lambda hit: ((slot, hit.words),)
+    if value == "<names>":
+        return lambda hit: ((slot, names_of(hit)),)
+    if match := _VALUE.fullmatch(value):
+        kind, at = _KINDS[match["kind"]], match["which"]
+        which = -1 if at == "last" else int(at or 1) - 1
+        return lambda hit: ((slot, hit.all(kind)[which]),)
+    if match := _MEMBER.fullmatch(value):
+        return partial(_member, slot, match["group"], match["many"])
+    plain = _plain(value)
+    return lambda _hit: ((slot, plain),)
+
+
+def _plain(value: str) -> Value:
+    if value in ("true", "false"):
+        return value == "true"
+    if value.startswith("["):
+        return tuple(value.strip("[]").split(", "))
+    return value.strip('"')
+
+
+def _doubt(slot: str, message: str, reading: str | None, hit: Hit) -> Sequence[Reading]:
+    said = None if reading is None else reading == "true" if reading in ("true", "false") else reading
+    return ((slot, Doubt(message.replace("{words}", hit.words), reading=said)),)
+
+
+def _member(slot: str, group: str, many: str, hit: Hit) -> Sequence[Reading]:
+    """Find which members of a group the words name."""
+    said = f" {hit.line}"
+    found = [
+        name
+        for name in members(group)
+        if any(f" {spelling} " in said for spelling in choices(GROUPS[f"{group}.{name}"]))
+    ]
+    if many == "*":
+        return ((slot, tuple(found)),)
+    return ((slot, found[0]),) if found else ()
+
+
+def _rules() -> Iterator[Rule]:
+    """Make the rules of all files, once every group is known."""
+    for title, meaning, phrases in [written for name in FILES for written in _read(name)]:
+        yield from rule(title, meaning, *phrases)
+
+
+RULES = tuple(_rules())
+
+
+def words_of(group: str) -> list[str]:
+    """Give the words of a group that holds no other."""
+    return choices(GROUPS[group])
+
+
+def heads_of(group: str) -> frozenset[str]:
+    """Give the first words of a group's choices."""
+    text = GROUPS[group].replace("(", "|").replace("{not}", GROUPS["not"])
+    words = {choice.strip().split(" ")[0] for choice in text.split("|")}
+    return frozenset(word for word in words if word.replace("'", "").isalpha())
+
+
+TRANSFERS = ("copy", "sync", "move", "stream")
+ACTION_OF = {verb: action for action in TRANSFERS for verb in choices(GROUPS[f"verb.{action}"])}
+UNSURE_VERBS = frozenset(choices(GROUPS["verb.unsure"]))
+"""Verbs with more than one meaning."""

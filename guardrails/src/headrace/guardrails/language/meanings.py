@@ -1,0 +1,287 @@
+"""What code works out of a phrase: the functions that rules of the grammar name with `@`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.intents.draft import Amount, Day, Doubt, Hours, Length, Place, Repeat, When
+from headrace.guardrails.language.phrases import GROUPS, Hit, Reading, choices, members
+from headrace.guardrails.resolve.recurrence import RRULE_DAYS, repeat_on, with_day
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from headrace.guardrails.intents.draft import Value
+
+_FREQUENCIES = {
+    "hour": "HOURLY", "hourly": "HOURLY",
+    "day": "DAILY", "daily": "DAILY", "night": "DAILY", "nightly": "DAILY", "morning": "DAILY",
+    "evening": "DAILY", "afternoon": "DAILY", "nights": "DAILY", "mornings": "DAILY", "evenings": "DAILY",
+    "week": "WEEKLY", "weekly": "WEEKLY", "month": "MONTHLY", "monthly": "MONTHLY",
+    "minute": "MINUTELY", "year": "YEARLY", "yearly": "YEARLY",
+    "fortnight": "WEEKLY",
+}  # fmt: skip
+_UNIT_FREQUENCIES = {
+    "minute": "MINUTELY",
+    "hour": "HOURLY",
+    "day": "DAILY",
+    "week": "WEEKLY",
+    "month": "MONTHLY",
+}
+_PARTS = {"night": "night", "nightly": None, "morning": "morning", "evening": "evening", "afternoon": "afternoon"}
+_ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": -1}
+_MOST_TIMES = 24
+_NUMBERED = re.compile(r"[\d.]+")
+_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
+
+
+def _named(hit: Hit, group: str) -> list[str]:
+    """Give the members of a group whose words are in the phrase."""
+    said = f" {hit.line}"
+    return [name for name in members(group) if any(f" {word} " in said for word in choices(GROUPS[f"{group}.{name}"]))]
+
+
+def _words(group: str) -> list[str]:
+    return choices(GROUPS[group])
+
+
+def names_of(hit: Hit) -> tuple[str, ...]:
+    """Give the globs of a phrase; a relative path such as raw/old is one."""
+    found: list[str] = []
+    for value in hit.all(object):
+        if isinstance(value, tuple):
+            found.extend(value)
+        elif isinstance(value, Place) and value.path is not None:
+            found.append(value.path)
+    return tuple(found)
+
+
+def overwriting(hit: Hit) -> Sequence[Reading]:
+    """Tell "overwrite", which is clear, from "replace", which may mean both sides alike."""
+    if hit.has("overwrite", "overwriting"):
+        return (("on_conflict", "overwrite"),)
+    return (("on_conflict", Doubt("say whether to overwrite files, or to make both sides the same")),)
+
+
+def size_range(hit: Hit) -> Sequence[Reading]:
+    """Read "between 1 and 10 GB": the unit of the second number is that of the first."""
+    amounts = hit.all(Amount)
+    if len(amounts) == 1:
+        number = next(item.text for item in hit.items if item.symbol == "<num>")
+        amounts.insert(0, _in_unit_of(amounts[0], number))
+    least, most = amounts
+    return (("min_size", least), ("max_size", most))
+
+
+def _in_unit_of(amount: Amount, number: str) -> Amount:
+    words = f"{number} {amount.words}"
+    last = _NUMBERED.match(amount.words)
+    if amount.value is None or last is None or not _NUMBER.fullmatch(number):
+        return Amount(words, "unsure", None, f"`{words}`: write both sizes with their units")
+    size = Fraction(amount.value) / Fraction(last[0]) * Fraction(number)
+    if size.denominator != 1 or size <= 0:
+        return Amount(words, "unsure", None, f"`{words}` is not a whole number")
+    return Amount(words, "size", int(size))
+
+
+def folder(hit: Hit) -> Sequence[Reading]:
+    """Take the word beside "folder" as its name, unless it may only describe the folder."""
+    kinds = _words("folder_noun")
+    at = next(number for number, item in enumerate(hit.items) if item.symbol in kinds)
+    named = hit.items[-1] if hit.has("called", "named") or at == len(hit.items) - 2 else hit.items[at - 1]
+    if hit.items[at - 1].symbol in _words("describing"):
+        return (("exclude", Doubt(f"`{hit.words}`: write the name of the folder, such as old/")),)
+    return (("exclude", (f"{named.text.rstrip('/')}/",)),)
+
+
+def moment(slot: str, hit: Hit) -> Sequence[Reading]:
+    """Take a time, or a length of time that ends now ("older than 30 days")."""
+    lengths = hit.all(Length)
+    value: Value = When(lengths[0].words, ago=lengths[0]) if lengths else hit.one(When)
+    return ((slot, value),)
+
+
+def whole_day(hit: Hit) -> Sequence[Reading]:
+    """Read "yesterday's data": from the start of the day to its end; today is not over."""
+    when = hit.one(When)
+    if when.day == Day(offset=0) and when.clock is None and when.part is None:
+        return (("modified_after", when),)
+    return (("modified_after", when), ("modified_before", when))
+
+
+def ahead(slot: str, hit: Hit) -> Sequence[Reading]:
+    """Read "in two hours"."""
+    return ((slot, When(hit.words, ahead=hit.one(Length))),)
+
+
+def hours(hit: Hit) -> Sequence[Reading]:
+    """Read two clock times as a window, whether they were written as one word or as two."""
+    ready = hit.all(Hours)
+    opens, closes = (ready[0].opens, ready[0].closes) if ready else hit.all(When)
+    return (("window", Hours(ready[0].words if ready else hit.words, opens, closes)),)
+
+
+def hours_around(hit: Hit) -> Sequence[Reading]:
+    """Read "outside 08:00-18:00" as the hours from 18:00 to 08:00."""
+    ready = hit.all(Hours)
+    opens, closes = (ready[0].opens, ready[0].closes) if ready else hit.all(When)
+    return (("window", Hours(hit.words, closes, opens)),)
+
+
+def day_then_clock(hit: Hit) -> Sequence[Reading]:
+    """Read "on Friday, by 17:00": one deadline, or a start and a deadline."""
+    day, clock = hit.all(When)
+    if day.clock is None and clock.day is None:
+        return (("deadline", replace(clock, day=day.day, words=hit.words)),)
+    return (("start", day), ("deadline", clock))
+
+
+def days_or_starts(hit: Hit) -> Sequence[Reading]:
+    """Read "Mondays and Thursdays at 6pm" as a repetition; anything else is two times."""
+    whens = hit.all(When)
+    if all(when.day is not None and when.day.plural for when in whens):
+        return (("repeat", repeat_on(hit.words, whens)),)
+    return tuple(("start", when) for when in whens)
+
+
+def in_days(hit: Hit) -> Sequence[Reading]:
+    """Read "in two days at 09:00": a day that is so far away, and its clock."""
+    length, when = hit.one(Length), hit.all(When)[-1]
+    if length.exact is not None or length.doubt or when.day is not None or when.clock is None:
+        return (("start", Doubt(f"`{hit.words}` is not one day and one time of day")),)
+    return (("start", replace(when, words=hit.words, day=Day(offset=length.days))),)
+
+
+def repeat(hit: Hit) -> Sequence[Reading]:
+    """Read "every night", "weekly on Monday"."""
+    word = next(item.symbol for item in hit.items if item.symbol in _FREQUENCIES)
+    interval = 2 if hit.has("other", "second", "fortnight") else 1
+    repeat = Repeat(hit.words, _FREQUENCIES[word], interval, part=_PARTS.get(word))
+    return (("repeat", with_day(repeat, _clock(hit))),)
+
+
+def repeat_in_steps(hit: Hit) -> Sequence[Reading]:
+    """Read "every 4 hours"."""
+    length = hit.one(Length)
+    freq = _UNIT_FREQUENCIES.get(length.unit)
+    if freq is None or length.count < 1 or (length.doubt and length.unit != "month"):
+        doubt = Doubt(f"`{hit.words}` is no repetition that can be planned")
+        return (("repeat", doubt),)
+    return (("repeat", with_day(Repeat(hit.words, freq, length.count), _clock(hit))),)
+
+
+def repeat_on_days(hit: Hit) -> Sequence[Reading]:
+    """Read "every Monday and Thursday at 6pm": days from each part, the clock from the one with it."""
+    interval = 2 if hit.has("other", "second") else 1
+    return (("repeat", repeat_on(hit.words, hit.all(When), interval)),)
+
+
+def monthly_weekday(hit: Hit) -> Sequence[Reading]:
+    """Read "the first Monday of each month"."""
+    when = hit.all(When)[0]
+    place = next((place for word, place in _ORDINALS.items() if hit.has(word)), None)
+    if when.day is None or when.day.weekday is None or place is None:
+        return (("repeat", Doubt(f"`{hit.words}` is no repetition that can be planned")),)
+    code = f"{place}{RRULE_DAYS[when.day.weekday]}"
+    clock = next((found for found in hit.all(When) if found.clock), None)
+    return (("repeat", Repeat(hit.words, "MONTHLY", days=(code,), clock=clock)),)
+
+
+def monthly_day(hit: Hit) -> Sequence[Reading]:
+    """Read "the 3rd of each month", "the last Sunday of each month"."""
+    day = hit.all(When)[0].day if hit.all(When) else None
+    if day is not None and day.weekday is not None and day.which == "last":
+        code = f"-1{RRULE_DAYS[day.weekday]}"
+        clock = next((found for found in hit.all(When) if found.clock), None)
+        return (("repeat", Repeat(hit.words, "MONTHLY", days=(code,), clock=clock)),)
+    if hit.has("last"):
+        return (("repeat", Repeat(hit.words, "MONTHLY", monthdays=(-1,), clock=_clock(hit))),)
+    if hit.has("first"):
+        return (("repeat", Repeat(hit.words, "MONTHLY", monthdays=(1,), clock=_clock(hit))),)
+    return (("repeat", repeat_on(hit.words, hit.all(When))),)
+
+
+def rrule(hit: Hit) -> Sequence[Reading]:
+    """Take an RRULE as it is written."""
+    text = next(str(item.value) for item in hit.items if item.symbol == "<rrule>")
+    return (("repeat", Repeat(hit.words, "", rule=text.upper().removeprefix("RRULE:"))),)
+
+
+def times_a_day(hit: Hit) -> Sequence[Reading]:
+    """Read "twice a day"; its clock times are named elsewhere."""
+    words = {"twice": 2, "three times": 3, "four times": 4}
+    lengths = hit.all(Length)
+    numbers = [item.text for item in hit.items if item.symbol == "<num>"]
+    named = [count for word, count in words.items() if f" {word} " in f" {hit.line}"]
+    count = named[0] if named else int(numbers[0]) if numbers and numbers[0].isdecimal() else 0
+    if not 1 <= count <= _MOST_TIMES or any(length.days != 1 for length in lengths):
+        return (("repeat", Doubt(f"`{hit.words}` is no repetition that can be planned")),)
+    return (("repeat", Repeat(hit.words, "DAILY", times=count)),)
+
+
+def _clock(hit: Hit) -> When | None:
+    found = hit.all(When)
+    return found[-1] if found else None
+
+
+def weekdays(hit: Hit) -> Sequence[Reading]:
+    """Read "every weekday"."""
+    return (("repeat", Repeat(hit.words, "WEEKLY", days=RRULE_DAYS[:5], clock=_clock(hit))),)
+
+
+def weekend(hit: Hit) -> Sequence[Reading]:
+    """Read "every weekend"."""
+    return (("repeat", Repeat(hit.words, "WEEKLY", days=RRULE_DAYS[5:], clock=_clock(hit))),)
+
+
+def who(hit: Hit) -> Sequence[Reading]:
+    """Give the transfer that a phrase names: its id, the last plan by its name, or "it"."""
+    found: list[Reading] = []
+    for item in hit.items:
+        if item.symbol == "<id>":
+            found.append(("id", str(item.value)))
+        elif item.symbol == "<ref>":
+            found.append(("named", str(item.value)))
+    if not found and hit.has("it", "this", "that", "them", "they", "plan", "request"):
+        found.append(("it", hit.words))
+    return found
+
+
+def about(hit: Hit) -> Sequence[Reading]:
+    """Give the transfer that a phrase names, and the state of those it means."""
+    return [*who(hit), *(("state", state) for state in _named(hit, "state")[:1])]
+
+
+def whether_all(hit: Hit) -> Sequence[Reading]:
+    """Note an "all" or "every" in a list request."""
+    return (("all", hit.words),) if hit.has("all", "every") else ()
+
+
+def same(hit: Hit) -> Sequence[Reading]:
+    """Give the name that the last plan is to be repeated for."""
+    return (("same", hit.items[-1].text),)
+
+
+def flag_names(slot: str, hit: Hit) -> Sequence[Reading]:
+    """Give the pattern after a command's option."""
+    value = hit.items[-1].value
+    return ((slot, value if isinstance(value, tuple) else (hit.items[-1].text,)),)
+
+
+def flag_amount(slot: str, hit: Hit) -> Sequence[Reading]:
+    """Give the amount after a command's option, or ask for its unit."""
+    found = hit.all(Amount)
+    return ((slot, found[0] if found else Doubt(f"`{hit.words}` has no unit that says bits or bytes")),)
+
+
+MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
+    made.__name__: made
+    for made in (
+        about, ahead, day_then_clock, days_or_starts, flag_amount, flag_names, folder, hours, hours_around, in_days,
+        moment, monthly_day, monthly_weekday, overwriting, repeat, repeat_in_steps, repeat_on_days, rrule, same,
+        size_range, times_a_day, weekdays, weekend, whether_all, who, whole_day,
+    )
+}  # fmt: skip

@@ -1,0 +1,41 @@
+"""The files of the grammar hold together: no group is missing, unused or defined twice, no phrase matches nothing."""
+
+import re
+from importlib import resources
+
+from headrace.guardrails.language import grammar
+from headrace.guardrails.language.phrases import GROUPS
+
+FOLDER = resources.files("headrace.guardrails.language") / "grammar"
+TEXTS = {entry.name.removesuffix(".txt"): entry.read_text("utf-8") for entry in FOLDER.iterdir()}
+# Named by code: what ends a reason, describes a folder, tells a skip from a wish.
+BY_CODE = {
+    "reason",
+    "wish_in_a_reason",
+    "describing",
+    "folder_noun",
+    "not",
+    "skip",
+    "only",
+    "bigger",
+    "smaller",
+    "changed",
+}
+
+
+def test_every_file_of_the_grammar_is_read() -> None:
+    assert set(TEXTS) == set(grammar.FILES)
+
+
+def test_every_group_is_used() -> None:
+    named = set(re.findall(r"\{([a-z_.0-9]+)[?*]?\}(?! =)", "\n".join(TEXTS.values()))) | BY_CODE
+    unused = {group for group in GROUPS if group not in named and group.partition(".")[0] not in named}
+    assert unused == set()
+
+
+def test_no_phrase_matches_nothing() -> None:
+    assert [rule.name for rule in grammar.RULES if rule.pattern.fullmatch("")] == []
+
+
+def test_no_line_of_the_grammar_is_longer_than_a_line_of_code() -> None:
+    assert [line for text in TEXTS.values() for line in text.splitlines() if len(line) > 120] == []
