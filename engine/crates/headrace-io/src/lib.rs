@@ -1,6 +1,7 @@
 //! What acts in the transfer engine: storage, TLS streams, disk threads, journal.
 
 pub mod buffer;
+pub mod descriptors;
 pub mod disk;
 pub mod journal;
 pub mod probe;

@@ -20,6 +20,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use thiserror::Error;
 
+use crate::descriptors::patiently;
+
 /// How often an `openat2` that lost a race against a rename is tried again before the error is reported.
 const MAX_RENAME_RACES: u32 = 64;
 /// Longest symlink target that is read; longer ones are an error.
@@ -118,7 +120,7 @@ impl Root {
     /// What the kernel answers; `ENOTDIR` or `ELOOP` where a component is a symlink.
     pub fn dir(&self, path: &RelPath) -> io::Result<Dir> {
         let handle = if path.is_root() {
-            openat(&self.handle, ".", dir_flags(), Mode::empty())?
+            patiently(|| openat(&self.handle, ".", dir_flags(), Mode::empty()))?
         } else {
             match self.lookup {
                 Lookup::Openat2 => open_beneath(self.handle.as_fd(), path)?,
@@ -230,7 +232,7 @@ impl Dir {
         // Non-blocking, so that a fifo put there in the meantime cannot hold the thread.
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let handle = openat(&self.handle, name, flags, Mode::empty())?;
+        let handle = patiently(|| openat(&self.handle, name, flags, Mode::empty()))?;
         Ok(handle.into())
     }
 
@@ -240,12 +242,10 @@ impl Dir {
     /// What the kernel answers; `ENOTDIR` or `ELOOP` for a symlink.
     pub fn dir(&self, name: &[u8]) -> io::Result<Self> {
         Ok(Self {
-            handle: openat(
-                &self.handle,
-                name,
-                dir_flags() | OFlags::NOFOLLOW,
-                Mode::empty(),
-            )?,
+            handle: patiently(|| {
+                let flags = dir_flags() | OFlags::NOFOLLOW;
+                openat(&self.handle, name, flags, Mode::empty())
+            })?,
         })
     }
 
@@ -264,7 +264,7 @@ impl Dir {
     /// What the kernel answers while reading.
     pub fn all_names(&self, mut each: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
         // A second handle, because reading a folder moves the position of the handle.
-        let handle = openat(&self.handle, ".", dir_flags(), Mode::empty())?;
+        let handle = patiently(|| openat(&self.handle, ".", dir_flags(), Mode::empty()))?;
         let mut buffer = vec![MaybeUninit::<u8>::uninit(); 64 * 1024];
         let mut names = RawDir::new(handle, &mut buffer);
         while let Some(item) = names.next() {
@@ -325,7 +325,8 @@ fn beneath() -> ResolveFlags {
 
 fn open_beneath(from: BorrowedFd<'_>, path: &RelPath) -> io::Result<OwnedFd> {
     for _ in 0..MAX_RENAME_RACES {
-        match openat2(from, path.as_path(), dir_flags(), Mode::empty(), beneath()) {
+        let open = || openat2(from, path.as_path(), dir_flags(), Mode::empty(), beneath());
+        match patiently(open) {
             Err(Errno::AGAIN | Errno::INTR) => {}
             answer => return Ok(answer?),
         }
@@ -337,12 +338,9 @@ fn open_stepwise(from: BorrowedFd<'_>, path: &RelPath) -> io::Result<OwnedFd> {
     let mut handle: Option<OwnedFd> = None;
     for component in path.components() {
         let parent = handle.as_ref().map_or(from, AsFd::as_fd);
-        handle = Some(openat(
-            parent,
-            component,
-            dir_flags() | OFlags::NOFOLLOW,
-            Mode::empty(),
-        )?);
+        let flags = dir_flags() | OFlags::NOFOLLOW;
+        let next = patiently(|| openat(parent, component, flags, Mode::empty()))?;
+        handle = Some(next);
     }
     handle.ok_or_else(|| Errno::INVAL.into())
 }

@@ -16,6 +16,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{Existing, Folder, Holding, Metadata, Part, Store, Writing};
+use crate::descriptors::patiently;
 use crate::probe::is_memory;
 use crate::root::{Dir, Root};
 
@@ -69,12 +70,8 @@ impl RealFolder {
         if !self.unnamed.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        match openat(
-            &*self.dir,
-            ".",
-            OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC,
-            private(),
-        ) {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        match patiently(|| openat(&*self.dir, ".", flags, private())) {
             Ok(handle) => Ok(Some(handle.into())),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
                 self.unnamed.store(false, Ordering::Relaxed);
@@ -310,7 +307,7 @@ fn open_for(
     writing: Writing,
 ) -> io::Result<(File, Writing)> {
     if writing == Writing::Direct {
-        match openat(dir, name, flags | OFlags::DIRECT, private()) {
+        match patiently(|| openat(dir, name, flags | OFlags::DIRECT, private())) {
             Ok(handle) => return Ok((handle.into(), Writing::Direct)),
             // Some kernels make the file before they refuse the flag.
             Err(Errno::INVAL) => {
@@ -320,10 +317,8 @@ fn open_for(
             Err(error) => return Err(error.into()),
         }
     }
-    Ok((
-        openat(dir, name, flags, private())?.into(),
-        Writing::Buffered,
-    ))
+    let handle = patiently(|| openat(dir, name, flags, private()))?;
+    Ok((handle.into(), Writing::Buffered))
 }
 
 fn rename(dir: &Dir, from: &[u8], to: &[u8], existing: Existing) -> io::Result<()> {

@@ -14,6 +14,7 @@ use headrace_core::name::RelPath;
 use headrace_core::sealed::PublicKey;
 use headrace_core::value::Id;
 use headrace_io::buffer::BufferPool;
+use headrace_io::descriptors::Descriptors;
 use headrace_io::disk::DiskPool;
 use headrace_io::probe::Probes;
 use headrace_io::root::Root;
@@ -106,6 +107,7 @@ pub(super) struct Plane {
     pub(super) identity: Identity,
     pub(super) buffers: Arc<BufferPool>,
     pub(super) disk: Arc<DiskPool>,
+    pub(super) descriptors: Arc<Descriptors>,
     pub(super) settings: Settings,
     attempts: Mutex<HashMap<Id, Arc<Shared>>>,
     attempts_changed: Condvar,
@@ -126,11 +128,12 @@ impl DataPlane {
         listen: Option<SocketAddr>,
         settings: Settings,
     ) -> Result<Self, Failure> {
-        raise_descriptor_limit();
+        let descriptors = Descriptors::of_process();
         let plane = Arc::new(Plane {
             identity,
             buffers: BufferPool::new(settings.max_buffer_bytes),
             disk: Arc::new(DiskPool::new(settings.disk_threads).map_err(state_failed)?),
+            descriptors,
             settings,
             attempts: Mutex::default(),
             attempts_changed: Condvar::new(),
@@ -522,20 +525,5 @@ fn greet_on_thread(plane: &Arc<Plane>, socket: TcpStream, config: Arc<ServerConf
     {
         plane.greetings.fetch_sub(1, Ordering::AcqRel);
         tracing::warn!(%error, "no thread for a data connection");
-    }
-}
-
-/// Small files are held open until their epoch is durable, so take all the descriptors the system grants.
-fn raise_descriptor_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        },
-    ) {
-        tracing::debug!(%error, "the descriptor limit stays");
     }
 }

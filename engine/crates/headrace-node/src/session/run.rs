@@ -14,6 +14,7 @@ use headrace_core::message::{
 use headrace_core::name::{PART_PREFIX, RelPath};
 use headrace_core::ticket::{Ticket, Verify};
 use headrace_core::value::{Id, Timestamp};
+use headrace_io::descriptors::Share;
 use headrace_io::journal::Journal;
 use headrace_io::root::Root;
 use headrace_io::storage::real::RealStore;
@@ -47,6 +48,8 @@ pub(super) struct Context<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) spec: &'a AttemptSpec,
     pub(super) folder: &'a Path,
+    /// What this attempt may hold open.
+    pub(super) share: &'a Arc<Share>,
 }
 
 /// How a session ended well.
@@ -83,6 +86,7 @@ pub(super) fn run(
         shared,
         spec,
         folder,
+        share: &Arc::new(plane.descriptors.share()),
     };
     let result = match &spec.role {
         Role::Local(from, to) => local::run(context, from, to),
@@ -455,6 +459,7 @@ impl Context<'_> {
             first_part: u64::try_from(since_epoch.as_millis()).unwrap_or(0) << 20,
             geometry: super::landing::Geometry::new(unit_bytes),
             epochs: self.spec.tuning.epochs,
+            share: Arc::clone(self.share),
             execution,
         })
     }
@@ -472,6 +477,7 @@ impl Context<'_> {
             delete_source: execution.delete_source,
             counts_totals: !matches!(self.spec.role, Role::Local(..)),
             scratch: self.folder.to_owned(),
+            share: Arc::clone(self.share),
         }
     }
 }

@@ -12,6 +12,7 @@ use headrace_core::ticket::{
     Action, Compare, Encryption, Execution, OnConflict, Place, Preserve, Verify,
 };
 use headrace_core::value::Digest;
+use headrace_io::descriptors::Descriptors;
 use headrace_io::storage::Store;
 use headrace_io::storage::simulated::Disk;
 
@@ -68,5 +69,6 @@ pub(crate) fn landing_spec(disk: &Disk, scratch: &Path) -> Result<LandingSpec, F
         first_part: 0,
         geometry: GEOMETRY,
         epochs: EpochRules::default(),
+        share: Arc::new(Descriptors::new(1 << 16).share()),
     })
 }

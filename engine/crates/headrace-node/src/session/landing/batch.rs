@@ -11,12 +11,13 @@ use headrace_io::storage::{Holding, Part, Writing};
 
 use super::epoch::WholeFile;
 use super::incoming::{Incoming, Phase};
+use super::places::Place;
 use super::unit::write_sparse;
 use super::{Landing, violation};
 use crate::session::counters::{Stage, add};
 
 impl Landing {
-    /// Take the files of a batch; none of them when the session `is_over` before there is room.
+    /// Take the files of a batch, as far as there is room before the session `is_over`.
     ///
     /// # Errors
     /// A violation when the payload is no batch of small files, or when the session cannot go on.
@@ -25,9 +26,6 @@ impl Landing {
         payload: &[u8],
         is_over: &dyn Fn() -> bool,
     ) -> Result<(), Failure> {
-        if !self.wait_for_room(is_over)? {
-            return Ok(());
-        }
         let files = read_batch(payload).map_err(|error| violation(&error))?;
         let wanted: Vec<Option<Arc<Incoming>>> = {
             let active = self.active.lock();
@@ -40,8 +38,19 @@ impl Landing {
         let mut whole = Vec::with_capacity(files.len());
         for (file, incoming) in files.iter().zip(wanted) {
             let Some(incoming) = incoming else { continue };
+            let place = match self.places.try_take(self.max_places()) {
+                Some(place) => place,
+                None => {
+                    // Those before it may be what takes all places.
+                    self.all_whole(std::mem::take(&mut whole));
+                    match self.wait_for_place(is_over)? {
+                        Some(place) => place,
+                        None => break,
+                    }
+                }
+            };
             received += file.bytes.len() as u64;
-            whole.extend(self.small_file(file, incoming)?);
+            whole.extend(self.small_file(file, incoming, place)?);
         }
         self.received.add(received);
         add(&self.counters.bytes_received, received);
@@ -54,6 +63,7 @@ impl Landing {
         &self,
         file: &BatchFile<'_>,
         incoming: Arc<Incoming>,
+        place: Place,
     ) -> Result<Option<WholeFile>, Failure> {
         let mut state = incoming.state.lock();
         if state.generation != file.generation || state.phase != Phase::Arriving {
@@ -85,6 +95,7 @@ impl Landing {
                     part,
                     number: None,
                     hash: file.hash,
+                    place,
                 }))
             }
             Err(failure) => {

@@ -12,6 +12,7 @@ use headrace_core::message::{Decision, Message};
 use headrace_core::name::RelPath;
 use headrace_core::ticket::Preserve;
 use headrace_core::wire::WireError;
+use headrace_io::descriptors::is_shortage;
 use headrace_io::storage::{Existing, Folder};
 
 use super::conflict::{FailedCursor, ListCursor, Verdict, differs, judge};
@@ -528,10 +529,10 @@ impl Landing {
         {
             self.check_whole(&now, &mut now.state.lock());
         } else {
+            self.close(incoming.id);
             if is_same {
                 self.tell_done(&[(incoming.id, Some(theirs))])?;
             }
-            self.close(incoming.id);
         }
         Ok(())
     }
@@ -655,8 +656,8 @@ pub(super) enum Stop {
 
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
-        // Our own state failing is never the fault of one file.
-        if failure.code == Code::StateFailed {
+        // Our own state failing is never the fault of one file, nor is that too much is open.
+        if matches!(failure.code, Code::StateFailed | Code::TooBusy) {
             Self::All(failure)
         } else {
             Self::This(failure)
@@ -667,6 +668,7 @@ impl From<Failure> for Stop {
 /// What a storage error means for one name.
 pub(super) fn destination_failure(error: &io::Error, place: &str, doing: &str) -> Failure {
     let code = match error.kind() {
+        _ if is_shortage(error) => Code::TooBusy,
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             Code::NoSpace
         }

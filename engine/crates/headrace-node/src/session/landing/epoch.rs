@@ -16,6 +16,7 @@ use parking_lot::MutexGuard;
 
 use super::Landing;
 use super::incoming::{Incoming, IncomingState, Phase};
+use super::places::Place;
 use crate::session::counters::{Stage, add};
 use crate::session::ledger::Outcome;
 use crate::session::state_failed;
@@ -28,8 +29,6 @@ const POLL: Duration = Duration::from_millis(250);
 const FILE_MODE: u32 = 0o644;
 /// The same for folders.
 pub(super) const FOLDER_MODE: u32 = 0o755;
-/// Files that wait for their epoch, as a multiple of what makes an epoch due; more make their senders wait.
-const MAX_WAITING_EPOCHS: usize = 2;
 
 /// What arrived since the last epoch.
 #[derive(Default)]
@@ -58,6 +57,7 @@ pub(super) struct WholeFile {
     /// Number of its temporary in the journal; small files have none there.
     pub(super) number: Option<u64>,
     pub(super) hash: PieceHash,
+    pub(super) place: Place,
 }
 
 impl Landing {
@@ -70,7 +70,7 @@ impl Landing {
             }
             let age = pending.oldest.map(|oldest| oldest.elapsed());
             let due = pending.hurry
-                || pending.whole.len() >= self.spec.epochs.max_files
+                || pending.whole.len() >= self.max_epoch_files()
                 || pending.bytes >= self.spec.epochs.max_bytes
                 || age.is_some_and(|age| age >= MAX_AGE);
             if due {
@@ -131,12 +131,13 @@ impl Landing {
             self.record(file.incoming.id, Outcome::Copied(file.hash))?;
             done.push((file.incoming.id, Some(file.hash)));
         }
-        self.tell_done(&done)?;
+        // The source may send the next entries as soon as it is told, so there is room for them before.
         let mut active = self.active.lock();
         for (id, _) in &done {
             active.remove(id);
         }
         drop(active);
+        self.tell_done(&done)?;
         if !done.is_empty() {
             self.hurry_when_nothing_else_comes();
         }
@@ -151,6 +152,7 @@ impl Landing {
                 part,
                 number,
                 hash,
+                place,
             } = file;
             let entry = incoming.state.lock().entry.clone();
             Sealed {
@@ -159,6 +161,7 @@ impl Landing {
                 number,
                 hash,
                 entry,
+                _place: place,
             }
         });
         self.keep_good(sealed.collect(), |file| {
@@ -438,6 +441,7 @@ impl Landing {
             part: open.part,
             number: Some(open.number),
             hash,
+            place: self.places.take(),
         }]);
     }
 
@@ -462,18 +466,27 @@ impl Landing {
         !pending.whole.is_empty() && self.active.lock().len() <= pending.whole.len()
     }
 
-    /// Wait while more files wait for an epoch than may be held open; `false` when `is_over` says so first: no epoch comes then.
-    pub(super) fn wait_for_room(&self, is_over: &dyn Fn() -> bool) -> Result<bool, Failure> {
-        let limit = self.spec.epochs.max_files * MAX_WAITING_EPOCHS;
-        let mut pending = self.pending.lock();
-        while pending.whole.len() >= limit {
-            if is_over() {
-                return Ok(false);
+    /// Wait for an epoch to free a place; `None` when `is_over` says so first: no epoch comes then.
+    pub(super) fn wait_for_place(
+        &self,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Option<Place>, Failure> {
+        loop {
+            let limit = self.max_places();
+            if let Some(place) = self.places.try_take(limit) {
+                return Ok(Some(place));
             }
-            self.pending_changed.wait_for(&mut pending, POLL);
+            if is_over() {
+                return Ok(None);
+            }
+            {
+                let mut pending = self.pending.lock();
+                pending.hurry |= !pending.whole.is_empty();
+                self.pending_changed.notify_all();
+            }
+            self.places.wait(limit, POLL);
             self.check()?;
         }
-        Ok(true)
     }
 
     /// Names changed in the folder that holds `path`.
@@ -502,6 +515,7 @@ struct Sealed {
     number: Option<u64>,
     hash: PieceHash,
     entry: Entry,
+    _place: Place,
 }
 
 #[cfg(test)]

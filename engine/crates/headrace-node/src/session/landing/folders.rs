@@ -5,11 +5,13 @@ use std::io;
 use std::sync::Arc;
 
 use headrace_core::name::{PART_PREFIX, RelPath};
+use headrace_io::descriptors::Share;
 use headrace_io::storage::{Folder, Store};
 use parking_lot::Mutex;
 
-/// Most handles kept.
+/// Most handles kept, and the part of a share that they may take.
 const MAX_HANDLES: usize = 256;
+const OF_SHARE: usize = 8;
 
 /// Whether a folder can hold anything that this session did not put there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +29,7 @@ pub(super) struct Folders {
     store: Arc<dyn Store>,
     /// Start of the names of this transfer's temporaries.
     prefix: Vec<u8>,
+    share: Arc<Share>,
     kept: Mutex<Kept>,
 }
 
@@ -43,11 +46,12 @@ struct Handle {
 }
 
 impl Folders {
-    pub(super) fn new(store: Arc<dyn Store>, transfer: &str) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, transfer: &str, share: Arc<Share>) -> Self {
         let prefix = [PART_PREFIX, transfer.as_bytes(), b"-"].concat();
         Self {
             store,
             prefix,
+            share,
             kept: Mutex::default(),
         }
     }
@@ -94,7 +98,7 @@ impl Folders {
         let mut kept = self.kept.lock();
         kept.clock += 1;
         let used = kept.clock;
-        if kept.handles.len() >= MAX_HANDLES {
+        if kept.handles.len() >= MAX_HANDLES.min(self.share.count() / OF_SHARE) {
             let mut ages: Vec<u64> = kept.handles.values().map(|handle| handle.used).collect();
             let middle = ages.len() / 2;
             let oldest_kept = *ages.select_nth_unstable(middle).1;

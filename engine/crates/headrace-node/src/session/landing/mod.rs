@@ -15,6 +15,7 @@ mod finish;
 mod folders;
 mod incoming;
 mod lists;
+mod places;
 mod resume;
 mod unit;
 
@@ -37,6 +38,7 @@ use headrace_core::ticket::Execution;
 use headrace_core::value::{Digest, Id};
 use headrace_core::wire::WireError;
 use headrace_io::buffer::BufferPool;
+use headrace_io::descriptors::Share;
 use headrace_io::disk::DiskPool;
 use headrace_io::journal::Journal;
 use headrace_io::storage::{Folder, Store};
@@ -48,6 +50,7 @@ use self::epoch::Pending;
 pub use self::finish::{Finished, LAST_FAILED};
 use self::folders::Folders;
 use self::incoming::{Incoming, Phase};
+use self::places::Places;
 use self::resume::{ReceivedCount, Resume};
 pub use self::unit::{Accepted, UnitSink};
 use super::counters::{Counters, add};
@@ -96,7 +99,7 @@ impl Geometry {
 /// When an epoch is due, and how it is made durable.
 #[derive(Debug, Clone, Copy)]
 pub struct EpochRules {
-    /// Whole files after which an epoch is due; bounds open descriptors and, on loss of a node, what small files are sent again.
+    /// Whole files after which an epoch is due, sooner where few may be open; bounds what small files are sent again on loss of a node.
     pub max_files: usize,
     /// Bytes after which an epoch is due; bounds what is sent again.
     pub max_bytes: u64,
@@ -140,6 +143,8 @@ pub struct LandingSpec {
     pub geometry: Geometry,
     /// When epochs are due.
     pub epochs: EpochRules,
+    /// How many descriptors may be held.
+    pub share: Arc<Share>,
 }
 
 /// Where answers to the source go.
@@ -169,6 +174,8 @@ pub struct Landing {
     active: Mutex<HashMap<u64, Arc<Incoming>>>,
     pending: Mutex<Pending>,
     pending_changed: Condvar,
+    /// Files that wait for their epoch, each open.
+    places: Places,
     next_part: AtomicU64,
     /// Why the attempt cannot go on, found out on a thread that has nobody to tell.
     failure: Mutex<Option<Failure>>,
@@ -205,7 +212,12 @@ impl Landing {
         let (received, lost) = ReceivedCount::open(&spec.scratch, durable).map_err(state_failed)?;
         add(&counters.resent_bytes, lost);
         Ok(Arc::new(Self {
-            folders: Folders::new(Arc::clone(&spec.store), spec.transfer.as_str()),
+            folders: Folders::new(
+                Arc::clone(&spec.store),
+                spec.transfer.as_str(),
+                Arc::clone(&spec.share),
+            ),
+            places: Places::default(),
             ledger: Mutex::new(Ledger::create(&spec.scratch, "source").map_err(state_failed)?),
             intake: Mutex::new(Intake::new(
                 ListCursor::open(spec.overwrites.as_deref(), spec.execution.overwrites)?,
@@ -296,6 +308,10 @@ impl Landing {
 
     /// A file is not going to arrive: forget its content and say so. Other files go on.
     fn fail(&self, incoming: &Incoming, failure: &Failure) -> Result<(), Failure> {
+        if failure.code == Code::TooBusy {
+            // Too much is open: that is never the fault of one file.
+            return Err(failure.clone());
+        }
         let part = {
             let mut state = incoming.state.lock();
             if state.phase == Phase::Closed {

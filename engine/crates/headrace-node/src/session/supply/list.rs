@@ -10,7 +10,7 @@ use headrace_core::message::Message;
 use headrace_core::name::RelPath;
 use headrace_io::walk::{WalkError, WalkLimits, WalkProblem, walk};
 
-use super::outgoing::Outgoing;
+use super::outgoing::{Outgoing, unreadable};
 use super::{POLL, Supply};
 use crate::session::counters::add;
 use crate::session::state_failed;
@@ -115,10 +115,10 @@ impl Supply {
                 format!("nothing is at {}", self.place(&error.path)),
             ));
         }
-        let code = if matches!(error.problem, WalkProblem::Name(_)) {
-            Code::NameTooLong
-        } else {
-            Code::SourceUnreadable
+        let code = match &error.problem {
+            WalkProblem::Name(_) => Code::NameTooLong,
+            WalkProblem::Io(io) => unreadable(io),
+            _ => Code::SourceUnreadable,
         };
         let failure = Failure::new(
             code,
@@ -128,6 +128,11 @@ impl Supply {
                 error.problem
             ),
         );
+        // A listing that ends early is no listing: what it left out would be missing without a word.
+        let early = error.path.is_root() && !matches!(error.problem, WalkProblem::Name(_));
+        if early || code == Code::TooBusy {
+            return Err(failure);
+        }
         let entry = Entry {
             path: error.path,
             kind: Kind::Other,

@@ -25,6 +25,7 @@ use headrace_core::message::{Decision, FileResult, Message};
 use headrace_core::name::RelPath;
 use headrace_core::wire::WireError;
 use headrace_io::buffer::BufferPool;
+use headrace_io::descriptors::Share;
 use headrace_io::root::Root;
 use parking_lot::{Condvar, Mutex};
 
@@ -58,6 +59,8 @@ pub struct SupplySpec {
     pub counts_totals: bool,
     /// A folder of our own on this machine for what need not survive.
     pub scratch: PathBuf,
+    /// How many descriptors may be held.
+    pub share: Arc<Share>,
 }
 
 /// Where messages to the destination go.
@@ -136,7 +139,11 @@ impl Supply {
     ) -> Result<Arc<Self>, Failure> {
         let ledger = Ledger::create(&spec.scratch, "sent").map_err(state_failed)?;
         Ok(Arc::new(Self {
-            dirs: Dirs::new(Arc::clone(&spec.root), spec.path.clone()),
+            dirs: Dirs::new(
+                Arc::clone(&spec.root),
+                spec.path.clone(),
+                Arc::clone(&spec.share),
+            ),
             active: Mutex::default(),
             settled: Condvar::new(),
             queue: Mutex::default(),
@@ -349,6 +356,10 @@ impl Supply {
             .join_path(&file.state.lock().entry.path)
             .unwrap_or_default();
         let message = format!("`{path}` in root `{}`: {detail}", self.spec.root.name());
+        if code == Code::TooBusy {
+            // Too much is open: that is never the fault of one file.
+            return Err(Failure::new(code, message));
+        }
         self.orders.order(Message::FileFailed {
             file: file.id,
             failure: Failure::new(code, message),

@@ -10,11 +10,13 @@ use headrace_core::code::Code;
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::journal::Identity;
 use headrace_core::name::RelPath;
+use headrace_io::descriptors::{Share, is_shortage};
 use headrace_io::root::{Dir, Root, entry_of};
 use parking_lot::Mutex;
 
-/// Most folder handles kept.
+/// Most folder handles kept, and the part of a share that they may take.
 const MAX_DIRS: usize = 256;
+const OF_SHARE: usize = 8;
 /// Bytes of a block as `stat` counts them.
 const STAT_BLOCK_BYTES: u64 = 512;
 
@@ -91,6 +93,15 @@ impl Outgoing {
     }
 }
 
+/// What it means that a file cannot be read.
+pub(super) fn unreadable(error: &io::Error) -> Code {
+    if is_shortage(error) {
+        Code::TooBusy
+    } else {
+        Code::SourceUnreadable
+    }
+}
+
 /// How a file turned out when it was looked at.
 pub(super) enum Looked {
     /// As it was listed.
@@ -105,14 +116,16 @@ pub(super) enum Looked {
 pub(super) struct Dirs {
     root: Arc<Root>,
     start: RelPath,
+    share: Arc<Share>,
     kept: Mutex<HashMap<RelPath, Arc<Dir>>>,
 }
 
 impl Dirs {
-    pub(super) fn new(root: Arc<Root>, start: RelPath) -> Self {
+    pub(super) fn new(root: Arc<Root>, start: RelPath, share: Arc<Share>) -> Self {
         Self {
             root,
             start,
+            share,
             kept: Mutex::default(),
         }
     }
@@ -128,7 +141,7 @@ impl Dirs {
         }
         let dir = Arc::new(self.root.dir(&parent)?);
         let mut kept = self.kept.lock();
-        if kept.len() >= MAX_DIRS {
+        if kept.len() >= MAX_DIRS.min(self.share.count() / OF_SHARE) {
             // The walk goes through folders one after the other, so what was kept is mostly done with.
             kept.clear();
         }
@@ -154,7 +167,7 @@ impl Dirs {
                 sparse,
             }),
             Ok(None) => Looked::Changed,
-            Err(error) => Looked::Failed(Code::SourceUnreadable, error),
+            Err(error) => Looked::Failed(unreadable(&error), error),
         }
     }
 
@@ -174,7 +187,7 @@ impl Dirs {
             _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
                 Looked::Changed
             }
-            _ => Looked::Failed(Code::SourceUnreadable, error),
+            _ => Looked::Failed(unreadable(&error), error),
         }
     }
 }

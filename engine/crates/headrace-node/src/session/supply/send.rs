@@ -14,7 +14,7 @@ use headrace_core::message::Message;
 use headrace_io::storage::real::read_full;
 use rustix::fs::{Advice, SeekFrom};
 
-use super::outgoing::{Looked, OpenFile, Outgoing, is_same};
+use super::outgoing::{Looked, OpenFile, Outgoing, is_same, unreadable};
 use super::work::Task;
 use super::{Outlet, POLL, Piece, Supply};
 use crate::session::counters::{Stage, add};
@@ -123,7 +123,7 @@ impl Supply {
                 {
                     Ok(count) if count == block.len() => {}
                     Ok(_) => return self.restart(file, generation),
-                    Err(error) => return self.give_up(file, Code::SourceUnreadable, error),
+                    Err(error) => return self.give_up(file, unreadable(&error), error),
                 }
             }
             let hash = self
@@ -172,7 +172,7 @@ impl Supply {
                 })
             }
             Ok(None) => self.restart(file, generation),
-            Err(error) => self.give_up(file, Code::SourceUnreadable, error),
+            Err(error) => self.give_up(file, unreadable(&error), error),
         }
     }
 
@@ -212,7 +212,7 @@ impl Supply {
         let sparse = match read {
             Ok(Some(sparse)) => sparse,
             Ok(None) => return self.restart(file, generation),
-            Err(error) => return self.give_up(file, Code::SourceUnreadable, error),
+            Err(error) => return self.give_up(file, unreadable(&error), error),
         };
         let hash = self
             .counters
@@ -248,7 +248,7 @@ impl Supply {
             Ok(None) => {
                 return self.give_up(file, Code::SourceVanished, "it vanished while it was read");
             }
-            Err(error) => return self.give_up(file, Code::SourceUnreadable, error),
+            Err(error) => return self.give_up(file, unreadable(&error), error),
         };
         {
             let mut state = file.state.lock();
@@ -281,7 +281,7 @@ impl Supply {
                 .time(Stage::Read, || read_full(&handle, buffer, offset))
             {
                 Ok(count) => count,
-                Err(error) => return self.give_up(file, Code::SourceUnreadable, error),
+                Err(error) => return self.give_up(file, unreadable(&error), error),
             };
             self.counters
                 .time(Stage::Hash, || hasher.update(&buffer[..count]));

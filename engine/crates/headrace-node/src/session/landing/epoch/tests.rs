@@ -1,5 +1,6 @@
 //! When epochs are due.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use headrace_core::batch::{BatchFile, Sparse};
@@ -10,26 +11,35 @@ use headrace_core::manifest::Item;
 use headrace_core::message::Message;
 use headrace_core::name::RelPath;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
+use headrace_io::descriptors::Descriptors;
 use headrace_io::disk::DiskPool;
 use headrace_io::storage::simulated::Disk;
 use tempfile::TempDir;
 
-use super::super::{Answers, Landing};
+use super::super::{Answers, Landing, LandingSpec, WINDOW};
 use crate::session::tests_support::landing_spec;
 
 const CONTENT: &[u8] = b"content";
 
 fn arrive(landing: &Arc<Landing>, file: u64) {
+    landing
+        .batch(&batch(file..file + 1), &|| false)
+        .expect("it is taken");
+}
+
+fn batch(files: Range<u64>) -> Vec<u8> {
     let mut payload = Vec::new();
-    BatchFile {
-        file,
-        generation: 0,
-        sparse: Sparse::No,
-        hash: piece_hash(CONTENT.len() as u64, 0, CONTENT),
-        bytes: CONTENT,
+    for file in files {
+        BatchFile {
+            file,
+            generation: 0,
+            sparse: Sparse::No,
+            hash: piece_hash(CONTENT.len() as u64, 0, CONTENT),
+            bytes: CONTENT,
+        }
+        .put(&mut payload);
     }
-    .put(&mut payload);
-    landing.batch(&payload, &|| false).expect("it is taken");
+    payload
 }
 
 /// A source that sends its second and last file while the epoch of the first is under way.
@@ -49,8 +59,30 @@ impl Answers for Late {
     }
 }
 
+fn item(path: &[u8]) -> Item {
+    Item::Entry(Entry {
+        path: RelPath::from_bytes(path).expect("a path"),
+        kind: Kind::File,
+        size: CONTENT.len() as u64,
+        mtime_ns: 1,
+        ctime_ns: 1,
+        inode: 1,
+        mode: 0o640,
+        target: None,
+    })
+}
+
 fn open(answers: Arc<dyn Answers>, scratch: &TempDir) -> Arc<Landing> {
-    let spec = landing_spec(&Disk::default(), scratch.path()).expect("a spec");
+    open_with(|_| {}, answers, scratch)
+}
+
+fn open_with(
+    change: impl FnOnce(&mut LandingSpec),
+    answers: Arc<dyn Answers>,
+    scratch: &TempDir,
+) -> Arc<Landing> {
+    let mut spec = landing_spec(&Disk::default(), scratch.path()).expect("a spec");
+    change(&mut spec);
     let threads = Arc::new(DiskPool::new(0).expect("no threads"));
     let buffers = BufferPool::new(BUFFER_BYTES);
     Landing::open(spec, answers, Arc::default(), buffers, threads).expect("a landing")
@@ -61,18 +93,7 @@ fn the_last_files_do_not_wait_when_they_came_during_an_epoch() {
     let scratch = tempfile::tempdir().expect("a folder");
     let late = Arc::new(Late::default());
     let landing = open(Arc::clone(&late) as Arc<dyn Answers>, &scratch);
-    let items = [&b"first"[..], b"second"].map(|path| {
-        Item::Entry(Entry {
-            path: RelPath::from_bytes(path).expect("a path"),
-            kind: Kind::File,
-            size: CONTENT.len() as u64,
-            mtime_ns: 1,
-            ctime_ns: 1,
-            inode: 1,
-            mode: 0o640,
-            target: None,
-        })
-    });
+    let items = [&b"first"[..], b"second"].map(item);
     let items = items.into();
     landing
         .handle(Message::Items { first: 0, items })
@@ -86,4 +107,62 @@ fn the_last_files_do_not_wait_when_they_came_during_an_epoch() {
     landing.epoch().expect("the epoch of the first");
     let pending = landing.pending.lock();
     assert_eq!((pending.whole.len(), pending.hurry), (1, true));
+}
+
+/// A source that sends one more entry as soon as the window has room for it.
+#[derive(Default)]
+struct Eager {
+    landing: OnceLock<Arc<Landing>>,
+}
+
+impl Answers for Eager {
+    fn answer(&self, message: Message) -> Result<(), Failure> {
+        match (message, self.landing.get()) {
+            (Message::Results(_), Some(landing)) => landing.handle(Message::Items {
+                first: WINDOW.into(),
+                items: vec![item(b"next")],
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[test]
+fn who_is_told_a_result_finds_room_for_the_next_entry() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let eager = Arc::new(Eager::default());
+    let landing = open(Arc::clone(&eager) as Arc<dyn Answers>, &scratch);
+    for first in (0..u64::from(WINDOW)).step_by(512) {
+        let names = (first..first + 512).map(|number| item(format!("a{number:06}").as_bytes()));
+        let items = names.collect();
+        landing
+            .handle(Message::Items { first, items })
+            .expect("entries");
+    }
+    assert!(eager.landing.set(Arc::clone(&landing)).is_ok());
+    arrive(&landing, 0);
+    landing.epoch().expect("the window is not overrun");
+}
+
+#[test]
+fn invariant_6_files_that_wait_hold_no_more_than_their_part_of_the_descriptors() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let tight = |spec: &mut LandingSpec| spec.share = Arc::new(Descriptors::new(1024).share());
+    let landing = open_with(tight, Arc::new(Late::default()), &scratch);
+    let items = (0..500).map(|number| item(format!("a{number:06}").as_bytes()));
+    let items = items.collect();
+    landing
+        .handle(Message::Items { first: 0, items })
+        .expect("entries");
+    // A quarter of the 768 that are left to content; who brings more waits for an epoch, which is told here that there is none.
+    landing
+        .batch(&batch(0..500), &|| true)
+        .expect("as far as there is room");
+    assert_eq!(landing.pending.lock().whole.len(), 192);
+    assert!(landing.wait_for_epoch(&|| false));
+    landing.epoch().expect("it frees the places");
+    landing
+        .batch(&batch(192..500), &|| true)
+        .expect("as far as there is room");
+    assert_eq!(landing.pending.lock().whole.len(), 192);
 }
