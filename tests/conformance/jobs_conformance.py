@@ -172,6 +172,24 @@ async def a_job_asked_for_while_it_runs_runs_once_more_and_never_twice_at_a_time
     assert work.ended == ["a", "a", "mark"]
 
 
+async def a_job_asked_for_while_it_ends_is_not_forgotten(bench: Bench) -> None:
+    work = Work()
+    worker = await started(bench, work)
+    work.gate.clear()
+    await bench.defer(worker)
+    await work.until(lambda: work.begun == ["a"])
+    async with bench.write() as tx:
+        await worker.defer(tx, "work", "a")
+        work.gate.set()
+        await work.until(lambda: work.ended == ["a"])
+        work.gate.clear()
+    await work.until(lambda: len(work.begun) == 2)
+    await bench.kill(worker)
+    later = Work()
+    await started(bench, later)
+    await later.until(lambda: later.ended == ["a"])
+
+
 async def jobs_of_several_subjects_run_at_the_same_time_up_to_the_limit(bench: Bench) -> None:
     work = Work()
     worker = await started(bench, work, at_once=2)
@@ -264,6 +282,7 @@ CHECKS: tuple[Check, ...] = (
     a_job_ends_with_its_own_transaction,
     a_job_that_waits_is_not_doubled,
     a_job_asked_for_while_it_runs_runs_once_more_and_never_twice_at_a_time,
+    a_job_asked_for_while_it_ends_is_not_forgotten,
     jobs_of_several_subjects_run_at_the_same_time_up_to_the_limit,
     a_job_that_fails_is_tried_again_until_it_succeeds,
     a_job_that_takes_too_long_is_ended_and_tried_again,

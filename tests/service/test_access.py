@@ -1,5 +1,6 @@
 import inspect
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import aclosing
 
 import pytest
 from tests.servers.site import Person, Site
@@ -56,9 +57,9 @@ def methods_of(kind: type) -> set[str]:
 
 async def call(port: Acting, method: str) -> None:
     answer = getattr(port, method)(**SENSIBLE.get(method, {}))
-    if isinstance(answer, AsyncIterator):
-        async for _ in answer:
-            pass
+    if isinstance(answer, AsyncGenerator):
+        async with aclosing(answer):
+            await anext(answer, None)
     else:
         assert isinstance(answer, Awaitable)
         await answer

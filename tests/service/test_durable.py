@@ -1,15 +1,19 @@
 """Nothing is stranded: what was asked for is carried on by whoever runs the service, once, and to its end."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 from tests.servers.site import WAIT_S, Site, digest_of, started_site
 from tests.service.refusals import refused
+from tests.service.test_signer import FROZEN
 from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set, until, until_durable
 
 from headrace.api.errors import Fenced
@@ -17,7 +21,10 @@ from headrace.api.events.broker import wait_for
 from headrace.api.events.outbox import EVENTS
 from headrace.api.settings import Settings
 from headrace.api.store.tables_work import JobRow, PlanRow, TransferRow
+from headrace.api.transfers.attempts import Attempts
+from headrace.api.transfers.run_state import Run, standing_of
 from headrace.api.transfers.state_machine import WAITS_FOR_ITS_TURN
+from headrace.api.transfers.turns import Turns
 from headrace.client import models as m
 
 
@@ -99,6 +106,20 @@ async def test_a_worker_from_before_gets_no_ticket_and_writes_nothing(site: Site
     with pytest.raises(Fenced):
         async with parts.ledger.change(transfer, fence=old):
             pass
+
+
+@pytest.mark.anyio
+async def test_a_wish_that_comes_while_an_attempt_begins_is_not_lost(site: Site) -> None:
+    small_set(site)
+    transfer = await stored(site, await site.ada.plan("lab:/set", "archive:/copy"))
+    row = await row_of(site, transfer)
+    begun = replace(standing_of(row), state=m.TransferState.RUNNING, attempt=1, open=True)
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(TransferRow).values(wish="cancel"))
+    attempts = Attempts(site.use_cases.submissions.parts, Turns(1))
+    assert await attempts.begin(Run.of(row), begun)
+    now = await row_of(site, transfer)
+    assert (now.attempt, now.wish, now.state) == (0, "cancel", "queued")
 
 
 @pytest.mark.anyio
@@ -302,3 +323,61 @@ async def test_submitting_again_after_a_client_went_away_shows_the_transfer_that
     assert again.id == transfer
     site.service.whole.core.jobs.wake("sweep transfers", "")
     assert (await site.ada.end_of(again)).state is m.TransferState.COMPLETE
+
+
+async def next_of(changes: AsyncGenerator[m.Change], *kinds: str) -> m.Change:
+    """The next change of one of these kinds."""
+    async with asyncio.timeout(WAIT_S):
+        async for change in changes:
+            if change.kind in kinds:
+                return change
+    raise AssertionError(kinds)
+
+
+@pytest.mark.anyio
+async def test_changes_are_seen_in_order_from_any_number_and_only_by_those_who_may(site: Site) -> None:
+    small_set(site)
+    stranger = await site.person("eve", "requester")
+    async with aclosing(site.ada.port.changes()) as live, aclosing(stranger.port.changes()) as foreign:
+        begin = await next_of(live, "now")
+        await next_of(foreign, "now")
+        ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+        seen: list[m.Change] = []
+        while not seen or (seen[-1].subject, seen[-1].state) != (ended.id, "complete"):
+            seen.append(await next_of(live, "plan", "transfer"))
+        assert [(one.kind, one.state) for one in seen[:3]] == [
+            ("plan", "surveying"), ("plan", "ready"), ("transfer", "queued"),
+        ]  # fmt: skip
+        async with aclosing(site.ada.port.changes(after=begin.sequence)) as again:
+            assert [await next_of(again, "plan", "transfer") for _ in seen] == seen
+        mine = await stranger.port.create_plan(m.PlanRequest(words="copy lab:/set to archive:/other"))
+        assert (await next_of(foreign, "plan", "transfer")).subject == mine.id
+
+
+@pytest.mark.anyio
+async def test_a_reader_who_is_too_far_behind_is_told_to_reload(quiet_site: Site) -> None:
+    core = quiet_site.service.whole.core
+    for _ in range(3):
+        async with core.database.write() as tx:
+            await core.outbox.write(tx, "node", "n", "x")
+    _, newest = await core.outbox.bounds()
+    quiet_site.clock.shift = timedelta(days=8)
+    await core.outbox.remove_old(core.settings.outbox_kept_s)
+    for after in (newest - 2, newest + 7):
+        async with aclosing(quiet_site.ada.port.changes(after=after)) as changes:
+            assert (await next_of(changes, "reload", "node")).kind == "reload"
+
+
+@pytest.mark.anyio
+async def test_every_kind_of_change_is_told(quiet_site: Site) -> None:
+    site = quiet_site
+    async with aclosing(site.ada.port.changes(after=0)) as changes:
+        await site.start_both()
+        assert (await next_of(changes, "endpoint")).state == "made"
+        while (await next_of(changes, "node")).state != "attached":
+            pass
+        await site.ada.port.drain_node("left", drain=True)
+        while (await next_of(changes, "node")).state != "draining":
+            pass
+        await site.ada.port.propose_policy(m.PolicyText(text=FROZEN))
+        assert (await next_of(changes, "policy")).state == "proposed"

@@ -41,6 +41,7 @@ ACCESS: Mapping[str, Access] = {
     "transfer_counts": _needs(Scope.TRANSFER_READ),
     "control": _needs(Scope.TRANSFER_RUN, Scope.NODE_WRITE),
     "watch": _needs(Scope.TRANSFER_READ),
+    "changes": _needs(Scope.TRANSFER_READ),
     "transfer_events": _needs(Scope.TRANSFER_READ),
     "failed_files": _needs(Scope.TRANSFER_READ),
     "receipt": _needs(Scope.TRANSFER_READ),

@@ -146,6 +146,12 @@ class HttpHeadrace:
         """As in the port: reconnects by Last-Event-ID, and polls where event streams do not get through."""
         return follow(self._wire, self, transfer)
 
+    async def changes(self, *, after: int | None = None) -> AsyncGenerator[m.Change]:
+        """As in the port."""
+        async with self._wire.events("events", query={"after": after}) as source:
+            async for received in source:
+                yield m.Change.model_validate_json(received.data, extra="ignore")
+
     async def transfer_events(
         self, transfer: str, *, after: int = 0, limit: int = 200, order: Order = "oldest"
     ) -> list[m.TransferEvent]:

@@ -433,6 +433,19 @@ class TransferEvent(Model):
     transfer: Transfer | None = None
 
 
+class Change(Model):
+    """Something changed: a plan, transfer, node, endpoint, policy or halt. Read it for what it is now.
+
+    Kind `now` begins a stream that has no past; `reload` says that changes were missed.
+    """
+
+    sequence: Count
+    at: datetime
+    kind: str
+    subject: str = ""
+    state: str = ""
+
+
 class FailedFile(Model):
     """A file that did not arrive, and why."""
 

@@ -108,6 +108,15 @@ class Headrace(Protocol):
         """
         ...
 
+    def changes(self, *, after: int | None = None) -> AsyncGenerator[m.Change]:
+        """Yield what changes among what the caller may see, in order: after number `after`, or from now on.
+
+        A change carries no data: read what it names. `reload` says that changes were missed: read everything anew. The
+        first message without `after` is `now`, with the number that is current. Raises when the stream breaks; call it
+        again with the last number.
+        """
+        ...
+
     async def transfer_events(
         self, transfer: str, *, after: int = 0, limit: int = 200, order: Order = "oldest"
     ) -> list[m.TransferEvent]:

@@ -137,12 +137,16 @@ class Wire:
             pass
 
     @asynccontextmanager
-    async def events(self, path: str, *, last_event_id: int) -> AsyncIterator[httpx2.EventSource]:
+    async def events(
+        self, path: str, *, last_event_id: int = 0, query: Query | None = None
+    ) -> AsyncIterator[httpx2.EventSource]:
         """Open an event stream (one try); raises HeadraceError when it cannot be opened or breaks."""
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_event_id:
             headers["Last-Event-ID"] = str(last_event_id)
-        async with self._untroubled(_Exchange("GET", path, headers=headers, wait_s=STREAM_SILENCE_S)) as response:
+        async with self._untroubled(
+            _Exchange("GET", path, query=query or {}, headers=headers, wait_s=STREAM_SILENCE_S)
+        ) as response:
             yield httpx2.EventSource(response)
 
     async def chunks(self, path: str) -> AsyncGenerator[bytes]:

@@ -136,6 +136,12 @@ class Acting:
             async for event in self._do.transfers.watch(caller, transfer, after):
                 yield event
 
+    async def changes(self, *, after: int | None = None) -> AsyncGenerator[m.Change]:
+        """As in the port."""
+        with self._may("changes") as caller:
+            async for change in self._do.changes.watch(caller, after):
+                yield change
+
     async def transfer_events(
         self, transfer: str, *, after: int = 0, limit: int = 200, order: Order = "oldest"
     ) -> list[m.TransferEvent]:

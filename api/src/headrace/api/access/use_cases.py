@@ -12,6 +12,7 @@ from headrace.api.planning.plan_queries import Plans
 from headrace.api.policy.versions import Policies
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.nodes import Nodes
+from headrace.api.transfers.changes import Changes
 from headrace.api.transfers.cleanup import Tidying
 from headrace.api.transfers.control import Steering
 from headrace.api.transfers.queries import Transfers
@@ -25,6 +26,7 @@ class UseCases:
     """The use cases of one service."""
 
     audit: Audit
+    changes: Changes
     consent: Consent
     endpoints: Endpoints
     executor: Executor

@@ -32,6 +32,7 @@ from headrace.api.signing.signer import Signer
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Database
+from headrace.api.transfers.changes import Changes
 from headrace.api.transfers.cleanup import Tidying
 from headrace.api.transfers.control import Steering
 from headrace.api.transfers.history import Ledger
@@ -86,6 +87,7 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     )
     use_cases = UseCases(
         audit=audit,
+        changes=Changes(core),
         consent=Consent(core, plans),
         endpoints=endpoints,
         executor=executor,

@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator
 
 from headrace.client import models as m
 
+Event = m.TransferEvent | m.Change
 _HEARTBEAT = b": still here\n\n"
 
 
-async def event_stream(events: AsyncIterator[m.TransferEvent], heartbeat_s: float) -> AsyncIterator[bytes]:
-    """Write transfer events; kept ones carry their sequence as the id that a client resumes after."""
-    pending: asyncio.Future[m.TransferEvent] | None = None
+async def event_stream(events: AsyncIterator[Event], heartbeat_s: float) -> AsyncIterator[bytes]:
+    """Write events; kept ones carry their sequence as the id that a client resumes after."""
+    pending: asyncio.Future[Event] | None = None
     try:
         while True:
             pending = pending or asyncio.ensure_future(anext(events))
@@ -28,6 +29,6 @@ async def event_stream(events: AsyncIterator[m.TransferEvent], heartbeat_s: floa
             pending.cancel()
 
 
-def _written(event: m.TransferEvent) -> bytes:
+def _written(event: Event) -> bytes:
     number = "" if event.kind == "progress" else f"id: {event.sequence}\n"
     return f"event: {event.kind}\n{number}data: {event.model_dump_json()}\n\n".encode()

@@ -44,10 +44,8 @@ class Consent:
             await self._core.audit.append(
                 tx, kind, caller=caller, subject=row.id, detail={"digest": confirmation.digest}
             )
-            await tx.flush()
-            shown = await self._plans.view(tx, caller, row)
-        self._core.broker.notify(row.id)
-        return shown
+            await self._core.outbox.write(tx, "plan", row.id, confirmation.verdict)
+            return await self._plans.view(tx, caller, row)
 
     async def approve(self, caller: Caller, plan: str, approval: m.Approval) -> m.Plan:
         """Record another person's yes or no: bound to digest, policy version, requester, approver, expiry and nonce."""
@@ -85,9 +83,8 @@ class Consent:
                 "reason": approval.reason,
             }
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail=detail)
-            shown = await self._plans.view(tx, caller, row)
-        self._core.broker.notify(row.id)
-        return shown
+            await self._core.outbox.write(tx, "plan", row.id, approval.verdict)
+            return await self._plans.view(tx, caller, row)
 
     async def _open_plan(self, tx: Tx, caller: Caller, plan: str, digest: str, action: Action) -> PlanRow:
         """Return a plan whose digest is the one that was read, and on which the caller may take this action."""

@@ -81,6 +81,7 @@ class Policies:
             await self._core.audit.append(
                 tx, Kind.POLICY_PROPOSED, caller=caller, subject=str(number), detail={"digest": parsed.version}
             )
+            await self._core.outbox.write(tx, "policy", str(number), row.state)
             await tx.refresh(row)
         return _view(row)
 
@@ -108,6 +109,7 @@ class Policies:
             await self._core.audit.append(
                 tx, Kind.POLICY_PUBLISHED, caller=caller, subject=version, detail={"digest": row.digest}
             )
+            await self._core.outbox.write(tx, "policy", version, row.state)
             await tx.refresh(row)
         self._active = parsed
         return _view(row)

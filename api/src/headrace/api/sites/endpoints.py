@@ -93,6 +93,7 @@ class Endpoints:
                     await self._core.audit.append(
                         tx, Kind.ENDPOINT_CHANGED, subject=existing[root.name].pk, detail={"access": root.access}
                     )
+                    await self._core.outbox.write(tx, "endpoint", existing[root.name].pk, "changed")
 
     async def list(self) -> list[m.Endpoint]:
         """Every endpoint, with whether its node is attached."""
@@ -118,6 +119,7 @@ class Endpoints:
             detail = {"endpoint": known.id, **update.model_dump(mode="json", exclude_none=True, exclude={"labels"})}
             detail = {key: str(value) for key, value in detail.items()} | {"labels": row.labels}
             await self._core.audit.append(tx, Kind.ENDPOINT_CHANGED, caller=caller, subject=row.pk, detail=detail)
+            await self._core.outbox.write(tx, "endpoint", row.pk, "changed")
             return self._view(await self.find(tx, update.id or known.id))
 
     async def _make(self, tx: Tx, node: NodeRow, root: NodeRoot) -> None:
@@ -139,6 +141,7 @@ class Endpoints:
         tx.add(row)
         await tx.flush()
         tx.add(EndpointNameRow(name_key=name.casefold(), name=name, endpoint=row.pk, main=True))
+        await self._core.outbox.write(tx, "endpoint", row.pk, "made")
         await self._core.audit.append(
             tx,
             Kind.ENDPOINT_MADE,

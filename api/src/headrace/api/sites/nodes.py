@@ -11,7 +11,7 @@ from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
-from headrace.api.store import Tx
+from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import JoinTokenRow, NodeRow
 from headrace.client import models as m
 from headrace.engine import JoinRequested, NodeAttached
@@ -50,15 +50,22 @@ class Nodes:
             if row is None or row.state == "revoked":
                 return
             row.version, row.last_seen = event.version, self._core.clock()
-        self._attached[event.node] = event
-        self._core.broker.notify(NODES)
+            after_commit(tx, lambda: self._note(event))
+            await self._core.outbox.write(tx, "node", row.id, "attached")
 
     async def on_detached(self, key: str) -> None:
         """Note that a node's control stream ended."""
         self._attached.pop(key, None)
         self._core.broker.notify(NODES)
         async with self._core.database.write() as tx:
-            await tx.execute(update(NodeRow).where(NodeRow.key == key).values(last_seen=self._core.clock()))
+            row = await tx.scalar(select(NodeRow).where(NodeRow.key == key))
+            if row is not None:
+                row.last_seen = self._core.clock()
+                await self._core.outbox.write(tx, "node", row.id, "detached")
+
+    def _note(self, event: NodeAttached) -> None:
+        self._attached[event.node] = event
+        self._core.broker.notify(NODES)
 
     def attached(self, key: str) -> NodeAttached | None:
         """Return the node's last announcement while it is attached."""
@@ -181,6 +188,7 @@ class Nodes:
                 await self._core.audit.append(
                     tx, Kind.NODE_JOINED, subject=node_id, detail={"name": used.name, "key": event.node}
                 )
+                await self._core.outbox.write(tx, "node", node_id, "enrolled")
         return ""
 
     async def _join_problem(self, tx: Tx, token: JoinTokenRow | None, event: JoinRequested) -> str:
@@ -221,6 +229,7 @@ class Nodes:
             row.state = "draining" if drain else "enrolled"
             kind = Kind.NODE_DRAINED if drain else Kind.NODE_UNDRAINED
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail={"name": row.name})
+            await self._core.outbox.write(tx, "node", row.id, row.state)
             return self._view(row, 0)
 
     async def revoke(self, caller: Caller, node: str) -> m.Node:
@@ -231,6 +240,7 @@ class Nodes:
             await self._core.audit.append(
                 tx, Kind.NODE_REVOKED, caller=caller, subject=row.id, detail={"name": row.name}
             )
+            await self._core.outbox.write(tx, "node", row.id, row.state)
         self._core.hub.revoke(row.key)
         self._attached.pop(row.key, None)
         return self._view(row, 0)

@@ -154,7 +154,7 @@ class Transfers:
     async def row(self, caller: Caller, transfer: str) -> TransferRow:
         """Return a transfer that the caller may see, by id or unique prefix; anything else is `unknown_transfer`."""
         wanted = transfer if transfer.startswith("tr_") else f"tr_{transfer}"
-        query = select(TransferRow).where(_visible(caller)).limit(2)
+        query = select(TransferRow).where(visible_transfers(caller)).limit(2)
         async with self._parts.core.database.read() as tx:
             rows = list(await tx.scalars(query.where(TransferRow.id == wanted)))
             if not rows and len(wanted) >= len("tr_") + _MIN_PREFIX:
@@ -230,14 +230,14 @@ class Transfers:
 
 def _found(query: Select[_T], caller: Caller, search: str) -> Select[_T]:
     """Narrow a query to what the caller may see and to `search` in id, places and the requester's name."""
-    query = query.where(_visible(caller))
+    query = query.where(visible_transfers(caller))
     if not search:
         return query
     looked_at = (TransferRow.id, TransferRow.source, TransferRow.destination, TransferRow.requester_name)
     return query.where(or_(*(column.icontains(search, autoescape=True) for column in looked_at)))
 
 
-def _visible(caller: Caller) -> ColumnElement[bool]:
+def visible_transfers(caller: Caller) -> ColumnElement[bool]:
     """Which transfers a caller may see: one's own, all for operators and auditors, and what one could approve."""
     if caller.principal.roles & OVERSEERS:
         return TransferRow.id.is_not(None)

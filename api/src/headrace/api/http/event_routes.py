@@ -1,0 +1,28 @@
+"""Routes: what changes."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import StreamingResponse
+
+from headrace.api.http.identity import Port, gate_of
+from headrace.api.http.streams import event_stream
+
+router = APIRouter(tags=["events"])
+
+
+@router.get(
+    "/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def changes(
+    request: Request,
+    port: Port,
+    after: Annotated[int | None, Query(ge=0, description="begin after this number; else with what happens now")] = None,
+    last_event_id: Annotated[int | None, Header(ge=0)] = None,
+) -> StreamingResponse:
+    """Stream what changes: `event` is the kind, `id` the number to resume after, `data` a Change."""
+    begin = after if last_event_id is None else last_event_id
+    events = event_stream(port.changes(after=begin), gate_of(request).settings.heartbeat_s)
+    return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})

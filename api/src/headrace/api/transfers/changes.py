@@ -1,0 +1,62 @@
+"""What changes, as a caller may know of it: the outbox, without what is not theirs to see."""
+
+from collections.abc import AsyncGenerator
+
+from sqlalchemy import select
+
+from headrace.api.caller import Caller
+from headrace.api.core import Core
+from headrace.api.events.outbox import EVENTS, Change
+from headrace.api.planning.plan_queries import visible_to
+from headrace.api.store.tables_work import PlanRow, TransferRow
+from headrace.api.transfers.queries import visible_transfers
+from headrace.client import models as m
+
+_PAGE = 200
+RELOAD = "reload"
+"""The kind of the message to a reader who is too far behind: changes were removed that it has not seen."""
+
+
+class Changes:
+    """Shows changes as they come."""
+
+    def __init__(self, core: Core) -> None:
+        """Read the outbox."""
+        self._core = core
+
+    async def watch(self, caller: Caller, after: int | None) -> AsyncGenerator[m.Change]:
+        """Yield the changes after number `after` (`None`: from now on) in order, for as long as the service runs."""
+        outbox, broker = self._core.outbox, self._core.broker
+        with broker.subscribe(EVENTS) as woken:
+            removed, newest = await outbox.bounds()
+            if after is None or after > newest:
+                # A number from the future is of another store.
+                yield m.Change(sequence=newest, at=self._core.clock(), kind="now" if after is None else RELOAD)
+                after = newest
+            elif after < removed:
+                yield m.Change(sequence=newest, at=self._core.clock(), kind=RELOAD)
+                after = newest
+            while not broker.closing:
+                woken.clear()
+                found = await outbox.after(after, _PAGE)
+                for change in await self._visible(caller, found):
+                    yield m.Change(
+                        sequence=change.sequence,
+                        at=change.at,
+                        kind=change.kind,
+                        subject=change.subject,
+                        state=change.state,
+                    )
+                after = found[-1].sequence if found else after
+                if not found:
+                    await woken.wait()
+
+    async def _visible(self, caller: Caller, changes: list[Change]) -> list[Change]:
+        """Leave out plans and transfers that are not the caller's to see."""
+        subjects = {kind: {one.subject for one in changes if one.kind == kind} for kind in ("plan", "transfer")}
+        plans = select(PlanRow.id).where(PlanRow.id.in_(subjects["plan"]), visible_to(caller))
+        transfers = select(TransferRow.id).where(TransferRow.id.in_(subjects["transfer"]), visible_transfers(caller))
+        async with self._core.database.read() as tx:
+            seen = set(await tx.scalars(plans)) if subjects["plan"] else set()
+            seen |= set(await tx.scalars(transfers)) if subjects["transfer"] else set()
+        return [one for one in changes if one.kind not in subjects or one.subject in seen]
