@@ -199,7 +199,9 @@ async def test_an_assistant_submits_only_what_it_planned_itself(site: Site) -> N
     (site.lab / "set").mkdir()
     (site.lab / "set" / "a.txt").write_text("a")
     plan = await site.ada.plan("lab:/set", "archive:/set")
-    _, agent = await site.ada.token("transfer:read", "transfer:plan", "transfer:run", agent="helper")
+    _, agent = await site.ada.token(
+        "transfer:read", "transfer:read:all", "transfer:plan", "transfer:run", agent="helper"
+    )
     with refused("forbidden"):
         await agent.submit(m.SubmitRequest(plan_digest=digest_of(plan)))
 

@@ -19,7 +19,7 @@ async def test_a_new_site_has_the_default_policy_as_version_1(quiet_site: Site) 
 
 
 @pytest.mark.anyio
-async def test_a_second_person_publishes_and_rolls_back(quiet_site: Site) -> None:
+async def test_a_second_person_publishes_and_it_takes_two_to_go_back(quiet_site: Site) -> None:
     ada, pia = quiet_site.ada, await quiet_site.person("pia", "policy_admin")
     proposed = await ada.port.propose_policy(m.PolicyText(text=OPEN, note="for a day"))
     assert (proposed.version, proposed.state, proposed.author_name) == ("2", "proposed", "ada")
@@ -30,12 +30,16 @@ async def test_a_second_person_publishes_and_rolls_back(quiet_site: Site) -> Non
     assert (published.state, published.publisher) == ("active", pia.principal.id)
     assert (published.author_name, published.publisher_name) == ("ada", "pia")
     assert [one.state for one in await ada.port.policies()] == ["active", "retired"]
-    await pia.port.publish_policy("1")
-    assert [one.state for one in await ada.port.policies()] == ["retired", "active"]
+    back = await ada.port.publish_policy("1")
+    assert (back.version, back.state, back.note) == ("3", "proposed", "back to version 1")
+    assert [one.state for one in await ada.port.policies()] == ["proposed", "active", "retired"]
+    with refused("publish_own_policy"):
+        await ada.port.publish_policy("3")
+    assert (await pia.port.publish_policy("3")).state == "active"
     with refused("policy_state"):
-        await ada.port.publish_policy("1")
+        await ada.port.publish_policy("3")
     await quiet_site.restart()
-    assert [one.state for one in await ada.port.policies()] == ["retired", "active"]
+    assert [one.state for one in await ada.port.policies()] == ["active", "retired", "retired"]
 
 
 @pytest.mark.anyio

@@ -117,9 +117,8 @@ async def test_invariant_1_the_kill_switch_stops_tickets_and_permits_and_says_wh
 @pytest.mark.anyio
 async def test_labels_of_today_decide_not_those_of_planning(site: Site) -> None:
     await publish(site, FROZEN)
-    _, transfer = await stored_transfer(site)
-    operator = await site.person("otto", "operator")
-    await operator.port.update_endpoint("archive", m.EndpointUpdate(labels={"frozen": "yes"}))
+    _, transfer = await stored_transfer(site, confirmed=False)
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"frozen": "yes"}))
     assert await refusal_of(site, transfer) == "denied_by_policy"
 
 

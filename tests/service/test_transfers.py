@@ -229,8 +229,7 @@ async def test_disabling_a_person_stops_their_transfers_at_once(site: Site) -> N
 @pytest.mark.anyio
 async def test_a_policy_that_forbids_stops_running_transfers_at_once(site: Site) -> None:
     large_set(site)
-    operator = await site.person("otto", "operator")
-    await operator.port.update_endpoint("archive", m.EndpointUpdate(labels={"frozen": "yes"}))
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"frozen": "yes"}))
     transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
     await until(site, transfer, "running")
     await publish(site, FROZEN)
@@ -238,6 +237,17 @@ async def test_a_policy_that_forbids_stops_running_transfers_at_once(site: Site)
     assert ended.state is m.TransferState.FAILED
     assert ended.error is not None
     assert ended.error.code in {"denied_by_policy", "policy_changed"}
+
+
+@pytest.mark.anyio
+async def test_a_label_that_policy_forbids_stops_running_transfers_at_once(site: Site) -> None:
+    large_set(site)
+    await publish(site, FROZEN)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    await until(site, transfer, "running")
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"frozen": "yes"}))
+    ended = await site.ada.end_of(transfer)
+    assert (ended.state, ended.error and ended.error.code) == (m.TransferState.FAILED, "denied_by_policy")
 
 
 @pytest.mark.anyio

@@ -3,7 +3,7 @@
 For tests of showing alone; whatever needs a service that works runs against one (test_service.py).
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -93,3 +93,12 @@ class Port:
 
 def as_port(port: Port) -> Headrace:
     return cast("Headrace", port)
+
+
+def bound(port: Port) -> Callable[[object], Awaitable[Headrace]]:
+    """Bind every request to the same port."""
+
+    async def port_for(_token: object) -> Headrace:
+        return as_port(port)
+
+    return port_for

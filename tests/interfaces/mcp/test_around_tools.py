@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 from mcp.types import PromptReference, ResourceTemplateReference, TextContent, TextResourceContents
-from tests.interfaces.mcp.shown import Port, as_port, endpoint, plan, refused, transfer
+from tests.interfaces.mcp.shown import Port, bound, endpoint, plan, refused, transfer
 
 from headrace.mcp_server import make_server
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 
 
 def server(**answers: Any) -> Any:  # noqa: ANN401 - the SDK's server of anything
-    return make_server(lambda _token: as_port(Port(answers)))
+    return make_server(bound(Port(answers)))
 
 
 async def read(client: Client, uri: str) -> dict[str, Any]:

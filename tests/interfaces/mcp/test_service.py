@@ -42,17 +42,19 @@ def here(service: Service, request: pytest.FixtureRequest) -> str:
     return name
 
 
-def token(person: Person, *scopes: str, agent: str = "claude") -> str:
+def token(person: Person, *scopes: str, agent: str | None = "claude") -> str:
     options = [option for scope in scopes for option in ("--scope", scope)]
-    made = person.run("token", "create", "assistant", "--agent", agent, *options, "--json")
+    options += ["--agent", agent] if agent else []
+    made = person.run("token", "create", "assistant", *options, "--json")
     assert made.code == 0, made.err
     return str(made.document["secret"])
 
 
 @asynccontextmanager
-async def at_desk(person: Person, era: str) -> AsyncIterator[Client]:
-    """An assistant on the person's own machine."""
-    spawned = StdioServerParameters(command=str(HEADRACE), args=["mcp"], env=person.environment)
+async def at_desk(person: Person, era: str, secret: str | None = None) -> AsyncIterator[Client]:
+    """An assistant on the person's own machine; where the person is signed in, too."""
+    environment = person.environment | ({"HEADRACE_TOKEN": secret} if secret else {})
+    spawned = StdioServerParameters(command=str(HEADRACE), args=["mcp"], env=environment)
     async with Client(stdio_client(spawned), mode=era) as client:
         yield client
 
@@ -98,7 +100,7 @@ async def moved_by(client: Client, **asked: Any) -> dict[str, Any]:  # noqa: ANN
 
 
 async def test_an_assistant_at_the_persons_desk_moves_data(service: Service, anna: Person, here: str, era: str) -> None:
-    async with at_desk(anna, era) as client:
+    async with at_desk(anna, era, token(anna, *SCOPES)) as client:
         assert {e["id"] for e in (await data(client, "list_endpoints"))["endpoints"]} == {"src", "dst"}
         folder = await data(client, "browse_endpoint", endpoint="src", path=f"/{here}")
         assert [entry["name"] for entry in folder["entries"]] == ["a.dat"]
@@ -120,6 +122,42 @@ async def test_an_assistant_with_a_token_moves_data_in_its_own_name(
     assert (transfer["requester"], transfer["agent"]) == (anna.run("whoami", "--json").document["id"], "claude")
 
 
+async def test_whoever_is_no_assistant_is_refused_by_name_over_either_transport(
+    service: Service, anna: Person, era: str
+) -> None:
+    """The person's own login is there, and a token without an assistant's name: neither counts."""
+    nameless = token(anna, *SCOPES, agent=None)
+    refusals = []
+    for opened in (at_desk(anna, era), at_desk(anna, era, nameless), remote(service, nameless, era)):
+        async with opened as client:
+            refusals.append(await refusal(client, "list_endpoints"))
+    assert all("headrace token create NAME --agent NAME" in said for said in refusals), refusals
+    assert all("(code: agent_needed)" in said for said in refusals), refusals
+
+
+async def test_a_revoked_token_is_told_what_to_do(anna: Person, era: str) -> None:
+    async with at_desk(anna, era, "hrt_" + "0" * 40) as client:
+        said = await refusal(client, "list_endpoints")
+    assert "headrace token create" in said
+    assert "(code: not_signed_in)" in said
+
+
+async def test_an_assistant_sees_what_it_planned_and_nothing_of_another(
+    service: Service, anna: Person, here: str, era: str
+) -> None:
+    async with at_desk(anna, era, token(anna, *SCOPES, agent="claude")) as client:
+        mine = await data(client, "plan_transfer", request=f"copy src:/{here} to dst:/{here}")
+    for agent, scopes, code in (
+        ("other", SCOPES, "unknown_plan"),
+        ("other", (*SCOPES, "transfer:read:all"), "forbidden"),
+    ):
+        async with remote(service, token(anna, *scopes, agent=agent), era) as client:
+            assert f"(code: {code})" in await refusal(client, "submit_plan", digest=mine["digest"])
+    everything = (*SCOPES, "transfer:read:all", "transfer:run:all")
+    async with remote(service, token(anna, *everything, agent="other"), era) as client:
+        assert (await data(client, "submit_plan", digest=mine["digest"]))["started"]
+
+
 async def test_invariant_1_an_assistant_cannot_get_an_unconfirmed_byte_moved(
     service: Service, anna: Person, here: str, era: str
 ) -> None:
@@ -137,7 +175,7 @@ async def test_invariant_1_an_assistant_cannot_get_an_unconfirmed_byte_moved(
 
 async def test_a_token_without_the_scope_to_run_only_looks(service: Service, anna: Person, here: str, era: str) -> None:
     card = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--json").document
-    async with remote(service, token(anna, "transfer:read"), era) as client:
+    async with remote(service, token(anna, "transfer:read", "transfer:read:all"), era) as client:
         assert await data(client, "list_endpoints")
         assert "(code: forbidden)" in await refusal(client, "submit_plan", digest=card["digest"])
     assert not (service.destination / here).exists()
@@ -154,7 +192,7 @@ async def test_the_handle_of_another_person_opens_nothing(
 
 
 async def test_what_is_not_clear_is_asked_back(anna: Person, here: str, era: str) -> None:
-    async with at_desk(anna, era) as client:
+    async with at_desk(anna, era, token(anna, *SCOPES)) as client:
         card = await data(client, "plan_transfer", request=f"copy src:/{here} to dst:/{here} at 10 gig")
     assert card["next_step"] == "answer"
     assert "gig" in card["questions"][0]["message"]

@@ -11,7 +11,7 @@ from tests.interfaces.mcp.shown import (
     DIGEST,
     HOSTILE,
     Port,
-    as_port,
+    bound,
     decision,
     endpoint,
     plan,
@@ -35,7 +35,7 @@ GOLDEN = Path(__file__).parent / "golden_tools.json"
 
 def server(**answers: Any) -> tuple[Any, Port]:  # noqa: ANN401 - any answer of the port
     port = Port(answers)
-    return make_server(lambda _token: as_port(port), console_url="https://headrace.example"), port
+    return make_server(bound(port), console_url="https://headrace.example"), port
 
 
 def text(result: CallToolResult) -> str:
@@ -198,7 +198,8 @@ async def test_an_error_is_its_public_message_and_code(era: str) -> None:
     async with Client(made, mode=era) as client:
         result = await client.call_tool("list_endpoints", {})
     assert result.is_error
-    assert text(result).endswith("Sign in first. (code: not_signed_in)")
+    assert "Sign in first. " in text(result)
+    assert text(result).endswith("(code: not_signed_in)")
 
 
 async def test_a_crash_tells_nothing_of_the_inside(era: str) -> None:

@@ -38,7 +38,7 @@ class Verifier:
         return AccessToken(token=token, client_id="assistant", subject=PEOPLE[token], scopes=["transfer:read"])
 
 
-def port_for(token: AccessToken | None) -> Headrace:
+async def port_for(token: AccessToken | None) -> Headrace:
     assert token is not None
     return as_port(Port({"endpoints": [endpoint(f"seen-by-{token.subject}")]}))
 
@@ -129,7 +129,11 @@ async def test_a_request_that_may_not_enter_is_refused(service: str, headers: di
 
 async def test_an_assistant_starts_headrace_mcp_and_speaks_over_its_standard_streams(tmp_path: Path, era: str) -> None:
     program = str(Path(sys.executable).with_name("headrace"))
-    environment = {"HEADRACE_CONFIG": str(tmp_path), "HEADRACE_SERVICE": "http://127.0.0.1:1"}
+    environment = {
+        "HEADRACE_CONFIG": str(tmp_path),
+        "HEADRACE_SERVICE": "http://127.0.0.1:1",
+        "HEADRACE_TOKEN": "hrt_x",
+    }
     spawned = StdioServerParameters(command=program, args=["mcp"], env=environment)
     async with Client(stdio_client(spawned), mode=era) as client:
         assert len((await client.list_tools()).tools) == 11

@@ -1,11 +1,13 @@
 """Who is calling through which door."""
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Self
 
+from headrace.api.permissions import require
 from headrace.auth import Principal
 
 
@@ -19,7 +21,7 @@ class Door(StrEnum):
     CONSOLE = "console"
     """A person's session in a browser (cookie)."""
     MCP = "mcp"
-    """The MCP server inside this service."""
+    """An assistant: the MCP server inside this service, or any token that names one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,16 @@ class Caller:
     door: Door
     on_host: bool = False
     """Whether the call came from the host that the service runs on: only there does a bare path mean `local`."""
+    again: Callable[[], Awaitable[Principal]] | None = None
+    """Verifies the secret that came with the call once more; raises when it counts no longer."""
+
+    async def renewed(self, method: str) -> Self:
+        """Return the caller with the rights of now, for calls that take long; raises when `method` is not theirs."""
+        if self.again is None:
+            return self
+        principal = await self.again()
+        require(principal, method)
+        return replace(self, principal=principal)
 
 
 _current: ContextVar[Caller | None] = ContextVar("current caller", default=None)

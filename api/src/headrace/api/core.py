@@ -6,6 +6,7 @@ from headrace.api.audit.chain import Audit
 from headrace.api.clock import Clock
 from headrace.api.events.broker import Broker
 from headrace.api.events.outbox import Outbox
+from headrace.api.events.reactions import Reactions
 from headrace.api.jobs.port import Jobs
 from headrace.api.settings import Settings
 from headrace.api.store import Database
@@ -14,13 +15,14 @@ from headrace.engine import Hub
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """The store, its audit chain, the clock, settings, wake-ups, changes, jobs, and the way to the nodes."""
+    """The store, its audit chain, the clock, settings, wake-ups, reactions, jobs, and the way to the nodes."""
 
     database: Database
     audit: Audit
     clock: Clock
     settings: Settings
     broker: Broker
+    reactions: Reactions
     outbox: Outbox
     jobs: Jobs
     hub: Hub

@@ -20,6 +20,8 @@ class Code(StrEnum):
     WRONG_ORIGIN = "wrong_origin"
     FORBIDDEN = "forbidden"
     SESSION_NEEDED = "session_needed"
+    NAMES_WITHHELD = "names_withheld"
+    AGENT_NEEDED = "agent_needed"
     NAME_TAKEN = "name_taken"
     AUDIT_UNWRITABLE = "audit_unwritable"
     BUSY = "busy"

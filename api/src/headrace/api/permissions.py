@@ -13,14 +13,18 @@ from headrace.auth import Principal, Scope
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a call needs: one of `scopes` (none: any signed-in caller), and perhaps the person's own session."""
+    """What a call needs: one of `scopes` (none: any signed-in caller), and perhaps the person's own session.
+
+    `agents`: whether an assistant's token may make it at all.
+    """
 
     scopes: frozenset[Scope] = frozenset()
     session: bool = False
+    agents: bool = True
 
 
-def _needs(*scopes: Scope, session: bool = False) -> Access:
-    return Access(frozenset(scopes), session)
+def _needs(*scopes: Scope, session: bool = False, agents: bool = True) -> Access:
+    return Access(frozenset(scopes), session, agents)
 
 
 ACCESS: Mapping[str, Access] = {
@@ -47,7 +51,8 @@ ACCESS: Mapping[str, Access] = {
     "receipt": _needs(Scope.TRANSFER_READ),
     "receipt_files": _needs(Scope.TRANSFER_READ),
     "endpoints": _needs(Scope.TRANSFER_READ),
-    "update_endpoint": _needs(Scope.NODE_WRITE),
+    # Labels and names are what policy decides on.
+    "update_endpoint": _needs(Scope.POLICY_WRITE, session=True),
     "browse": _needs(Scope.TRANSFER_PLAN),
     "nodes": _needs(Scope.TRANSFER_READ),
     "create_join_token": _needs(Scope.NODE_WRITE, session=True),
@@ -57,12 +62,13 @@ ACCESS: Mapping[str, Access] = {
     "check_policy": _needs(Scope.TRANSFER_READ),
     "propose_policy": _needs(Scope.POLICY_WRITE),
     "publish_policy": _needs(Scope.POLICY_WRITE, session=True),
-    "audit": _needs(Scope.AUDIT_READ),
+    # Its links name folders and words of everybody.
+    "audit": _needs(Scope.AUDIT_READ, agents=False),
     "verify_audit": _needs(Scope.AUDIT_READ),
     "people": _needs(Scope.ADMIN),
     "invite": _needs(Scope.ADMIN, session=True),
     "disable_person": _needs(Scope.ADMIN, session=True),
-    "tokens": _needs(),
+    "tokens": _needs(agents=False),
     "create_token": _needs(session=True),
     "revoke_token": _needs(session=True),
 }
@@ -79,6 +85,8 @@ def missing(principal: Principal, method: str) -> ServiceError | None:
             Code.SESSION_NEEDED,
             "this needs your own interactive session, not a token: use the console, or `headrace login` in a terminal",
         )
+    if principal.agent is not None and not access.agents:
+        return ServiceError(Code.FORBIDDEN, f"this is not for assistants such as `{principal.agent}`")
     if access.scopes and not access.scopes & principal.scopes:
         wanted = " or ".join(sorted(access.scopes))
         return ServiceError(

@@ -44,7 +44,8 @@ class Settings:
     request_timeout_s: int = _setting(60, "s", "longest time for one request (watching a transfer is exempt)")
     max_wait_s: int = _setting(30, "s", "longest wait that a caller may ask for in one request")
     max_watchers: int = _setting(256, "count", "callers that may watch transfers at the same time")
-    heartbeat_s: int = _setting(15, "s", "time between comments that keep a quiet watch open")
+    max_watchers_of_one: int = _setting(32, "count", "transfers and plans that one person may watch at the same time")
+    heartbeat_s: int = _setting(15, "s", "time between comments in a quiet watch, and checks of its rights")
 
     plan_concurrency: int = _setting(4, "count", "plans that are surveyed at the same time")
     plan_queue: int = _setting(64, "count", "plans that may wait for or be in a survey; more are refused")

@@ -157,11 +157,17 @@ def policy_list(*, json: Json = False) -> None:
 
     def work(door: Door) -> None:
         found = door.wait(door.headrace.policies())
-        rows = ((p.version, p.state, p.author, p.publisher or "", local_time(p.created), p.note) for p in found)
+        rows = (_policy_row(p) for p in found)
         door.out.show(table(("version", "state", "author", "published by", "made", "note"), rows))
         door.out.document(found)
 
     run(work, as_json=json)
+
+
+def _policy_row(version: m.PolicyVersion) -> tuple[str, ...]:
+    author = version.author_name or version.author
+    publisher = version.publisher_name or version.publisher or ""
+    return version.version, version.state, author, publisher, local_time(version.created), version.note
 
 
 @policy.command("show")
@@ -215,11 +221,13 @@ def policy_propose(file: PolicyFile, *, note: Note = "", json: Json = False) -> 
 
 @policy.command("publish")
 def policy_publish(version: Annotated[str, typer.Argument()], *, json: Json = False) -> None:
-    """Make a proposed version active, or go back to an earlier one."""
+    """Make a version that another person proposed active; an earlier one is proposed again."""
 
     def work(door: Door) -> None:
         made = door.wait(door.headrace.publish_policy(version))
         door.out.say(f"Policy {made.version} is {made.state}.")
+        if made.state == "proposed":
+            door.out.note(f"It takes effect when another person runs: headrace policy publish {made.version}")
         door.out.document(made)
 
     run(work, as_json=json)

@@ -41,11 +41,16 @@ def config_folder() -> Path:
     return Path(given) if given else Path.home() / ".config" / "headrace"
 
 
+def token() -> tuple[str, str | None]:
+    """Return the service's address and the API token for it, if one is given; never a person's session."""
+    return service_url(), os.environ.get("HEADRACE_TOKEN") or None
+
+
 def credentials() -> tuple[str, str | None]:
     """Return the service's address and the secret for it: the token, else the remembered session's, else none."""
-    url = service_url()
-    if token := os.environ.get("HEADRACE_TOKEN"):
-        return url, token
+    url, given = token()
+    if given:
+        return url, given
     session = saved_sessions().get(url)
     return url, session.secret if session is not None and session.expires > datetime.now(UTC) else None
 

@@ -2,7 +2,7 @@
 
 
 def mcp() -> None:
-    """Serve MCP over standard input and output, as the person who is signed in (or HEADRACE_TOKEN)."""
+    """Serve MCP over standard input and output, as the assistant that the token in HEADRACE_TOKEN names."""
     from headrace.mcp_server.stdio import serve  # noqa: PLC0415 - listing commands must stay fast
 
     serve()

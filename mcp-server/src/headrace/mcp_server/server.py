@@ -1,7 +1,7 @@
 """The MCP server: tools, resources, prompts and completions over the port, for stdio and HTTP."""
 
 import json
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -22,9 +22,9 @@ from mcp.types import (
 from pydantic import AnyHttpUrl, BaseModel
 from starlette.applications import Starlette
 
-from headrace.client import HeadraceError
+from headrace.client import Headrace, HeadraceError
 from headrace.client.text import visible
-from headrace.mcp_server.tools import PortFor, Tools, all_tools
+from headrace.mcp_server.tools import PortFor, Tools, all_tools, public_message
 from headrace.mcp_server.views import EndpointPage, TransferView
 
 INSTRUCTIONS: Final = (
@@ -109,17 +109,17 @@ def _add_resources(server: MCPServer[Any], tools: Tools) -> None:
     @server.resource("headrace://endpoints", title="Endpoints", mime_type=json_type)
     async def endpoints() -> str:
         """List the storage places the person may name."""
-        return _json(EndpointPage.of(await _found(tools.port().endpoints()), after=None, limit=_MAX_LISTED))
+        return _json(EndpointPage.of(await _found(tools, lambda port: port.endpoints()), after=None, limit=_MAX_LISTED))
 
     @server.resource("headrace://plans/{plan_id}", title="A plan", mime_type=json_type)
     async def plan(plan_id: str) -> str:
         """Show a plan's card."""
-        return _json(tools.card(await _found(tools.port().plan(plan_id))))
+        return _json(tools.card(await _found(tools, lambda port: port.plan(plan_id))))
 
     @server.resource("headrace://transfers/{transfer_id}", title="A transfer", mime_type=json_type)
     async def transfer(transfer_id: str) -> str:
         """Say how a transfer stands."""
-        return _json(TransferView.of(await _found(tools.port().transfer(transfer_id))))
+        return _json(TransferView.of(await _found(tools, lambda port: port.transfer(transfer_id))))
 
 
 def _add_prompts(server: MCPServer[Any]) -> None:
@@ -157,15 +157,16 @@ def _add_completions(server: MCPServer[Any], tools: Tools) -> None:
         argument: CompletionArgument,
         context: CompletionContext | None,  # noqa: ARG001
     ) -> Completion | None:
-        port = tools.port()
         match argument.name:
             case "endpoint" | "source" | "destination":
-                known = await _found(port.endpoints())
+                known = await _found(tools, lambda port: port.endpoints())
                 names = sorted({name for endpoint in known for name in (endpoint.id, *endpoint.aliases)})
             case "plan_id":
-                names = [plan.id for plan in await _found(port.plans(limit=_MAX_COMPLETIONS))]
+                names = [plan.id for plan in await _found(tools, lambda port: port.plans(limit=_MAX_COMPLETIONS))]
             case "transfer_id":
-                names = [transfer.id for transfer in await _found(port.transfers(limit=_MAX_COMPLETIONS))]
+                names = [
+                    transfer.id for transfer in await _found(tools, lambda port: port.transfers(limit=_MAX_COMPLETIONS))
+                ]
             case _:
                 return None
         fitting = [visible(name) for name in names if name.startswith(argument.value)]
@@ -174,14 +175,13 @@ def _add_completions(server: MCPServer[Any], tools: Tools) -> None:
         )
 
 
-async def _found(call: Awaitable[T]) -> T:
-    """Await a call of the port; its error becomes the public message of a resource error."""
+async def _found(tools: Tools, call: Callable[[Headrace], Awaitable[T]]) -> T:
+    """Make a call of the port; its error becomes the public message of a resource error."""
     try:
-        return await call
+        return await call(await tools.port())
     except HeadraceError as error:
-        message = f"{visible(error.problem.detail)} (code: {error.problem.code})"
         kind = ResourceNotFoundError if error.problem.status == _NOT_FOUND else ResourceError
-        raise kind(message) from error
+        raise kind(public_message(error)) from error
 
 
 def _json(view: BaseModel) -> str:

@@ -1,29 +1,49 @@
-"""MCP over standard input and output: the process is the person's own, and acts with their login."""
+"""MCP over standard input and output: the process is an assistant's, and acts with the token that names it."""
 
 import logging
 import sys
+from contextlib import AsyncExitStack
 
-from headrace.client import Headrace, HttpHeadrace, login
+from headrace.client import Headrace, HeadraceError, HttpHeadrace, login
+from headrace.client.models import Problem
 from headrace.mcp_server.server import make_server
+from headrace.mcp_server.tools import agent_needed
+
+_FORBIDDEN = 403
 
 
-class _Person:
-    """The person's connection, made anew when they sign in again while an assistant keeps the process open."""
+class _Assistant:
+    """The assistant's connection. A person's own login is not used: it would make the assistant the person."""
 
     def __init__(self) -> None:
-        self._credentials: tuple[str, str | None] | None = None
         self._port: HttpHeadrace | None = None
 
-    def port(self) -> Headrace:
-        """Return the connection with the login as it is now."""
-        now = login.credentials()
-        if self._port is None or now != self._credentials:
-            self._credentials, self._port = now, HttpHeadrace(*now)
+    async def port(self) -> Headrace:
+        """Return the connection, once the service has said that its token names an assistant."""
+        if self._port is None:
+            url, token = login.token()
+            if token is None:
+                raise _refused()
+            port = HttpHeadrace(url, token)
+            async with AsyncExitStack() as opened:
+                opened.push_async_callback(port.aclose)
+                await _require_agent(port)
+                opened.pop_all()
+            self._port = port
         return self._port
+
+
+async def _require_agent(port: Headrace) -> None:
+    if (await port.me()).agent is None:
+        raise _refused()
+
+
+def _refused() -> HeadraceError:
+    return HeadraceError(Problem(title="agent needed", status=_FORBIDDEN, code="agent_needed", detail=agent_needed()))
 
 
 def serve() -> None:
     """Serve until standard input ends."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    person = _Person()
-    make_server(lambda _token: person.port()).run("stdio")
+    assistant = _Assistant()
+    make_server(lambda _token: assistant.port()).run("stdio")

@@ -10,7 +10,6 @@ from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.permissions import require
 from headrace.api.problems import problem_of
-from headrace.api.transfers.receipts import receipt_view
 from headrace.client import HeadraceError
 from headrace.client import models as m
 from headrace.client.port import Order
@@ -63,7 +62,10 @@ class Acting:
     async def plan(self, plan: str, *, wait_s: float = 0, document: bool = False) -> m.Plan:
         """As in the port."""
         with self._may("plan") as caller:
-            return await self._do.planner.get(caller, plan, wait_s=wait_s, document=document)
+            shown = await self._do.planner.get(caller, plan, wait_s=wait_s, document=document)
+            if wait_s:
+                await caller.renewed("plan")
+            return shown
 
     async def plans(
         self, *, state: str | None = None, awaiting_me: bool = False, limit: int = 50, after: str | None = None
@@ -103,7 +105,10 @@ class Acting:
     async def transfer(self, transfer: str, *, wait_s: float = 0) -> m.Transfer:
         """As in the port."""
         with self._may("transfer") as caller:
-            return await self._do.transfers.get(caller, transfer, wait_s=wait_s)
+            shown = await self._do.transfers.get(caller, transfer, wait_s=wait_s)
+            if wait_s:
+                await caller.renewed("transfer")
+            return shown
 
     async def transfers(
         self,
@@ -158,12 +163,12 @@ class Acting:
     async def receipt(self, receipt: str) -> m.Receipt:
         """As in the port."""
         with self._may("receipt") as caller:
-            return receipt_view(await self._do.transfers.receipt(caller, receipt))
+            return await self._do.transfers.receipt(caller, receipt)
 
     async def receipt_files(self, receipt: str) -> AsyncGenerator[bytes]:
         """As in the port."""
         with self._may("receipt_files") as caller:
-            row = await self._do.transfers.receipt(caller, receipt)
+            row = await self._do.transfers.receipt_files(caller, receipt)
             async for chunk in self._do.receipts.files(row):
                 yield chunk
 
@@ -198,16 +203,12 @@ class Acting:
     async def drain_node(self, node: str, *, drain: bool) -> m.Node:
         """As in the port."""
         with self._may("drain_node") as caller:
-            shown = await self._do.nodes.drain(caller, node, drain=drain)
-            self._do.executor.on_nodes_changed()
-            return shown
+            return await self._do.nodes.drain(caller, node, drain=drain)
 
     async def revoke_node(self, node: str) -> m.Node:
         """As in the port."""
         with self._may("revoke_node") as caller:
-            shown = await self._do.nodes.revoke(caller, node)
-            self._do.executor.on_nodes_changed()
-            return shown
+            return await self._do.nodes.revoke(caller, node)
 
     # -- policy, audit --
 
@@ -229,9 +230,7 @@ class Acting:
     async def publish_policy(self, version: str) -> m.PolicyVersion:
         """As in the port; every running transfer is held against the new version at once."""
         with self._may("publish_policy") as caller:
-            shown = await self._do.policies.publish(caller, version)
-            self._do.executor.recheck()
-            return shown
+            return await self._do.policies.publish(caller, version)
 
     async def audit(  # noqa: PLR0913 - each narrows the page
         self,
@@ -273,9 +272,7 @@ class Acting:
     async def disable_person(self, person: str) -> m.Person:
         """As in the port; the person's running transfers are stopped at once."""
         with self._may("disable_person") as caller:
-            shown = await self._do.people.disable(caller, person)
-            self._do.executor.recheck()
-            return shown
+            return await self._do.people.disable(caller, person)
 
     async def tokens(self) -> list[m.Token]:
         """As in the port."""

@@ -17,6 +17,7 @@ from headrace.api.core import Core
 from headrace.api.durable import sync_folder
 from headrace.api.events.broker import Broker
 from headrace.api.events.outbox import Outbox
+from headrace.api.events.reactions import Reactions
 from headrace.api.jobs.local import LocalJobs
 from headrace.api.people.accounts import People
 from headrace.api.people.sql_store import SqlPeopleStore
@@ -25,6 +26,7 @@ from headrace.api.planning.intake import Planner
 from headrace.api.planning.locations import Places
 from headrace.api.planning.pipeline import Planning
 from headrace.api.planning.plan_queries import Plans
+from headrace.api.planning.redaction import Names
 from headrace.api.planning.words import Words
 from headrace.api.policy.versions import Policies
 from headrace.api.settings import Settings
@@ -63,19 +65,21 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     key = SigningKey.load_or_create(settings.data / "authority.key")
     heads = HeadsFile(settings.data / "audit-heads.jsonl", key)
     audit = Audit(database, clock, heads)
-    broker = Broker(settings.max_watchers)
+    broker = Broker(settings.max_watchers, settings.max_watchers_of_one)
     outbox = Outbox(database, broker, clock)
     jobs = LocalJobs(database, clock)
-    core = Core(database, audit, clock, settings, broker, outbox, jobs, hub)
+    core = Core(database, audit, clock, settings, broker, Reactions(), outbox, jobs, hub)
     nodes = Nodes(core, key.public)
     endpoints = Endpoints(core, nodes)
+    names = Names(endpoints)
     policies = Policies(core)
     signer = Signer(core, key, policies, endpoints)
     receipts, tidying = Receipts(core, signer), Tidying(core, nodes)
     parts = Parts(core, nodes, signer, Ledger(core), receipts)
     executor = Executor(parts, tidying)
-    transfers = Transfers(parts, executor)
-    plans = Plans(core, policies)
+    core.reactions.listen(executor.recheck)
+    transfers = Transfers(parts, executor, names)
+    plans = Plans(core, policies, names)
     places = Places(core, nodes, endpoints, policies, signer)
     planning = Planning(core, nodes, places, policies, signer)
     words = Words(core, endpoints)

@@ -4,6 +4,7 @@ So nothing piles up behind a slow reader: however much happened meanwhile, it is
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,9 +14,11 @@ from headrace.api.errors import Code, ServiceError
 class Broker:
     """Subscriptions by plan or transfer id."""
 
-    def __init__(self, limit: int) -> None:
-        """Allow at most `limit` subscriptions at the same time."""
+    def __init__(self, limit: int, limit_of_one: int) -> None:
+        """Allow at most `limit` subscriptions at the same time, `limit_of_one` of them of the same person."""
         self._limit = limit
+        self._limit_of_one = limit_of_one
+        self._of_person: Counter[str] = Counter()
         self._subscribers: dict[str, set[asyncio.Event]] = {}
         self._count = 0
         self._closing = False
@@ -31,20 +34,28 @@ class Broker:
             raise ServiceError(Code.SHUTTING_DOWN, "the service is shutting down; try again when it is back")
 
     @contextmanager
-    def subscribe(self, subject: str) -> Iterator[asyncio.Event]:
+    def subscribe(self, subject: str, person: str = "") -> Iterator[asyncio.Event]:
         """Give an event that is set whenever `subject` changes; clear it before reading the store.
 
-        Raises `busy` when too many callers wait already.
+        Raises `busy` when too many callers wait already, or too many of `person` (empty: the service itself).
         """
+        if person and self._of_person[person] >= self._limit_of_one:
+            raise ServiceError(
+                Code.BUSY, f"you wait for or watch {self._limit_of_one} things already; end one, or try again later"
+            )
         if self._count >= self._limit:
             raise ServiceError(Code.BUSY, f"{self._limit} callers wait or watch already; try again in a moment")
         woken = asyncio.Event()
         self._count += 1
+        self._of_person[person] += 1
         self._subscribers.setdefault(subject, set()).add(woken)
         try:
             yield woken
         finally:
             self._count -= 1
+            self._of_person[person] -= 1
+            if not self._of_person[person]:
+                del self._of_person[person]
             others = self._subscribers[subject]
             others.discard(woken)
             if not others:

@@ -24,5 +24,7 @@ async def changes(
 ) -> StreamingResponse:
     """Stream what changes: `event` is the kind, `id` the number to resume after, `data` a Change."""
     begin = after if last_event_id is None else last_event_id
-    events = event_stream(port.changes(after=begin), gate_of(request).settings.heartbeat_s)
+    found = port.changes(after=begin)
+    first = await anext(found)  # what stands against it is refused before the answer begins
+    events = event_stream(found, gate_of(request).settings.heartbeat_s, first)
     return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})

@@ -11,7 +11,7 @@ from headrace.api.access.gate import Gate
 from headrace.api.caller import Door
 from headrace.api.errors import Code, ServiceError
 from headrace.api.http.guard import UNSAFE_METHODS
-from headrace.auth import AuthCode, AuthError
+from headrace.auth import AuthCode, AuthError, Principal
 from headrace.client import models as m
 
 TOKEN_PREFIX = "hrt_"  # noqa: S105 - what a token begins with
@@ -54,8 +54,12 @@ async def port_of(request: Request, gate: Annotated[Gate, Depends(gate_of)]) -> 
     """Return the port for whoever sent the request."""
     secret, door = secret_of(request)
     people = gate.use_cases.people
-    principal = await (people.of_token(secret) if door is Door.API else people.of_session(secret))
-    return gate.acting_for(principal, door, on_host=_is_loopback(address_of(request)))
+
+    async def again() -> Principal:
+        return await (people.of_token(secret) if door is Door.API else people.of_session(secret))
+
+    on_host = _is_loopback(address_of(request))
+    return gate.acting_for(await again(), door, on_host=on_host, again=again)
 
 
 Port = Annotated[Acting, Depends(port_of)]

@@ -3,16 +3,24 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+from headrace.client import HeadraceError
 from headrace.client import models as m
 
 Event = m.TransferEvent | m.Change
 _HEARTBEAT = b": still here\n\n"
 
 
-async def event_stream(events: AsyncIterator[Event], heartbeat_s: float) -> AsyncIterator[bytes]:
-    """Write events; kept ones carry their sequence as the id that a client resumes after."""
+async def event_stream(
+    events: AsyncIterator[Event], heartbeat_s: float, first: Event | None = None
+) -> AsyncIterator[bytes]:
+    """Write events, `first` before the others; kept ones carry their sequence as the id that a client resumes after.
+
+    A refusal on the way (the watcher's rights have ended) ends the stream: who asks again is told why.
+    """
     pending: asyncio.Future[Event] | None = None
     try:
+        if first is not None:
+            yield _written(first)
         while True:
             pending = pending or asyncio.ensure_future(anext(events))
             done, _ = await asyncio.wait({pending}, timeout=heartbeat_s)
@@ -22,7 +30,7 @@ async def event_stream(events: AsyncIterator[Event], heartbeat_s: float) -> Asyn
             finished, pending = pending, None
             try:
                 yield _written(finished.result())
-            except StopAsyncIteration:
+            except (StopAsyncIteration, HeadraceError):
                 return
     finally:
         if pending is not None:

@@ -75,8 +75,9 @@ async def watch(
     request: Request, port: Port, transfer: str, last_event_id: Annotated[int, Header(ge=0)] = 0
 ) -> StreamingResponse:
     """Stream events and progress until the transfer ends: `event` is the kind, `data` a TransferEvent."""
-    found = await port.transfer(transfer)
-    events = event_stream(port.watch(found.id, after=last_event_id), gate_of(request).settings.heartbeat_s)
+    found = port.watch(transfer, after=last_event_id)
+    first = await anext(found)  # what stands against watching is refused before the answer begins
+    events = event_stream(found, gate_of(request).settings.heartbeat_s, first)
     return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 

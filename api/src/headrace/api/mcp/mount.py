@@ -9,10 +9,13 @@ from starlette.types import Receive, Scope, Send
 from headrace.api.access.acting import Acting
 from headrace.api.access.gate import Gate
 from headrace.api.caller import Door
+from headrace.api.errors import Code
 from headrace.api.http.guard import Origins
 from headrace.api.http.identity import TOKEN_PREFIX
+from headrace.api.problems import make
 from headrace.auth import AuthCode, AuthError, Principal
-from headrace.mcp_server import HttpAuth, http_app, make_server, running
+from headrace.client import HeadraceError
+from headrace.mcp_server import HttpAuth, agent_needed, http_app, make_server, running
 
 MCP_PATHS = ("/mcp", "/.well-known/oauth-protected-resource/mcp")
 
@@ -33,7 +36,7 @@ class McpDoor:
         self._gate = gate
         public_url = gate.public_url
         self._server = make_server(
-            self._port_for, console_url=None, http_auth=HttpAuth(verifier=self, public_url=public_url)
+            self._port_for, console_url=public_url, http_auth=HttpAuth(verifier=self, public_url=public_url)
         )
         hosts, pages = sorted(origins.hosts), sorted(origins.origins)
         self._app = http_app(self._server, allowed_hosts=hosts, allowed_origins=pages)
@@ -63,7 +66,10 @@ class McpDoor:
             principal=principal,
         )
 
-    def _port_for(self, token: AccessToken | None) -> Acting:
+    async def _port_for(self, token: AccessToken | None) -> Acting:
         if not isinstance(token, VerifiedToken):
             raise AuthError(AuthCode.NOT_SIGNED_IN, "no verified token")
-        return self._gate.acting_for(token.principal, Door.MCP)
+        if token.principal.agent is None:
+            raise HeadraceError(make(Code.AGENT_NEEDED, agent_needed()))
+        secret, people = token.token, self._gate.use_cases.people
+        return self._gate.acting_for(token.principal, Door.MCP, again=lambda: people.of_token(secret))

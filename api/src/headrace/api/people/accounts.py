@@ -97,9 +97,11 @@ class People:
         )
 
     async def disable(self, caller: Caller, person: str) -> m.Person:
-        """Disable a person."""
+        """Disable a person; what this person has running is looked at again."""
         with acting(caller):
-            return _person(await self._auth.disable(caller.principal, person))
+            shown = _person(await self._auth.disable(caller.principal, person))
+        self._core.reactions.tell()
+        return shown
 
     async def tokens(self, caller: Caller) -> list[m.Token]:
         """Return one's own tokens."""

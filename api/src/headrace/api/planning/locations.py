@@ -13,7 +13,7 @@ from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Tx
 from headrace.auth import Principal
 from headrace.client import models as m
-from headrace.engine import Listing, ListingEntry
+from headrace.engine import EngineError, Listing, ListingEntry
 from headrace.guardrails import Caller as Asker
 from headrace.guardrails import Moment, ResolvedEndpoint, may_browse, names_withheld, path_text, read_path, shown, why
 
@@ -67,7 +67,11 @@ class Places:
             )
         permit = self._signer.permit(caller.principal.id, folder).text
         if names_withheld(asker, folder):
-            count = await self._count(permit, folder)
+            try:
+                count = await self._count(permit, folder)
+            except EngineError as error:
+                # What a node says of an error may name files.
+                raise ServiceError(error.code, f"`{shown(folder.endpoint)}` can't be looked at there") from error
             return m.EntryPage(
                 endpoint=folder.endpoint, path=path_text(folder.path), entries=[], count=count, names_withheld=True
             )

@@ -9,12 +9,13 @@ from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
+from headrace.api.planning.redaction import Names, is_own, redacted
 from headrace.api.planning.steps import Standing, Word, allowed_actions, needs, next_step, state_reason
 from headrace.api.policy.versions import Policies
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
-from headrace.auth import Role
+from headrace.auth import Role, Scope
 from headrace.client import models as m
 from headrace.guardrails import Obligation, parse_obligations
 
@@ -28,10 +29,11 @@ _T = TypeVar("_T")
 class Plans:
     """Finds and shows plans."""
 
-    def __init__(self, core: Core, policies: Policies) -> None:
-        """Read from the store; `policies` says which policy decides now."""
+    def __init__(self, core: Core, policies: Policies, names: Names) -> None:
+        """Read from the store; `policies` says which policy decides now, `names` what assistants are not told."""
         self._core = core
         self._policies = policies
+        self._names = names
 
     async def row(self, tx: Tx, caller: Caller, plan: str) -> PlanRow:
         """Return a plan that the caller may see, by id or digest; anything else is `unknown_plan`."""
@@ -51,7 +53,8 @@ class Plans:
         """Count the plans that wait for the caller: others' to approve, and the caller's own that could still start."""
         submitted = select(TransferRow.id).where(TransferRow.plan == PlanRow.id).exists()
         open_states = or_(PlanRow.state.in_(_OPEN), self._in_state(m.PlanState.READY))
-        mine = select(func.count()).where(PlanRow.requester == caller.principal.id, open_states, ~submitted)
+        own = and_(PlanRow.requester == caller.principal.id, visible_to(caller))
+        mine = select(func.count()).where(own, open_states, ~submitted)
         waiting = self._awaiting(caller, select(func.count()).select_from(PlanRow))
         async with self._core.database.read() as tx:
             return m.PlanCounts(awaiting_me=await tx.scalar(waiting) or 0, mine_open=await tx.scalar(mine) or 0)
@@ -61,6 +64,7 @@ class Plans:
     ) -> list[m.Plan]:
         """List the caller's plans, newest first; or those of others that wait for the caller's approval."""
         query = select(PlanRow).order_by(PlanRow.created.desc(), PlanRow.id.desc()).limit(limit)
+        query = query.where(visible_to(caller))
         query = self._awaiting(caller, query) if awaiting_me else query.where(PlanRow.requester == caller.principal.id)
         if state:
             query = query.where(self._in_state(state))
@@ -84,7 +88,8 @@ class Plans:
     async def view(self, tx: Tx, caller: Caller, row: PlanRow, *, document: bool = False) -> m.Plan:
         """Show a plan with what was said of it since, what it needs, and what the caller may do."""
         [shown] = await self._views(tx, caller, [row])
-        return shown.model_copy(update={"document": row.document}) if document else shown
+        told = not shown.names_withheld or is_own(caller, row.agent)
+        return shown.model_copy(update={"document": row.document}) if document and told else shown
 
     async def standing(self, tx: Tx, row: PlanRow) -> Standing:
         """Return what the next step of a plan depends on."""
@@ -93,7 +98,12 @@ class Plans:
 
     async def _views(self, tx: Tx, caller: Caller, rows: Sequence[PlanRow]) -> list[m.Plan]:
         found = await self._standings(tx, rows)
-        return [_shown(card, standing, caller) for card, standing in found]
+        hidden = await self._names.withheld(tx, caller, rows)
+        views = [_shown(card, standing, caller) for card, standing in found]
+        return [
+            redacted(view, own=is_own(caller, row.agent)) if withheld else view
+            for view, row, withheld in zip(views, rows, hidden, strict=True)
+        ]
 
     async def _standings(self, tx: Tx, rows: Sequence[PlanRow]) -> list[tuple[m.Plan, Standing]]:
         ids = [row.id for row in rows]
@@ -173,10 +183,16 @@ class Plans:
 
 
 def visible_to(caller: Caller) -> ColumnElement[bool]:
-    """Which plans a caller may see: one's own; all for operators and auditors; what one may approve."""
-    if caller.principal.roles & OVERSEERS:
+    """Which plans a caller may see: one's own; all for operators and auditors; what one may approve.
+
+    An assistant sees only what it planned itself, unless its token has the scope `transfer:read:all`.
+    """
+    principal = caller.principal
+    if principal.agent is not None and not principal.may(Scope.TRANSFER_READ_ALL):
+        return and_(PlanRow.requester == principal.id, PlanRow.agent == principal.agent)
+    if principal.roles & OVERSEERS:
         return PlanRow.id.is_not(None)
-    return or_(PlanRow.requester == caller.principal.id, approvable_by(caller))
+    return or_(PlanRow.requester == principal.id, approvable_by(caller))
 
 
 def approvable_by(caller: Caller) -> ColumnElement[bool]:

@@ -67,26 +67,33 @@ class Policies:
                 fields=("text",),
             )
         async with self._core.database.write() as tx:
-            number = (await tx.scalar(select(func.max(PolicyRow.number))) or 0) + 1
-            row = PolicyRow(
-                number=number,
-                digest=parsed.version,
-                state="proposed",
-                author=caller.principal.id,
-                note=text.note,
-                created=self._core.clock(),
-                text=text.text,
-            )
-            tx.add(row)
-            await self._core.audit.append(
-                tx, Kind.POLICY_PROPOSED, caller=caller, subject=str(number), detail={"digest": parsed.version}
-            )
-            await self._core.outbox.write(tx, "policy", str(number), row.state)
-            await tx.refresh(row)
+            return await self._store(tx, caller, text.text, parsed, text.note)
+
+    async def _store(self, tx: Tx, caller: Caller, text: str, parsed: PolicySet, note: str) -> m.PolicyVersion:
+        """Keep a text as a proposed version of the caller's."""
+        number = (await tx.scalar(select(func.max(PolicyRow.number))) or 0) + 1
+        row = PolicyRow(
+            number=number,
+            digest=parsed.version,
+            state="proposed",
+            author=caller.principal.id,
+            note=note,
+            created=self._core.clock(),
+            text=text,
+        )
+        tx.add(row)
+        await self._core.audit.append(
+            tx, Kind.POLICY_PROPOSED, caller=caller, subject=str(number), detail={"digest": parsed.version}
+        )
+        await self._core.outbox.write(tx, "policy", str(number), row.state)
+        await tx.refresh(row)
         return _view(row)
 
     async def publish(self, caller: Caller, version: str) -> m.PolicyVersion:
-        """Make a proposed or retired version active; its author can't."""
+        """Make a proposed version active; its author can't.
+
+        Going back to a retired version takes two people, too: it is proposed again, for another person to publish.
+        """
         async with self._core.database.write() as tx:
             row = await tx.get(PolicyRow, int(version)) if version.isascii() and version.isdigit() else None
             if row is None:
@@ -96,13 +103,16 @@ class Policies:
                 )
             if row.state == "active":
                 raise ServiceError(Code.POLICY_STATE, f"version {version} is active already")
-            if row.author == caller.principal.id:
+            going_back = row.state == "retired"
+            if row.author == caller.principal.id and not going_back:
                 raise ServiceError(Code.PUBLISH_OWN_POLICY, await self._second_person(tx, caller))
             parsed = PolicySet.parse(row.text)
             if isinstance(parsed, PolicyProblems):
                 raise ServiceError(
                     Code.POLICY_INVALID, f"version {version} no longer fits the schema; propose it anew, mended"
                 )
+            if going_back:
+                return await self._store(tx, caller, row.text, parsed, f"back to version {version}")
             for active in await tx.scalars(select(PolicyRow).where(PolicyRow.state == "active")):
                 active.state = "retired"
             row.state, row.publisher, row.published = "active", caller.principal.id, self._core.clock()
@@ -112,6 +122,7 @@ class Policies:
             await self._core.outbox.write(tx, "policy", version, row.state)
             await tx.refresh(row)
         self._active = parsed
+        self._core.reactions.tell()
         return _view(row)
 
     async def _install_default(self, tx: Tx) -> None:

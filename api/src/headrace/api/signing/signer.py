@@ -83,7 +83,7 @@ class Signer:
         """
         if transfer.fence != fence:
             raise Fenced(transfer.id)
-        plan = await self.released(tx, transfer)
+        plan = await self.released(tx, transfer, starts=transfer.started is None)
         asked = Attempt(
             transfer=transfer.id,
             number=attempt,
@@ -103,16 +103,20 @@ class Signer:
 
     async def receipt(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, ended: Ended) -> Document:
         """Sign the receipt of a transfer whose statements have been verified."""
-        _, approvals = await self._consent(tx, transfer)
+        _, approvals = await self._consent(tx, transfer, starts=False)
         return seal("receipt", receipt_body(plan, ended, approvals, self._core.clock()), self._key)
 
-    async def released(self, tx: Tx, transfer: TransferRow) -> ReleasedPlan:
-        """Check that this transfer's plan may run now; raises what stands against it."""
+    async def released(self, tx: Tx, transfer: TransferRow, *, starts: bool) -> ReleasedPlan:
+        """Check that this transfer's plan may run now; raises what stands against it.
+
+        To start (and to start again) budgets are asked, and approvers count with the roles and groups that they have
+        now; what runs by then goes on.
+        """
         self._require_no_halt()
         row = await tx.get(PlanRow, transfer.plan)
         if row is None or row.document is None:
             raise ServiceError(Code.PLAN_NOT_READY, f"plan `{transfer.plan}` was never sealed; plan again")
-        confirmation, approvals = await self._consent(tx, transfer)
+        confirmation, approvals = await self._consent(tx, transfer, starts=starts)
         submission = Submission(
             document=row.document,
             digest=transfer.plan_digest,
@@ -123,7 +127,7 @@ class Signer:
         plan = release(submission, keys=[self.public], policies=self._policies.active, now=self._core.clock())
         if plan.requester != transfer.requester:
             raise ServiceError(Code.PLAN_ALTERED, "the plan's requester is not the transfer's; plan again")
-        decision = await self._decide_again(tx, transfer, plan)
+        decision = await self._decide_again(tx, transfer, plan, starts=starts)
         if decision.outcome == "denied":
             raise ServiceError(Code.DENIED_BY_POLICY, why(decision))
         sealed = _mapping(plan.fields["decision"])["obligations"]
@@ -134,7 +138,9 @@ class Signer:
             )
         return plan
 
-    async def _consent(self, tx: Tx, transfer: TransferRow) -> tuple[Confirmation | None, tuple[Approval, ...]]:
+    async def _consent(
+        self, tx: Tx, transfer: TransferRow, *, starts: bool
+    ) -> tuple[Confirmation | None, tuple[Approval, ...]]:
         """Read the confirmation, and the approvals that this transfer has used up."""
         confirmed = await tx.get(ConfirmationRow, transfer.plan)
         confirmation = (
@@ -142,7 +148,7 @@ class Signer:
             if confirmed is not None and confirmed.verdict == "confirmed"
             else None
         )
-        used = select(ApprovalRow, PersonRow.state).join(PersonRow, PersonRow.id == ApprovalRow.approver)
+        used = select(ApprovalRow, PersonRow).join(PersonRow, PersonRow.id == ApprovalRow.approver)
         rows = await tx.execute(used.where(ApprovalRow.used_by == transfer.id, ApprovalRow.verdict == "approved"))
         approvals = tuple(
             Approval(
@@ -152,16 +158,15 @@ class Signer:
                 requester=row.requester,
                 session=True,
                 expires=row.expires,
-                roles=frozenset(row.roles),
-                groups=frozenset(row.groups),
+                roles=frozenset(person.roles if starts else row.roles),
+                groups=frozenset(person.groups if starts else row.groups),
             )
-            for row, state in rows
-            # An approver who has left counts no more, except for what is running by then.
-            if state == "active" or transfer.started is not None
+            for row, person in rows
+            if not starts or person.state == "active"
         )
         return confirmation, approvals
 
-    async def _decide_again(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan) -> Decision:
+    async def _decide_again(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, *, starts: bool) -> Decision:
         """Ask the active policy about the sealed facts, with requester, labels, time and (to start) budgets of now."""
         person = await tx.get(PersonRow, transfer.requester)
         if person is None or person.state != "active":
@@ -180,7 +185,7 @@ class Signer:
         now, zone = self._core.clock(), self._core.settings.timezone
         facts = dict(Moment(now=now, zone=zone).context())
         del facts["door"]  # it stays the one by which the plan came
-        if transfer.started is None:
+        if starts:
             day = day_of(now, zone)
             used = await used_today(tx, transfer.requester, transfer.agent, day, without=transfer.id)
             facts |= {

@@ -120,7 +120,9 @@ class Endpoints:
             detail = {key: str(value) for key, value in detail.items()} | {"labels": row.labels}
             await self._core.audit.append(tx, Kind.ENDPOINT_CHANGED, caller=caller, subject=row.pk, detail=detail)
             await self._core.outbox.write(tx, "endpoint", row.pk, "changed")
-            return self._view(await self.find(tx, update.id or known.id))
+            shown = self._view(await self.find(tx, update.id or known.id))
+        self._core.reactions.tell()
+        return shown
 
     async def _make(self, tx: Tx, node: NodeRow, root: NodeRoot) -> None:
         taken = set(await tx.scalars(select(EndpointNameRow.name_key)))

@@ -230,7 +230,9 @@ class Nodes:
             kind = Kind.NODE_DRAINED if drain else Kind.NODE_UNDRAINED
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail={"name": row.name})
             await self._core.outbox.write(tx, "node", row.id, row.state)
-            return self._view(row, 0)
+            shown = self._view(row, 0)
+        self._core.reactions.tell()
+        return shown
 
     async def revoke(self, caller: Caller, node: str) -> m.Node:
         """End a node's membership for good; what runs there stops."""
@@ -243,6 +245,7 @@ class Nodes:
             await self._core.outbox.write(tx, "node", row.id, row.state)
         self._core.hub.revoke(row.key)
         self._attached.pop(row.key, None)
+        self._core.reactions.tell()
         return self._view(row, 0)
 
     async def _row(self, tx: Tx, node: str) -> NodeRow:

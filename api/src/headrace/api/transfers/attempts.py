@@ -55,12 +55,14 @@ class Attempts:
 
     async def begin(self, run: Run, standing: Standing) -> bool:
         """Sign the ticket of a new attempt and hand it to its nodes."""
+        # Before the checks: what changes after them asks for a renewal at once, and that must not be forgotten.
+        run.renew_at = self._next_renewal()
         try:
             ticket, lists = await self._sign(run, standing)
         except (ServiceError, GuardrailError, WishChanged) as error:
             return self._stands_against(run, error)
         run.attempt, run.open, run.end = standing.attempt, True, None
-        run.renew_at, run.stopping_since, run.unknown_since = None, None, None
+        run.stopping_since, run.unknown_since = None, None
         run.durable_before = run.progress.bytes_durable
         results = result_dir(self._core.settings.data, run.transfer, run.attempt)
         results.mkdir(parents=True, exist_ok=True)
@@ -68,7 +70,6 @@ class Attempts:
             await self._core.hub.start_attempt(ticket=ticket, lists_dir=str(lists), result_dir=str(results))
         except EngineError as error:
             run.end = run.end or End.failed(error)
-        run.renew_at = self._next_renewal()
         return run.end is not None
 
     async def _sign(self, run: Run, standing: Standing) -> tuple[str, Path]:
@@ -145,7 +146,7 @@ class Attempts:
                 row = await tx.get_one(TransferRow, run.transfer)
             checked = await self._parts.receipts.check(row, end)
             async with self._parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
-                plan = run.released or await self._parts.signer.released(tx, row)
+                plan = run.released or await self._parts.signer.released(tx, row, starts=False)
                 row.ended = self._core.clock()
                 totals = await totals_of(tx, row, checked)
                 run.progress = totals.final(run.progress, run.resent_before)

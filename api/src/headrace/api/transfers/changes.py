@@ -1,11 +1,13 @@
 """What changes, as a caller may know of it: the outbox, without what is not theirs to see."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 
 from sqlalchemy import select
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
+from headrace.api.events.broker import wait_for
 from headrace.api.events.outbox import EVENTS, Change
 from headrace.api.planning.plan_queries import visible_to
 from headrace.api.store.tables_work import PlanRow, TransferRow
@@ -25,9 +27,14 @@ class Changes:
         self._core = core
 
     async def watch(self, caller: Caller, after: int | None) -> AsyncGenerator[m.Change]:
-        """Yield the changes after number `after` (`None`: from now on) in order, for as long as the service runs."""
+        """Yield the changes after number `after` (`None`: from now on) in order, while the caller's rights last.
+
+        The first message comes at once: `now` with the number to begin after, or `reload`.
+        """
         outbox, broker = self._core.outbox, self._core.broker
-        with broker.subscribe(EVENTS) as woken:
+        loop, heartbeat_s = asyncio.get_running_loop(), self._core.settings.heartbeat_s
+        look_again = loop.time() + heartbeat_s
+        with broker.subscribe(EVENTS, caller.principal.id) as woken:
             removed, newest = await outbox.bounds()
             if after is None or after > newest:
                 # A number from the future is of another store.
@@ -36,8 +43,12 @@ class Changes:
             elif after < removed:
                 yield m.Change(sequence=newest, at=self._core.clock(), kind=RELOAD)
                 after = newest
+            else:
+                yield m.Change(sequence=after, at=self._core.clock(), kind="now")
             while not broker.closing:
                 woken.clear()
+                if loop.time() >= look_again:
+                    caller, look_again = await caller.renewed("changes"), loop.time() + heartbeat_s
                 found = await outbox.after(after, _PAGE)
                 for change in await self._visible(caller, found):
                     yield m.Change(
@@ -49,7 +60,7 @@ class Changes:
                     )
                 after = found[-1].sequence if found else after
                 if not found:
-                    await woken.wait()
+                    await wait_for(woken, look_again - loop.time())
 
     async def _visible(self, caller: Caller, changes: list[Change]) -> list[Change]:
         """Leave out plans and transfers that are not the caller's to see."""

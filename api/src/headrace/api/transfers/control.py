@@ -76,7 +76,7 @@ class Steering:
             raise _refused(row, error) from error
         core = self._parts.core
         await self._executor.require_room(tx)
-        plan = await self._parts.signer.released(tx, row)
+        plan = await self._parts.signer.released(tx, row, starts=True)
         max_bytes = int(str(plan.execution["max_bytes"]))
         await reserve(tx, row, day=day_of(core.clock(), core.settings.timezone), max_bytes=max_bytes)
         write_standing(row, queued)

@@ -14,10 +14,11 @@ from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import wait_for
 from headrace.api.planning.plan_queries import OVERSEERS, visible_to
+from headrace.api.planning.redaction import Names, is_own, redacted
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
 from headrace.api.transfers.parts import Parts
-from headrace.api.transfers.receipts import unknown_receipt
+from headrace.api.transfers.receipts import receipt_view, unknown_receipt
 from headrace.api.transfers.scheduler import Executor
 from headrace.api.transfers.state_machine import Wish
 from headrace.api.transfers.steps import RETRIED, Standing
@@ -34,10 +35,11 @@ _T = TypeVar("_T")
 class Transfers:
     """Finds and shows transfers."""
 
-    def __init__(self, parts: Parts, executor: Executor) -> None:
-        """Show what is stored, and the live progress of what `executor` runs."""
+    def __init__(self, parts: Parts, executor: Executor, names: Names) -> None:
+        """Show what is stored, the live progress of what `executor` runs, and no names that `names` withholds."""
         self._parts = parts
         self._executor = executor
+        self._names = names
 
     async def get(self, caller: Caller, transfer: str, *, wait_s: float = 0) -> m.Transfer:
         """Show a transfer by id, or by a prefix of at least four hexadecimal digits that fits just one.
@@ -49,7 +51,7 @@ class Transfers:
             return await self.view(caller, row)
         loop = asyncio.get_running_loop()
         limit = loop.time() + min(wait_s, self._parts.core.settings.max_wait_s)
-        with self._parts.core.broker.subscribe(row.id) as woken:
+        with self._parts.core.broker.subscribe(row.id, caller.principal.id) as woken:
             while row.state not in m.END_STATES and not self._parts.core.broker.closing:
                 woken.clear()
                 row = await self.row(caller, row.id)
@@ -77,9 +79,7 @@ class Transfers:
             older = and_(TransferRow.created == last.created, TransferRow.id < last.id)
             query = query.where(or_(TransferRow.created < last.created, older))
         async with self._parts.core.database.read() as tx:
-            rows = list(await tx.scalars(query))
-            standings = await self._standings(tx, rows)
-        return [self._view(caller, row, standing) for row, standing in zip(rows, standings, strict=True)]
+            return await self._views(tx, caller, list(await tx.scalars(query)))
 
     async def counts(self, caller: Caller, *, search: str = "") -> m.TransferCounts:
         """Count the transfers that the caller may see by state: exactly up to 1,000, above that the newest 1,000."""
@@ -99,38 +99,46 @@ class Transfers:
         `newest`: the newest first, down from the event before `after` (0: from the last).
         """
         row = await self.row(caller, transfer)
-        return [event_view(event) for event in await self._events(row.id, after, limit, newest=newest)]
+        events = [event_view(event) for event in await self._events(row.id, after, limit, newest=newest)]
+        return (
+            [redacted(event, own=is_own(caller, row.agent)) for event in events]
+            if await self._withheld(caller, row)
+            else events
+        )
 
     async def watch(self, caller: Caller, transfer: str, after: int) -> AsyncGenerator[m.TransferEvent]:
-        """Yield the history after `after`, then what happens, until the transfer has ended.
+        """Yield the history after `after`, then what happens, until the transfer or the caller's right to see it ends.
 
         Progress comes as events of kind `progress` under the number of the last kept event; only the newest is sent.
+        The first event comes at once, whether there is news or not.
         """
-        row = await self.row(caller, transfer)
-        sent: m.Progress | None = None
-        with self._parts.core.broker.subscribe(row.id) as woken:
-            while not self._parts.core.broker.closing:
+        core, row = self._parts.core, await self.row(caller, transfer)
+        loop, sent = asyncio.get_running_loop(), False
+        heartbeat_s = core.settings.heartbeat_s
+        look_again = loop.time() + heartbeat_s
+        shown: m.Progress | None = None
+        with core.broker.subscribe(row.id, caller.principal.id) as woken:
+            while not core.broker.closing:
                 woken.clear()
+                if loop.time() >= look_again:
+                    caller, look_again = await caller.renewed("watch"), loop.time() + heartbeat_s
                 events = await self._events(row.id, after, _PAGE)
                 # Read after the events, so that the state shown with them is never older than they are.
                 row = await self.row(caller, row.id)
-                view = await self.view(caller, row)
+                view, withheld = await self.view(caller, row), await self._withheld(caller, row)
                 for event in events:
                     after = event.sequence
-                    yield event_view(event, view if event is events[-1] else None)
-                if row.state in m.END_STATES and after >= row.events:
-                    if not events:
-                        yield m.TransferEvent(
-                            sequence=after, at=self._parts.core.clock(), kind="progress", message="", transfer=view
-                        )
+                    kept = event_view(event, view if event is events[-1] else None)
+                    yield redacted(kept, own=is_own(caller, row.agent)) if withheld else kept
+                ended = row.state in m.END_STATES and after >= row.events
+                if not events and (ended or not sent or view.progress != shown):
+                    at = view.progress.at or core.clock()
+                    yield m.TransferEvent(sequence=after, at=at, kind="progress", message="", transfer=view)
+                if ended:
                     return
-                if not events and view.progress != sent and view.progress.at is not None:
-                    yield m.TransferEvent(
-                        sequence=after, at=view.progress.at, kind="progress", message="", transfer=view
-                    )
-                sent = view.progress
+                sent, shown = True, view.progress
                 if not events:
-                    await woken.wait()
+                    await wait_for(woken, look_again - loop.time())
 
     async def failed(self, caller: Caller, transfer: str, *, after: int, limit: int) -> list[m.FailedFile]:
         """List the files that the newest attempt could not move, skipping the first `after`."""
@@ -140,16 +148,35 @@ class Transfers:
         )
         async with self._parts.core.database.read() as tx:
             listed = await tx.scalar(query.order_by(AttemptRow.number.desc()).limit(1))
-        return await asyncio.to_thread(_failed, self._parts.core.settings.data / listed, after, limit) if listed else []
+        if not listed:
+            return []
+        failed = await asyncio.to_thread(_failed, self._parts.core.settings.data / listed, after, limit)
+        if not await self._withheld(caller, row):
+            return failed
+        return [redacted(one, own=is_own(caller, row.agent)) for one in failed]
 
-    async def receipt(self, caller: Caller, receipt: str) -> ReceiptRow:
-        """Return a receipt, by its id or its transfer's, of a transfer that the caller may see."""
-        row = await self._parts.receipts.find(receipt)
+    async def receipt(self, caller: Caller, receipt: str) -> m.Receipt:
+        """Show a receipt, by its id or its transfer's, of a transfer that the caller may see."""
+        found, transfer = await self._receipt(caller, receipt)
+        shown = receipt_view(found)
+        if not is_own(caller, transfer.agent) and await self._withheld(caller, transfer):
+            # Its document holds the words and places.
+            return shown.model_copy(update={"document": ""})
+        return shown
+
+    async def receipt_files(self, caller: Caller, receipt: str) -> ReceiptRow:
+        """Return a receipt whose list of files the caller may see."""
+        found, transfer = await self._receipt(caller, receipt)
+        if await self._withheld(caller, transfer):
+            raise ServiceError(Code.NAMES_WITHHELD, "these names are withheld from assistants; the requester sees them")
+        return found
+
+    async def _receipt(self, caller: Caller, receipt: str) -> tuple[ReceiptRow, TransferRow]:
+        found = await self._parts.receipts.find(receipt)
         try:
-            await self.row(caller, row.transfer)
+            return found, await self.row(caller, found.transfer)
         except ServiceError as error:
             raise unknown_receipt(receipt) from error
-        return row
 
     async def row(self, caller: Caller, transfer: str) -> TransferRow:
         """Return a transfer that the caller may see, by id or unique prefix; anything else is `unknown_transfer`."""
@@ -188,7 +215,29 @@ class Transfers:
     async def view(self, caller: Caller, row: TransferRow) -> m.Transfer:
         """Show a transfer, with the live progress of one that is under way."""
         async with self._parts.core.database.read() as tx:
-            return self._view(caller, row, await self.standing(tx, row))
+            [shown] = await self._views(tx, caller, [row])
+        return shown
+
+    async def _views(self, tx: Tx, caller: Caller, rows: Sequence[TransferRow]) -> list[m.Transfer]:
+        standings, hidden = await self._standings(tx, rows), await self._hidden(tx, caller, rows)
+        views = [self._view(caller, row, standing) for row, standing in zip(rows, standings, strict=True)]
+        return [
+            redacted(view, own=is_own(caller, row.agent)) if row.id in hidden else view
+            for view, row in zip(views, rows, strict=True)
+        ]
+
+    async def _hidden(self, tx: Tx, caller: Caller, rows: Sequence[TransferRow]) -> set[str]:
+        """Return the transfers whose names are withheld from the caller."""
+        if caller.principal.agent is None:
+            return set()
+        plans = list(await tx.scalars(select(PlanRow).where(PlanRow.id.in_([row.plan for row in rows]))))
+        withheld = await self._names.withheld(tx, caller, plans)
+        hidden = {plan.id for plan, hide in zip(plans, withheld, strict=True) if hide}
+        return {row.id for row in rows if row.plan in hidden}
+
+    async def _withheld(self, caller: Caller, row: TransferRow) -> bool:
+        async with self._parts.core.database.read() as tx:
+            return row.id in await self._hidden(tx, caller, [row])
 
     async def standing(self, tx: Tx, row: TransferRow) -> Standing:
         """Return what the next step of a transfer depends on."""
@@ -233,16 +282,18 @@ def _found(query: Select[_T], caller: Caller, search: str) -> Select[_T]:
     query = query.where(visible_transfers(caller))
     if not search:
         return query
-    looked_at = (TransferRow.id, TransferRow.source, TransferRow.destination, TransferRow.requester_name)
+    looked_at = [TransferRow.id, TransferRow.requester_name]
+    if caller.principal.agent is None:  # to an assistant, a hit would tell a name that may be withheld
+        looked_at += [TransferRow.source, TransferRow.destination]
     return query.where(or_(*(column.icontains(search, autoescape=True) for column in looked_at)))
 
 
 def visible_transfers(caller: Caller) -> ColumnElement[bool]:
-    """Which transfers a caller may see: one's own, all for operators and auditors, and what one could approve."""
-    if caller.principal.roles & OVERSEERS:
+    """Which transfers a caller may see: those of the plans that one may see."""
+    if caller.principal.agent is None and caller.principal.roles & OVERSEERS:
         return TransferRow.id.is_not(None)
-    approvable = select(PlanRow.id).where(PlanRow.id == TransferRow.plan, visible_to(caller))
-    return or_(TransferRow.requester == caller.principal.id, approvable.exists())
+    seen = select(PlanRow.id).where(PlanRow.id == TransferRow.plan, visible_to(caller))
+    return seen.exists() if caller.principal.agent else or_(TransferRow.requester == caller.principal.id, seen.exists())
 
 
 def _failed(path: Path, after: int, limit: int) -> list[m.FailedFile]:

@@ -163,8 +163,7 @@ class Executor:
     def recheck(self) -> None:
         """Check every running transfer's ticket now, and look at what is held: something has changed."""
         for run in list(self._runs.values()):
-            if run.open:
-                run.renew_at = None
+            run.renew_at = None
             self.wake(run.transfer)
 
     def new_rate(self, transfer: str) -> None:

@@ -44,7 +44,7 @@ class Submissions:
                 raise fault
             row = await self.insert(tx, plan)
             try:
-                released = await self.parts.signer.released(tx, row)
+                released = await self.parts.signer.released(tx, row, starts=True)
             except Refused as error:
                 raise _what_is_missing(error, plan) from error
             execution = released.execution

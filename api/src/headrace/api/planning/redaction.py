@@ -1,0 +1,149 @@
+"""Names that assistants are not told: those below an endpoint with the label `names=restricted`.
+
+`withheld` decides it, `redacted` leaves them out of whatever is shown. Counts, sizes, states and codes stay. Of what
+another assistant or the person planned (a token with `transfer:read:all`), the places and words are left out as well:
+they are names, too, and not ones that this assistant was told or chose.
+"""
+
+import json
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Final, TypeVar
+
+from headrace.api.caller import Caller
+from headrace.api.planning.locations import asker_of, at
+from headrace.api.sites.endpoints import Endpoints, Known
+from headrace.api.store import Tx
+from headrace.api.store.tables_work import PlanRow
+from headrace.client import models as m
+from headrace.guardrails import names_withheld
+
+WITHHELD: Final = "The details hold names that are withheld from assistants; the requester sees them."
+_PATH: Final = "…"
+_T = TypeVar("_T", m.Plan, m.Transfer, m.TransferEvent, m.FailedFile)
+
+
+class Names:
+    """Knows below which endpoints names are withheld from a caller."""
+
+    def __init__(self, endpoints: Endpoints) -> None:
+        """Look at the labels that endpoints have now."""
+        self._endpoints = endpoints
+
+    async def withheld(self, tx: Tx, caller: Caller, plans: Sequence[PlanRow]) -> list[bool]:
+        """Say of each plan whether its names are withheld from the caller; what can't be found out is."""
+        if caller.principal.agent is None:
+            return [False] * len(plans)
+        known = await self._endpoints.registry(tx)
+        asker = asker_of(caller.principal)
+        return [
+            any(place is None or names_withheld(asker, at(place, "/")) for place in _places(plan, known))
+            for plan in plans
+        ]
+
+
+def is_own(caller: Caller, agent: str | None) -> bool:
+    """Whether the caller planned it itself, and so knows its words and places."""
+    return caller.principal.agent == agent
+
+
+@singledispatch
+def _redact(shown: object, *, own: bool) -> object:
+    raise TypeError(type(shown), own)
+
+
+def redacted(shown: _T, *, own: bool) -> _T:
+    """Leave the names from storage out of what is shown; and places and words, unless they are the assistant's own."""
+    found = _redact(shown, own=own)
+    assert isinstance(found, type(shown))  # noqa: S101 - each of the functions below answers its own kind
+    return found
+
+
+@_redact.register
+def _plan(plan: m.Plan, *, own: bool) -> m.Plan:
+    unclear = bool(plan.refusals) or plan.state is m.PlanState.FAILED
+    update: dict[str, object] = {
+        "names_withheld": True,
+        "survey": plan.survey and plan.survey.model_copy(update={sample: [] for sample in _SAMPLES}),
+        "refusals": [m.Refusal(rule=one.rule, message=WITHHELD) for one in plan.refusals],
+        "approvals": [one.model_copy(update={"reason": ""}) for one in plan.approvals],
+    }
+    if unclear:
+        update |= {
+            "summary": WITHHELD,
+            "state_reason": WITHHELD,
+            "next_step": plan.next_step.model_copy(update={"message": WITHHELD}),
+        }
+    if not own:
+        update |= {
+            "words": None,
+            "canonical_sentence": None,
+            "questions": [],
+            "notes": [],
+            "summary": WITHHELD,
+            "document": None,
+            "intent": plan.intent
+            and plan.intent.model_copy(
+                update={
+                    "source": _place(plan.intent.source),
+                    "destination": _place(plan.intent.destination),
+                    "include": [],
+                    "exclude": [],
+                }
+            ),
+        }
+    return plan.model_copy(update=update)
+
+
+@_redact.register
+def _transfer(transfer: m.Transfer, *, own: bool) -> m.Transfer:
+    # What nodes say of an error may name files.
+    error = transfer.error and transfer.error.model_copy(update={"detail": WITHHELD})
+    spoken = transfer.state in {m.TransferState.QUEUED, m.TransferState.PAUSED, m.TransferState.CANCELED}
+    reason = transfer.state_reason if spoken or not transfer.state_reason else WITHHELD
+    update: dict[str, object] = {
+        "names_withheld": True,
+        "error": error,
+        "state_reason": reason,
+        "next_step": transfer.next_step if spoken else transfer.next_step.model_copy(update={"message": reason}),
+        "summary": f"The {transfer.action} is {transfer.state}. {reason}".strip(),
+    }
+    if not own:
+        update |= {
+            "source": _place(transfer.source),
+            "destination": _place(transfer.destination),
+            "canonical_sentence": "",
+        }
+    return transfer.model_copy(update=update)
+
+
+@_redact.register
+def _event(event: m.TransferEvent, *, own: bool) -> m.TransferEvent:
+    transfer = event.transfer and _transfer(event.transfer, own=own)
+    return event.model_copy(update={"message": event.message and WITHHELD, "transfer": transfer})
+
+
+@_redact.register
+def _failed(failed: m.FailedFile, *, own: bool) -> m.FailedFile:  # noqa: ARG001 - one form for all kinds
+    return failed.model_copy(update={"path": "", "message": WITHHELD})
+
+
+_SAMPLES: Final = ("sample", "overwrites_sample", "deletes_sample", "conflicts_sample")
+
+
+def _place(location: str) -> str:
+    endpoint, _, _ = location.partition(":")
+    return f"{endpoint}:/{_PATH}"
+
+
+def _places(plan: PlanRow, known: Sequence[Known]) -> list[Known | None]:
+    """Return the endpoints that a plan is about as they are now, `None` for one that is gone."""
+    if plan.document is not None:
+        execution = json.loads(json.loads(plan.document)["body"])["execution"]
+        roots = {(end["node"], end["root"]) for end in (execution["source"], execution["destination"])}
+        return [next((one for one in known if (one.node_key, one.root) == root), None) for root in roots]
+    card = m.Plan.model_validate_json(plan.card)
+    if card.intent is None:
+        return []
+    names = {location.partition(":")[0] for location in (card.intent.source, card.intent.destination)}
+    return [next((one for one in known if one.is_named(name)), None) for name in names]

@@ -1,0 +1,223 @@
+"""Every call of the port, for every kind of caller, compared with the committed table `access_table.toml`.
+
+Answers are `refused: CODE`, or what came back: `names` (of files below an endpoint with the label `names=restricted`),
+`redacted` (the same answer without them), for lists `own` or `all` (of other people, too) before it, else `ok`.
+"""
+
+import inspect
+import os
+import tomllib
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+from tests.servers.site import Person, Site, digest_of, settled, started_site
+
+from headrace.api.access.acting import Acting
+from headrace.api.permissions import ACCESS
+from headrace.client import Headrace, HeadraceError
+from headrace.client import models as m
+
+TABLE = Path(__file__).parent / "access_table.toml"
+NAME = "patient-"
+CALLERS = ("person", "agent", "other_agent", "operator", "stranger")
+HEAD = """\
+# What comes back of every call of the port. `person` asked for what is looked at, `agent` is an assistant of this
+# person that planned it itself, `other_agent` one that did not, `stranger` another requester. Written by
+# HEADRACE_WRITE_GOLDEN=1 pytest tests/interfaces/test_access_table.py; review each change.
+"""
+APPROVALS = """
+@id("requesters")
+@reason("requesters may work")
+permit (principal in Role::"requester", action, resource);
+@id("second-person")
+@reason("overwriting needs a second person")
+@obligation("approval:approver:1")
+forbid (principal, action in [Action::"copy", Action::"sync", Action::"move"], resource)
+when { context.overwrites > 0 };
+"""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What somebody asked for: a transfer that ended in part, and a plan that waits for an approval."""
+
+    ended: m.Plan
+    waiting: m.Plan
+    transfer: m.Transfer
+
+
+@dataclass(frozen=True)
+class Target:
+    """A caller, and whose work the caller looks at."""
+
+    name: str
+    port: Acting
+    work: Work
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with started_site(tmp_path) as site:
+        await site.start_both()
+        proposed = await site.ada.port.propose_policy(m.PolicyText(text=APPROVALS))
+        second = await site.person("second", "policy_admin")
+        await second.port.publish_policy(proposed.version)
+        yield site
+
+
+async def planned(port: Acting, source: str, destination: str, conflict: str | None = None) -> m.Plan:
+    slots = {"action": "copy", "source": source, "destination": destination, "on_conflict": conflict}
+    asked = await port.create_plan(m.PlanRequest(intent=m.TransferIntent.model_validate(slots)))
+    return await settled(port, asked)
+
+
+async def work_of(site: Site, port: Acting, name: str) -> Work:
+    """Move a folder in which one name can't arrive, and plan an overwrite."""
+    for number, content in ((7, "arrives"), (8, "does not arrive")):
+        (site.lab / name).mkdir(exist_ok=True)
+        (site.lab / name / f"{NAME}{number}.dat").write_text(content)
+    (site.archive / name / f"{NAME}8.dat").mkdir(parents=True)
+    ended = await planned(port, f"lab:/{name}", f"archive:/{name}")
+    transfer = await port.submit(m.SubmitRequest(plan_digest=digest_of(ended)))
+    transfer = await port.transfer(transfer.id, wait_s=20)
+    assert transfer.state is m.TransferState.PARTIAL, transfer.summary
+    for root, content in ((site.lab, "new"), (site.archive, "older")):
+        (root / f"{name}-again").mkdir()
+        (root / f"{name}-again" / f"{NAME}9.dat").write_text(content)
+    waiting = await planned(port, f"lab:/{name}-again", f"archive:/{name}-again", "overwrite")
+    assert waiting.next_step.kind == "approve", waiting
+    return Work(ended, waiting, transfer)
+
+
+async def targets(site: Site) -> dict[str, Target]:
+    pia = await site.person("pia", "requester")
+    scopes = ("transfer:read", "transfer:plan", "transfer:run")
+    _, agent = await pia.token(*scopes, agent="helper")
+    _, other = await pia.token(*scopes, agent="other")
+    operator = (await site.person("oli", "operator")).port
+    stranger = (await site.person("sam", "requester")).port
+    mine, its = await work_of(site, pia.port, "pia"), await work_of(site, agent, "helper")
+    await work_of(site, stranger, "sam")
+    await restrict(site, site.ada)
+    return {
+        "person": Target("pia", pia.port, mine),
+        "agent": Target("pia", agent, its),
+        "other_agent": Target("pia", other, mine),
+        "operator": Target("oli", operator, mine),
+        "stranger": Target("sam", stranger, mine),
+    }
+
+
+async def restrict(site: Site, admin: Person) -> None:
+    await admin.port.update_endpoint("lab", m.EndpointUpdate(labels={"names": "restricted"}))
+    assert (await site.ada.port.endpoints())[1].labels == {"names": "restricted"}
+
+
+def arguments(method: str, work: Work) -> dict[str, object]:
+    """What the call is about; a change is asked for in a way that nobody's call succeeds with."""
+    ended, waiting, transfer = work.ended, work.waiting, work.transfer
+    intent = m.TransferIntent(action="copy", source="lab:/pia", destination="archive:/elsewhere")
+    table: dict[str, dict[str, object]] = {
+        "interpret": {"request": m.InterpretRequest(text="copy lab:/pia to archive:/elsewhere", plan=ended.id)},
+        "create_plan": {"request": m.PlanRequest(intent=intent)},
+        "plan": {"plan": ended.id},
+        "confirm_plan": {"plan": waiting.id, "confirmation": m.Confirmation(digest=digest_of(waiting))},
+        "approve_plan": {
+            "plan": waiting.id,
+            "approval": m.Approval(digest=digest_of(waiting), verdict="refused"),
+        },
+        "why": {"plan": ended.id},
+        "submit": {"request": m.SubmitRequest(plan_digest=digest_of(waiting))},
+        "transfer": {"transfer": transfer.id},
+        "control": {"transfer": transfer.id, "request": m.ControlRequest(action="cancel")},
+        "watch": {"transfer": transfer.id},
+        "transfer_events": {"transfer": transfer.id},
+        "failed_files": {"transfer": transfer.id},
+        "receipt": {"receipt": transfer.id},
+        "receipt_files": {"receipt": transfer.id},
+        "update_endpoint": {"endpoint": "nowhere", "update": m.EndpointUpdate(labels={})},
+        "browse": {"endpoint": "lab", "path": "/pia"},
+        "create_join_token": {"request": m.JoinTokenRequest(name="third")},
+        "drain_node": {"node": "nowhere", "drain": True},
+        "revoke_node": {"node": "nowhere"},
+        "check_policy": {"text": m.PolicyText(text="x")},
+        "propose_policy": {"text": m.PolicyText(text="x")},
+        "publish_policy": {"version": "99"},
+        "invite": {"request": m.InvitationRequest(name="x", roles=["nothing"])},
+        "disable_person": {"person": "pn_nobody"},
+        "create_token": {"request": m.TokenRequest(name="t", scopes=["nothing"])},
+        "revoke_token": {"token": "tk_nothing"},
+    }
+    return table.get(method, {})
+
+
+async def answer(target: Target, method: str) -> str:
+    """Make the call and say in a word what came back."""
+    try:
+        given = getattr(target.port, method)(**arguments(method, target.work))
+        if method == "changes":
+            found: object = await anext(given)  # the rest comes when something changes
+            await given.aclose()
+        else:
+            found = [item async for item in given] if isinstance(given, AsyncIterator) else await awaited(given)
+        if method == "create_plan":
+            found = await settled(target.port, found)  # type: ignore[arg-type]  # a plan
+    except HeadraceError as error:
+        return f"refused: {error.problem.code}"
+    return described(target.name, found)
+
+
+async def awaited(given: object) -> object:
+    assert isinstance(given, Awaitable)
+    return await given
+
+
+def described(caller: str, found: object) -> str:
+    items = found if isinstance(found, list) else [found]
+    text = "".join(one.model_dump_json() if isinstance(one, BaseModel) else str(one) for one in items)
+    said = (
+        "names" if NAME in text else "redacted" if "withheld from" in text or '"names_withheld":true' in text else "ok"
+    )
+    people = {getattr(one, "requester_name", None) for one in items} - {None}
+    if isinstance(found, list) and people:
+        return f"{'own' if people == {caller} else 'all'}, {said}"
+    return said
+
+
+def written(table: dict[str, dict[str, str]]) -> str:
+    rows = (
+        f"\n[{method}]\n" + "".join(f'{caller} = "{said}"\n' for caller, said in row.items())
+        for method, row in table.items()
+    )
+    return HEAD + "".join(rows)
+
+
+def test_every_method_of_the_port_has_a_row() -> None:
+    methods = {name for name, _ in inspect.getmembers(Headrace, inspect.isfunction) if not name.startswith("_")}
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    assert set(table) == methods == set(ACCESS)
+    assert all(tuple(row) == CALLERS for row in table.values())
+
+
+@pytest.mark.anyio
+async def test_invariant_1_what_each_caller_gets_of_each_call_is_as_the_table_says(site: Site) -> None:
+    who = await targets(site)
+    found = {method: {caller: await answer(who[caller], method) for caller in CALLERS} for method in ACCESS}
+    if os.environ.get("HEADRACE_WRITE_GOLDEN"):
+        TABLE.write_text(written(found), encoding="utf-8")
+    assert found == tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
+def test_no_row_of_the_table_lets_an_assistant_read_a_restricted_name() -> None:
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    told = {
+        (method, caller)
+        for method, row in table.items()
+        for caller in ("agent", "other_agent")
+        if "names" in row[caller].removeprefix("refused: names_withheld")
+    }
+    assert not told
+    assert sum("redacted" in row["agent"] or "withheld" in row["agent"] for row in table.values()) >= 10
