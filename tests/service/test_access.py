@@ -71,7 +71,7 @@ def test_every_method_of_the_port_has_one_entry_in_the_access_table() -> None:
 
 @pytest.mark.anyio
 async def test_invariant_1_every_route_is_a_method_of_the_port(quiet_site: Site) -> None:
-    app = create_app(quiet_site.service.gate, Origins.of("http", ["127.0.0.1:1"]))
+    app = create_app(quiet_site.service.gate, Origins.of("http://127.0.0.1:1"))
     operations = {one["operationId"] for path in app.openapi()["paths"].values() for one in path.values()}
     assert {SAME_AS.get(name, name) for name in operations} - PUBLIC - OWN == set(ACCESS) - PUBLIC
 

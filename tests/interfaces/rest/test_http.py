@@ -25,7 +25,7 @@ GOLDEN = Path(__file__).parent / "openapi.json"
 @asynccontextmanager
 async def browser(site: Site, scheme: str = "http", **headers: str) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of the application in this process, sending `headers` with every request."""
-    app = create_app(site.service.gate, Origins.of(scheme, [HOST]))
+    app = create_app(site.service.gate, Origins.of(f"{scheme}://{HOST}"))
     transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url=f"{scheme}://{HOST}/api/v1", headers=headers) as client:
         yield client
@@ -44,7 +44,7 @@ def code_of(answer: httpx2.Response) -> tuple[int, str]:
 
 @pytest.mark.anyio
 async def test_the_openapi_document_is_the_golden_file(quiet_site: Site) -> None:
-    document = create_app(quiet_site.service.gate, Origins.of("http", [HOST])).openapi()
+    document = create_app(quiet_site.service.gate, Origins.of(f"http://{HOST}")).openapi()
     fresh = json.dumps(document, indent=1, sort_keys=True) + "\n"
     if os.environ.get("HEADRACE_WRITE_GOLDEN"):
         GOLDEN.write_text(fresh, encoding="utf-8")
@@ -92,7 +92,7 @@ async def test_a_browser_gets_a_cookie_that_only_its_own_pages_can_use(
         assert m.Session.model_validate_json(answer.text).secret == ""
         parts = answer.headers["set-cookie"].lower().split("; ")
         assert parts[0].startswith(f"{cookie.lower()}=hrs_")
-        assert {"httponly", "path=/", "samesite=lax"} <= set(parts)
+        assert {"httponly", "path=/", "samesite=strict"} <= set(parts)
         assert ("secure" in parts) == (scheme == "https")
         assert (await client.get("/me")).status_code == 200
         token = {"name": "t", "scopes": ["transfer:read"]}
@@ -100,6 +100,60 @@ async def test_a_browser_gets_a_cookie_that_only_its_own_pages_can_use(
         foreign = await client.post("/tokens", json=token, headers={"origin": "https://evil.example"})
         assert code_of(foreign) == (403, "wrong_origin")
         assert (await client.post("/tokens", json=token, headers={"origin": origin})).status_code == 201
+
+
+@pytest.mark.anyio
+async def test_behind_a_tls_proxy_the_console_signs_in_under_the_public_name(quiet_site: Site) -> None:
+    origins = Origins.of("https://headrace.example.org", ORIGIN, proxied=True)
+    transport = httpx2.ASGITransport(create_app(quiet_site.service.gate, origins), client=("127.0.0.1", 1))
+    body = {"name": "ada", "password": PASSWORD}
+    async with httpx2.AsyncClient(transport=transport, base_url=f"{ORIGIN}/api/v1") as proxy:
+        public = {"host": "headrace.example.org", "origin": "https://headrace.example.org"}
+        answer = await proxy.post("/sessions", json=body, headers=public)
+        assert answer.status_code == 201
+        assert answer.headers["set-cookie"].startswith("__Host-headrace=hrs_")
+        assert "; secure" in answer.headers["set-cookie"].lower()
+        assert "strict-transport-security" in answer.headers
+        # The same name without TLS is another site.
+        plain = await proxy.post("/sessions", json=body, headers={**public, "origin": "http://headrace.example.org"})
+        assert code_of(plain) == (403, "wrong_origin")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("proxied", [False, True])
+async def test_behind_a_proxy_nobodys_bare_path_means_the_services_own_host(quiet_site: Site, *, proxied: bool) -> None:
+    await quiet_site.start_node("here", [("local", str(quiet_site.lab), "delete")])
+    origins = Origins.of(ORIGIN, proxied=proxied)
+    transport = httpx2.ASGITransport(create_app(quiet_site.service.gate, origins), client=("127.0.0.1", 1))
+    async with httpx2.AsyncClient(transport=transport, base_url=f"{ORIGIN}/api/v1") as client:
+        read = await client.post("/interpretations", json={"text": "copy /a to /b"}, headers=await bearer(quiet_site))
+    assert read.status_code == 200, read.text
+    assert read.json()["outcome"] == ("ask" if proxied else "intent"), read.text
+
+
+@pytest.mark.anyio
+async def test_signing_out_empties_what_the_browser_keeps(quiet_site: Site) -> None:
+    async with browser(quiet_site, origin=ORIGIN) as client:
+        await client.post("/sessions", json={"name": "ada", "password": PASSWORD})
+        answer = await client.delete("/sessions/current")
+        assert answer.status_code == 204
+        assert answer.headers["clear-site-data"] == '"storage"'
+        assert 'headrace=""' in answer.headers["set-cookie"]
+        assert code_of(await client.get("/me")) == (401, "not_signed_in")
+
+
+@pytest.mark.parametrize(
+    ("url", "hosts"),
+    [
+        ("https://a.example", {"a.example", "a.example:443"}),
+        ("https://A.example:443", {"a.example", "a.example:443"}),
+        ("https://a.example:8470", {"a.example:8470"}),
+        ("http://[::1]", {"[::1]", "[::1]:80"}),
+        ("http://[::1]:8470", {"[::1]:8470"}),
+    ],
+)
+def test_a_default_port_may_be_said_or_left_out(url: str, hosts: set[str]) -> None:
+    assert Origins.of(url).hosts == hosts
 
 
 @pytest.mark.anyio
@@ -124,6 +178,7 @@ async def test_every_answer_carries_security_headers(quiet_site: Site) -> None:
             headers = (await client.get(path)).headers
             assert headers["x-content-type-options"] == "nosniff"
             assert headers["cache-control"] == "no-store"
+            assert "camera=()" in headers["permissions-policy"]
             assert "frame-ancestors 'none'" in headers["content-security-policy"]
             assert "strict-transport-security" not in headers
     async with browser(quiet_site, "https") as client:
@@ -179,7 +234,7 @@ async def test_invariant_6_a_request_that_takes_too_long_ends(tmp_path: Path) ->
 async def test_the_client_library_speaks_to_the_service(site: Site) -> None:
     (site.lab / "set").mkdir()
     (site.lab / "set" / "a.txt").write_text("a")
-    transport = httpx2.ASGITransport(create_app(site.service.gate, Origins.of("http", [HOST])))
+    transport = httpx2.ASGITransport(create_app(site.service.gate, Origins.of(f"http://{HOST}")))
     async with HttpHeadrace(ORIGIN, site.ada.secret, transport=transport) as headrace:
         plan = await headrace.create_plan(m.PlanRequest(words="copy lab:/set to archive:/set"))
         plan = await headrace.plan(plan.id, wait_s=20)

@@ -188,6 +188,7 @@ def refusal_of(*arguments: str) -> tuple[int, str]:
     [
         (["--listen", "0.0.0.0:0"], "needs TLS"),
         (["--listen", "nowhere"], "host:port"),
+        (["--listen", "0.0.0.0:0", "--tls-cert", "a.pem", "--tls-key", "a.pem"], "HEADRACE_PUBLIC_URL"),
         (["--root", "lab"], "NAME=PATH"),
         (["--tls-cert", "only.pem"], "belong together"),
     ],
@@ -195,6 +196,18 @@ def refusal_of(*arguments: str) -> tuple[int, str]:
 def test_a_mistake_at_the_start_is_named(tmp_path: Path, arguments: list[str], says: str) -> None:
     code, said = refusal_of("--data", str(tmp_path / "data"), *AS_ROOT, *arguments)
     assert (code, says in said) == (2, True), said
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["headrace.example.org", "http://headrace.example.org", "https://headrace.example.org/path", "ftp://x", "https://"],
+)
+def test_a_public_address_without_tls_or_with_a_path_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("HEADRACE_PUBLIC_URL", url)
+    code, said = refusal_of("--data", str(tmp_path / "data"), *AS_ROOT, "--listen", "127.0.0.1:0")
+    assert (code, "HEADRACE_PUBLIC_URL" in said) == (2, True), said
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the root account can see this")

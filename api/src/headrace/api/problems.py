@@ -107,9 +107,19 @@ def problem_of(error: BaseException, *, instance: str | None = None) -> m.Proble
         )
     if isinstance(error, AuthError):
         _log.info("turned away: %s: %s", error.code, error.reason)
+    if isinstance(error, EngineError) and error.code == "state_failed":
+        # Its message names folders of the service's or a node's host.
+        _log.error("a folder for state can't be used: %s", error)
+        return make(error.code, _STATE_FAILED, instance=instance, other=Status.BAD_GATEWAY)
     other = Status.BAD_GATEWAY if isinstance(error, EngineError) else Status.UNPROCESSABLE_ENTITY
     fields = error.fields if isinstance(error, ServiceError) else ()
     return make(error.code, str(error.args[0]), fields=fields, instance=instance, other=other)
+
+
+_STATE_FAILED = (
+    "a file that the service or a node keeps its own state in can't be read or written; the log there says which, "
+    "and an operator must look at that disk"
+)
 
 
 def _store_problem(error: SQLAlchemyError, instance: str | None) -> m.Problem:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, NoReturn
+from urllib.parse import urlsplit
 
 import typer
 import uvicorn
@@ -54,6 +55,14 @@ class Address:
             message = f"{what} is `{text}`; write `host:port`, for example `127.0.0.1:8470`"
             raise SettingError(message)
         return cls(host, int(port))
+
+    @property
+    def any(self) -> bool:
+        """Whether it stands for every address of this host."""
+        try:
+            return ip_address(self.host).is_unspecified
+        except ValueError:
+            return False
 
     @property
     def loopback(self) -> bool:
@@ -123,17 +132,19 @@ async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool) -> No
             "or listen on 127.0.0.1"
         )
         raise SettingError(message)
+    given = _public_url(settings.public_url, address)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     listener = _listener(address)
     scheme, port = "https" if tls else "http", listener.getsockname()[1]
-    public_url = settings.public_url.rstrip("/") or f"{scheme}://{_bracketed(address.host)}:{port}"
+    own_url = f"{scheme}://{_bracketed(address.host)}:{port}"
+    public_url = given or own_url
     service = await Service.start(settings, public_url=public_url)
     node: Node | None = None
     try:
         if roots:
             node = await _embedded_node(service, roots)
         link = await _bootstrap(service)
-        config = _config(service, _origins(scheme, address.host, port, public_url))
+        config = _config(service, _origins(address, port, own_url, public_url))
         ready = Ready(public_url, service.whole.core.hub.address, link)
         await _serve(service, _Server(config, lambda: ready.say(as_json=as_json)), listener)
     finally:
@@ -196,11 +207,33 @@ async def _bootstrap(service: Service) -> Path | None:
     return path
 
 
-def _origins(scheme: str, host: str, port: int, public_url: str) -> Origins:
-    hosts = {f"{_bracketed(host)}:{port}", public_url.split("://", 1)[1]}
-    if Address(host, port).loopback:
-        hosts |= {f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"}
-    return Origins.of(scheme, hosts)
+def _public_url(given: str, address: Address) -> str:
+    """Return how browsers reach the service (empty: as it listens); raises `SettingError` where nobody could know."""
+    if not given:
+        if address.any:
+            message = (
+                f"`{address.host}` is every address of this host, so nobody knows by which name browsers come: "
+                "set HEADRACE_PUBLIC_URL, for example `https://headrace.example.org:8470`"
+            )
+            raise SettingError(message)
+        return ""
+    parts = urlsplit(given.rstrip("/"))
+    local = parts.scheme == "http" and parts.hostname is not None and Address(parts.hostname, 0).loopback
+    if not parts.hostname or parts.path or parts.query or not (parts.scheme == "https" or local):
+        message = (
+            f"`HEADRACE_PUBLIC_URL` is `{given}`; write `https://host[:port]` (or `http://` with a loopback address)"
+        )
+        raise SettingError(message)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _origins(address: Address, port: int, own_url: str, public_url: str) -> Origins:
+    own = [own_url]
+    if address.loopback:
+        scheme = own_url.partition(":")[0]
+        own += [f"{scheme}://{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
+    # Where only this host can connect, another name means a proxy that passes requests on.
+    return Origins.of(public_url, *own, proxied=address.loopback and public_url not in own)
 
 
 def _config(service: Service, origins: Origins) -> uvicorn.Config:

@@ -13,6 +13,8 @@ from fastapi import FastAPI, HTTPException, Request
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
+from headrace.api.http.guard import NO_PERMISSIONS
+
 BUILD: Final = Path(__file__).parents[1] / "console"
 
 NOT_BUILT: Final = (
@@ -33,6 +35,7 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": NO_PERMISSIONS,
     "Vary": "Accept-Encoding",
 }
 

@@ -1,7 +1,7 @@
 """What stands before every HTTP request: host, origin, limits of size and time, security headers. Plain ASGI."""
 
 import asyncio
-from collections.abc import Iterable
+import re
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -15,6 +15,11 @@ from headrace.api.problems import make
 
 UNSAFE_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
+_PORT = re.compile(r":\d+$")
+
+NO_PERMISSIONS = ", ".join(f"{name}=()" for name in ("camera", "geolocation", "microphone", "payment", "usb"))
+"""No page of this service asks for any of these."""
+
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -23,25 +28,39 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "cache-control": "no-store",
+    "permissions-policy": NO_PERMISSIONS,
 }
 """Set on every answer that does not set them itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """Under which hosts (`host:port`) and origins (`scheme://host:port`) this service is reached."""
+    """Under which hosts (`host:port`) and origins (`scheme://host:port`) this service is reached.
+
+    `tls` is whether browsers reach it by https, be it at this process or at a proxy before it; `proxied` is whether
+    requests come through such a proxy, so that their addresses are the proxy's.
+    """
 
     hosts: frozenset[str]
     origins: frozenset[str]
     tls: bool
+    proxied: bool = False
 
     @classmethod
-    def of(cls, scheme: str, hosts: Iterable[str]) -> "Origins":
-        """Make them from `host:port` texts; a default port may be left out by browsers."""
-        default = ":443" if scheme == "https" else ":80"
-        names = {name.lower() for name in hosts}
-        names |= {name.removesuffix(default) for name in names}
-        return cls(frozenset(names), frozenset(f"{scheme}://{name}" for name in names), tls=scheme == "https")
+    def of(cls, public_url: str, *own_urls: str, proxied: bool = False) -> "Origins":
+        """Make them from how browsers reach the service, and how it is reached directly (`scheme://host[:port]`)."""
+        urls = [url.lower() for url in (public_url, *own_urls)]
+        hosts = frozenset(form.partition("://")[2] for url in urls for form in _forms(url))
+        origins = frozenset(form for url in urls for form in _forms(url))
+        return cls(hosts, origins, tls=urls[0].startswith("https:"), proxied=proxied)
+
+
+def _forms(url: str) -> tuple[str, str]:
+    """Return an origin as given, and without or with its default port: clients write either."""
+    port = ":443" if url.startswith("https:") else ":80"
+    if _PORT.search(url):
+        return url, url.removesuffix(port)
+    return url, url + port
 
 
 class Guard:

@@ -58,16 +58,18 @@ async def port_of(request: Request, gate: Annotated[Gate, Depends(gate_of)]) -> 
     async def again() -> Principal:
         return await (people.of_token(secret) if door is Door.API else people.of_session(secret))
 
-    on_host = _is_loopback(address_of(request))
-    return gate.acting_for(await again(), door, on_host=on_host, again=again)
+    return gate.acting_for(await again(), door, on_host=_from_this_host(request), again=again)
 
 
 Port = Annotated[Acting, Depends(port_of)]
 
 
-def _is_loopback(address: str) -> bool:
+def _from_this_host(request: Request) -> bool:
+    """Whether the caller is on the service's own host; behind a proxy nobody can tell."""
+    if request.app.state.origins.proxied:
+        return False
     try:
-        return ip_address(address).is_loopback
+        return ip_address(address_of(request)).is_loopback
     except ValueError:
         return False
 
@@ -83,6 +85,6 @@ def hand_out(request: Request, response: Response, session: m.Session) -> m.Sess
         path="/",
         secure=request.app.state.origins.tls,
         httponly=True,
-        samesite="lax",
+        samesite="strict",
     )
     return session.model_copy(update={"secret": ""})

@@ -38,6 +38,8 @@ async def sign_out(request: Request, response: Response, gate: TheGate) -> None:
     secret, _ = secret_of(request)
     await gate.use_cases.people.sign_out(secret, address_of(request))
     response.delete_cookie(cookie_name(request), path="/", secure=request.app.state.origins.tls, httponly=True)
+    # Whatever the console kept in this browser goes, too; cookies of other services under this domain stay.
+    response.headers["clear-site-data"] = '"storage"'
 
 
 @router.post("/invitations/accept", status_code=201)
