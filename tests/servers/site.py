@@ -97,15 +97,17 @@ class Site:
     def archive(self) -> Path:
         return self.folder / "archive"
 
-    async def start_node(self, name: str, roots: list[tuple[str, str, str]]) -> None:
-        """Start a node (it joins the first time) and wait until it is attached."""
+    async def start_node(
+        self, name: str, roots: list[tuple[str, str, str]], *, data_listen: str = "127.0.0.1:0"
+    ) -> None:
+        """Start a node (it joins the first time) and wait until it is attached; with an empty address it only dials."""
         state = self.folder / "state" / name
         token: str | None = None
         if not state.exists():
             state.parent.mkdir(exist_ok=True)
             made = await self.use_cases.nodes.create_join_token(None, m.JoinTokenRequest(name=name))
             token = made.token
-        node = await Node.start(state_dir=str(state), name=name, roots=roots, join_token=token)
+        node = await Node.start(state_dir=str(state), name=name, roots=roots, data_listen=data_listen, join_token=token)
         self.nodes[name] = node
         await self.until_nodes(lambda: self.use_cases.nodes.attached(node.key) is not None)
 

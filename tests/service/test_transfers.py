@@ -261,7 +261,7 @@ async def test_revoking_a_node_ends_what_runs_there(site: Site) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_file_that_cannot_be_read_fails_alone_and_is_tried_again(site: Site) -> None:
+async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: Site) -> None:
     files = small_set(site)
     (site.archive / "copy").mkdir()
     (site.archive / "copy" / "a.txt").mkdir()  # a folder stands where a file should go
@@ -349,5 +349,6 @@ async def test_a_statement_about_anything_else_makes_no_receipt(site: Site) -> N
             fresh = await tx.scalar(select(TransferRow))
             assert fresh is not None
             setattr(fresh, column, value)
-            with pytest.raises(ServiceError, match="can't be trusted"):
+            with pytest.raises(ServiceError, match="can't be trusted") as refusal:
                 await site.use_cases.receipts.check(fresh, end)
+            assert refusal.value.code == "statement_invalid"

@@ -1,0 +1,172 @@
+"""Each code of the service that no other test meets, produced by what leads to it; and no code is without a test."""
+
+import ast
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy import select, update
+from tests.servers.headrace import HEADRACE
+from tests.servers.site import Site, started_site
+from tests.service.refusals import refused
+from tests.service.test_signer import refusal_of, stored_transfer
+from tests.service.test_transfers import small_set, until
+
+from headrace.api.errors import Code
+from headrace.api.planning import pipeline
+from headrace.api.settings import Settings
+from headrace.api.store.tables_work import ReceiptRow, TransferRow
+from headrace.client import models as m
+
+TESTS = Path(__file__).parents[1]
+LAYERS = ("pure/api", "service", "interfaces/rest", "interfaces/mcp")
+"""Where the service itself is asked, and not a script that plays it."""
+
+
+def asserted_in(tree: ast.Module) -> Iterator[str]:
+    """What a module expects: texts and codes in its assertions, expected refusals, and tables of cases."""
+    for node in ast.walk(tree):
+        called = isinstance(node, ast.Call) and ast.unparse(node.func) in {"refused", "pytest.mark.parametrize"}
+        cases = isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "cases"
+        if called or cases or isinstance(node, ast.Assert):
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield part.value
+                elif isinstance(part, ast.Attribute) and ast.unparse(part.value) == "Code":
+                    yield part.attr.lower()
+
+
+def test_no_code_of_the_service_is_without_a_test() -> None:
+    modules = [path for layer in LAYERS for path in sorted((TESTS / layer).rglob("test_*.py"))]
+    met = {code for path in modules for code in asserted_in(ast.parse(path.read_text(encoding="utf-8")))}
+    assert [str(code) for code in Code if code not in met] == []
+
+
+@pytest.mark.anyio
+async def test_names_of_what_is_not_there_are_refused(quiet_site: Site) -> None:
+    port = quiet_site.ada.port
+    with refused("unknown_endpoint"):
+        await port.update_endpoint("nowhere", m.EndpointUpdate(aliases=["here"]))
+    with refused("unknown_endpoint"):
+        await port.browse("nowhere", "/")
+    for ask in (port.revoke_node("nobody"), port.drain_node("nobody", drain=True)):
+        with refused("unknown_node"):
+            await ask
+
+
+@pytest.mark.anyio
+async def test_a_beginning_that_two_transfers_share_names_neither(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = iter(["tr_aaaaaaaa1", "tr_aaaaaaaa2"])
+    monkeypatch.setitem(type(site.use_cases.submissions).insert.__globals__, "new_id", lambda _prefix: next(ids))
+    for _ in range(2):
+        await stored_transfer(site, confirmed=False)
+    with refused("ambiguous_transfer"):
+        await site.ada.port.transfer("tr_aaaaaaaa")
+    assert (await site.ada.port.transfer("tr_aaaaaaaa1")).id == "tr_aaaaaaaa1"
+
+
+@pytest.mark.anyio
+async def test_a_start_after_the_plan_has_expired_is_not_supported_yet(site: Site) -> None:
+    small_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", start=site.clock() + timedelta(hours=25))
+    assert (plan.state, [refusal.rule for refusal in plan.refusals]) == (m.PlanState.DENIED, ["not_supported_yet"])
+
+
+@pytest.mark.anyio
+async def test_a_node_whose_clock_is_wrong_gets_no_work(site: Site) -> None:
+    small_set(site)
+    nodes, key = site.use_cases.nodes, site.nodes["left"].key
+    live = nodes.attached(key)
+    assert live is not None
+    # What the hub would tell of such a node: no clock of this machine can be wrong for one process alone.
+    names = ("node", "version", "roots", "data_addresses", "accepts_connections")
+    skewed = SimpleNamespace(**{name: getattr(live, name) for name in names}, clock_skew_ms=-61_000)
+    nodes._attached[key] = skewed  # type: ignore[assignment] # noqa: SLF001
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    assert (plan.state, plan.refusals[0].rule) == (m.PlanState.FAILED, "node_clock_skewed")
+    assert "`left` is -61 s away" in plan.refusals[0].message
+
+
+@pytest.mark.anyio
+async def test_two_nodes_of_which_neither_takes_connections_are_told_at_planning(quiet_site: Site) -> None:
+    site = quiet_site
+    await site.start_node("left", [("lab", str(site.lab), "delete")], data_listen="")
+    await site.start_node("right", [("archive", str(site.archive), "delete")], data_listen="")
+    small_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    assert (plan.state, plan.refusals[0].rule) == (m.PlanState.FAILED, "nodes_unreachable")
+    within_one = await site.ada.plan("lab:/set", "lab:/copy")
+    assert within_one.state is m.PlanState.READY, within_one.summary
+
+
+@pytest.mark.anyio
+async def test_a_listing_that_takes_too_long_ends_the_planning(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_set(site)
+    monkeypatch.setattr(pipeline, "_SURVEY_LIMIT_S", 0)
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    assert (plan.state, plan.refusals[0].rule) == (m.PlanState.FAILED, "survey_timeout")
+
+
+@pytest.mark.anyio
+async def test_a_transfer_whose_requester_was_altered_gets_no_ticket(site: Site) -> None:
+    bob = await site.person("bob", "requester")
+    _, transfer = await stored_transfer(site)
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(TransferRow).values(requester=bob.principal.id))
+    assert await refusal_of(site, transfer) == "plan_altered"
+
+
+@pytest.mark.anyio
+async def test_attempts_that_move_nothing_end_the_transfer(tmp_path: Path) -> None:
+    settings = replace(Settings(), attempts_without_progress=1)
+    async with started_site(tmp_path, settings) as site:
+        await site.start_node("left", [("lab", str(site.lab), "delete")], data_listen="")
+        small_set(site)
+        made = await site.use_cases.nodes.create_join_token(None, m.JoinTokenRequest(name="right"))
+        # A node that names an address at which nobody listens.
+        command = [HEADRACE, "node", "join", made.token, "--name", "right", "--allow-root"]
+        places = ["--state", tmp_path / "right", "--root", f"archive={site.archive}:write"]
+        data = ["--data-listen", "127.0.0.1:0", "--data-advertise", "127.0.0.1:9"]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+        with subprocess.Popen(  # noqa: ASYNC220 - it returns at once
+            [*command, *places, *data], stdout=subprocess.DEVNULL, env=kept
+        ) as right:
+            try:
+                await site.until_nodes(lambda: site.use_cases.nodes.attached_count == len(("left", "right")))
+                transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy"))
+                await until(site, transfer, "running")
+                # Sooner than the nodes give up looking for each other.
+                await site.service.whole.core.hub.stop_attempt(transfer=transfer.id, reason="nobody answers")
+                ended = await site.ada.end_of(transfer)
+            finally:
+                right.terminate()
+        assert ended.state is m.TransferState.FAILED, ended.summary
+        assert ended.error is not None
+        assert ended.error.code == "no_progress"
+
+
+@pytest.mark.anyio
+async def test_a_receipt_outlives_its_list_of_files_and_says_so(site: Site) -> None:
+    small_set(site)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    assert ended.receipt is not None
+    async with site.service.whole.core.database.read() as tx:
+        row = await tx.scalar(select(ReceiptRow))
+        assert row is not None
+        (site.settings.data / row.files_list).unlink()
+    assert (await site.ada.port.receipt(ended.receipt)).transfer == ended.id
+    with refused("no_file_list"):
+        async for _ in site.ada.port.receipt_files(ended.receipt):
+            pass
+
+
+@pytest.mark.anyio
+async def test_who_waits_while_the_service_ends_is_told(site: Site) -> None:
+    site.service.whole.core.broker.close()
+    with refused("shutting_down"):
+        await site.ada.plan("lab:/set", "archive:/copy")
