@@ -77,7 +77,7 @@ async def test_invariant_1_every_route_is_a_method_of_the_port(quiet_site: Site)
 
 
 @pytest.mark.anyio
-async def test_invariant_1_a_caller_without_any_scope_may_do_nothing(quiet_site: Site) -> None:
+async def test_invariant_1_a_token_does_only_what_its_one_scope_says(quiet_site: Site) -> None:
     nobody = await person_with_token(quiet_site, "viewer", Scope.TRANSFER_READ)
     for method, access in ACCESS.items():
         if access.session:

@@ -2,15 +2,17 @@
 
 import ast
 import os
+import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 from tests.servers.headrace import HEADRACE
 from tests.servers.site import Site, started_site
 from tests.service.refusals import refused
@@ -20,18 +22,22 @@ from tests.service.test_transfers import small_set, until
 from headrace.api.errors import Code
 from headrace.api.planning import pipeline
 from headrace.api.settings import Settings
+from headrace.api.store import database
 from headrace.api.store.tables_work import ReceiptRow, TransferRow
 from headrace.client import models as m
 
 TESTS = Path(__file__).parents[1]
 LAYERS = ("pure/api", "service", "interfaces/rest", "interfaces/mcp")
 """Where the service itself is asked, and not a script that plays it."""
+EXPECTING = {"refused", "pytest.raises", "pytest.mark.parametrize"}
+RAISED = {"Fenced": Code.TAKEN_OVER, "AuditUnwritable": Code.AUDIT_UNWRITABLE}
+"""Errors that are one code each."""
 
 
 def asserted_in(tree: ast.Module) -> Iterator[str]:
     """What a module expects: texts and codes in its assertions, expected refusals, and tables of cases."""
     for node in ast.walk(tree):
-        called = isinstance(node, ast.Call) and ast.unparse(node.func) in {"refused", "pytest.mark.parametrize"}
+        called = isinstance(node, ast.Call) and ast.unparse(node.func) in EXPECTING
         cases = isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "cases"
         if called or cases or isinstance(node, ast.Assert):
             for part in ast.walk(node):
@@ -39,6 +45,8 @@ def asserted_in(tree: ast.Module) -> Iterator[str]:
                     yield part.value
                 elif isinstance(part, ast.Attribute) and ast.unparse(part.value) == "Code":
                     yield part.attr.lower()
+                elif isinstance(part, ast.Name) and part.id in RAISED:
+                    yield RAISED[part.id]
 
 
 def test_no_code_of_the_service_is_without_a_test() -> None:
@@ -129,8 +137,8 @@ async def test_attempts_that_move_nothing_end_the_transfer(tmp_path: Path) -> No
         small_set(site)
         made = await site.use_cases.nodes.create_join_token(None, m.JoinTokenRequest(name="right"))
         # A node that names an address at which nobody listens.
-        command = [HEADRACE, "node", "join", made.token, "--name", "right", "--allow-root"]
-        places = ["--state", tmp_path / "right", "--root", f"archive={site.archive}:write"]
+        command = [str(HEADRACE), "node", "join", made.token, "--name", "right", "--allow-root"]
+        places = ["--state", str(tmp_path / "right"), "--root", f"archive={site.archive}:write"]
         data = ["--data-listen", "127.0.0.1:0", "--data-advertise", "127.0.0.1:9"]
         kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
         with subprocess.Popen(  # noqa: ASYNC220 - it returns at once
@@ -170,3 +178,29 @@ async def test_who_waits_while_the_service_ends_is_told(site: Site) -> None:
     site.service.whole.core.broker.close()
     with refused("shutting_down"):
         await site.ada.plan("lab:/set", "archive:/copy")
+
+
+@pytest.mark.anyio
+async def test_a_store_that_another_process_holds_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "_BUSY_TIMEOUT_MS", 100)
+    async with started_site(tmp_path) as site:
+        with closing(sqlite3.connect(site.service.whole.core.database.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with refused("store_busy"):
+                await site.person("bob", "requester")
+            other.execute("ROLLBACK")
+        assert (await site.person("bob", "requester")).principal.name == "bob"
+
+
+@pytest.mark.anyio
+async def test_a_store_without_room_is_full_and_goes_on_when_there_is(quiet_site: Site) -> None:
+    async def grow_to(pages: str) -> None:
+        async with quiet_site.service.whole.core.database.write() as tx:
+            await tx.execute(text(f"PRAGMA max_page_count = {pages}"))
+
+    await grow_to("1")  # SQLite takes that for what it has now.
+    policy = m.PolicyText(text=(await quiet_site.ada.port.policies())[0].text + "\n// " + "x" * 50_000, note="more")
+    with refused("store_full"):
+        await quiet_site.ada.port.propose_policy(policy)
+    await grow_to("1000000")
+    assert (await quiet_site.ada.port.propose_policy(policy)).state == "proposed"

@@ -6,7 +6,8 @@ import pytest
 from headrace.api.errors import Code, ServiceError
 from headrace.api.problems import STATUS, problem_of
 
-PAGE = (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "errors.md").read_text(encoding="utf-8")
 
 
 def test_every_code_of_the_service_is_documented_with_its_status() -> None:
@@ -14,9 +15,10 @@ def test_every_code_of_the_service_is_documented_with_its_status() -> None:
     assert documented == {str(code): str(int(STATUS[code])) for code in Code}
 
 
-def test_the_pages_of_the_other_rooms_exist() -> None:
+def test_the_pages_of_the_other_packages_exist_and_list_codes() -> None:
     for name in ("errors-guardrails.md", "errors-engine.md"):
         assert f"]({name})" in PAGE
+        assert re.findall(r"^\| `\w+` \|", (DOCS / name).read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_what_nobody_expected_tells_strangers_nothing(caplog: pytest.LogCaptureFixture) -> None:

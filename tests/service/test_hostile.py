@@ -1,6 +1,7 @@
 """A hostile client: whatever it calls, in whatever order, nothing is overwritten or deleted without the needed yes."""
 
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from headrace.client import models as m
 
 SEEDS = range(4)
 STEPS = 60
+FLOORS = {"obligations": 2, "submit": 5, "consent": 2}
+"""How often each walk at least plans something that needs a yes, submits a real digest, and gives a yes to one."""
 NAMES = ("keep.txt", "differs.txt", "only-there.txt")
 SENTENCES = (
     "copy lab:/set to archive:/set",
@@ -49,6 +52,18 @@ class Hostile:
         self._plans = ["pl_0"]
         self._digests = ["0" * 64]
         self._transfers = ["tr_0"]
+        self.tried: Counter[str] = Counter()
+        """How often it did what the walk is about, so that one that never gets there is noticed."""
+
+    async def begin(self) -> None:
+        """Plan what needs a yes, so that every walk has something to try it with."""
+        for action, deletes in (("copy", False), ("sync", True)):
+            intent = m.TransferIntent.model_validate(
+                {"action": action, "source": "lab:/set", "destination": "archive:/set", "on_conflict": "overwrite"}
+                | {"delete_extraneous": deletes}
+            )
+            for port in self._ports:
+                await self._note(port, await port.create_plan(m.PlanRequest(intent=intent)))
 
     async def step(self) -> None:
         pick = self._random.choice
@@ -91,13 +106,15 @@ class Hostile:
         await self._note(port, await port.create_plan(m.PlanRequest(plan=self._handle(), changes=changes)))
 
     async def _submit(self, port: Acting) -> None:
-        digest = self._random.choice(self._digests)
+        digest = self._digest()
+        self.tried["submit"] += len(digest.strip("0")) > 0
         transfer = await port.submit(m.SubmitRequest(plan_digest=digest))
         self._transfers.append(transfer.id)
         await port.transfer(transfer.id, wait_s=20)
 
     async def _consent(self, port: Acting) -> None:
-        digest = self._random.choice(self._digests)
+        digest = self._digest()
+        self.tried["consent"] += len(digest.strip("0")) > 0
         if self._random.random() < 0.5:
             await port.confirm_plan(self._handle(), m.Confirmation(digest=digest))
         else:
@@ -124,6 +141,11 @@ class Hostile:
         shown = await port.plan(plan.id, wait_s=20)
         if shown.digest:
             self._digests.append(shown.digest)
+            self.tried["obligations"] += bool(shown.decision and shown.decision.obligations)
+
+    def _digest(self) -> str:
+        """Mostly one of a plan that needs a yes: the first ones."""
+        return self._random.choice(self._digests[: 1 + 4] if self._random.random() < 0.6 else self._digests)
 
     def _handle(self) -> str:
         return self._random.choice((*self._plans, *self._digests))
@@ -146,8 +168,10 @@ async def test_invariant_1_hostile_assistants_never_start_an_unconfirmed_overwri
     scopes = ("transfer:read", "transfer:plan", "transfer:run", "transfer:delete", "policy:write")
     ports = [(await site.ada.token(*scopes, agent=name))[1] for name in ("helper", "other")]
     hostile = Hostile(seed, ports)
+    await hostile.begin()
     for _ in range(STEPS):
         await hostile.step()
+    assert all(hostile.tried[what] >= floor for what, floor in FLOORS.items()), hostile.tried
     assert await unapproved(site) == []
     assert precious(site.archive) == before
 
@@ -159,8 +183,10 @@ async def test_invariant_1_hostile_people_never_start_an_unapproved_overwrite(si
     await publish(site, APPROVED_OVERWRITES)
     people: list[Person] = [await site.person(name, "requester") for name in ("mal", "eve")]
     hostile = Hostile(seed, [person.port for person in people])
+    await hostile.begin()
     for _ in range(STEPS):
         await hostile.step()
+    assert all(hostile.tried[what] >= floor for what, floor in FLOORS.items()), hostile.tried
     async with site.service.whole.core.database.read() as tx:
         query = select(TransferRow, PlanRow).join(PlanRow, PlanRow.id == TransferRow.plan)
         started = [plan.obligations for _, plan in await tx.execute(query)]

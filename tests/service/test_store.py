@@ -1,3 +1,5 @@
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -27,8 +29,15 @@ def test_the_migrations_make_exactly_the_models(tmp_path: Path) -> None:
 def test_migrating_again_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "odd %20 name.sqlite"
     migrate(path)
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute(
+            "INSERT INTO people (id, name, name_key, kind, state, roles, groups, created) "
+            "VALUES ('pn_1', 'Ada', 'ada', 'person', 'active', '[]', '[]', '2026-11-25')"
+        )
+        before = list(store.iterdump())
     migrate(path)
-    assert path.is_file()
+    with closing(sqlite3.connect(path)) as store:
+        assert list(store.iterdump()) == before
 
 
 @pytest.mark.anyio

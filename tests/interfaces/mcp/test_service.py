@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
@@ -15,6 +16,8 @@ from tests.servers.headrace import HEADRACE, Person, Service, serving
 
 pytestmark = pytest.mark.anyio
 
+ENDS = ("complete", "partial", "failed", "canceled")
+END_LIMIT_S = 30
 SCOPES = ("transfer:read", "transfer:plan", "transfer:run")
 
 
@@ -85,8 +88,10 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:  # noqa: 
 
 
 async def ended(client: Client, transfer: str) -> dict[str, Any]:
-    while (status := await data(client, "transfer_status", transfer_id=transfer))["state"] in ("queued", "running"):
-        pass
+    """Ask until a transfer has ended; each answer takes a round trip through the service."""
+    with anyio.fail_after(END_LIMIT_S):
+        while (status := await data(client, "transfer_status", transfer_id=transfer))["state"] not in ENDS:
+            pass
     return status
 
 

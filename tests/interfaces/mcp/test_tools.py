@@ -51,10 +51,10 @@ async def data(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:  
 
 
 async def test_the_tools_are_as_published() -> None:
-    """After a change meant to be seen: `HEADRACE_GOLDEN=write pytest tests/interfaces/mcp`, and review the diff."""
+    """After a change meant to be seen: `HEADRACE_WRITE_GOLDEN=1 pytest tests/interfaces/mcp`, and review the diff."""
     made, _ = server()
     now = [tool.model_dump(mode="json", exclude_none=True) for tool in await made.list_tools()]
-    if os.environ.get("HEADRACE_GOLDEN") == "write":
+    if os.environ.get("HEADRACE_WRITE_GOLDEN"):
         GOLDEN.write_text(json.dumps(now, indent=1, ensure_ascii=False) + "\n")
     assert now == json.loads(GOLDEN.read_text())
 

@@ -2,9 +2,9 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ import typer
 from anyio import to_thread
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from tests.servers.headrace import HEADRACE, READY_S
 from tests.servers.site import PASSWORD
 from typer.testing import CliRunner
 
@@ -24,7 +25,6 @@ from headrace.api.app.serve import serve
 from headrace.client import HttpHeadrace
 from headrace.client import models as m
 
-HEADRACE = Path(sys.executable).parent / "headrace"
 AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
 
 
@@ -60,6 +60,8 @@ def start(folder: Path, hub: str | None = None) -> Running:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment())
     log.close()
     assert process.stdout is not None
+    ready, _, _ = select.select([process.stdout], [], [], READY_S)
+    assert ready, (folder / "log").read_text(encoding="utf-8")
     line = process.stdout.readline()
     assert line, (folder / "log").read_text(encoding="utf-8")
     return Running(process, folder, json.loads(line))

@@ -1,6 +1,7 @@
 """Invariant 7, seen from the bindings: Python decides and observes, Rust moves."""
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -8,8 +9,10 @@ import pytest
 from tests.service.engine.conftest import Site
 from tests.service.engine.trees import plant, shape
 
-STUB = Path(__file__).parents[3] / "engine" / "python" / "headrace" / "engine" / "_native.pyi"
+ENGINE = Path(__file__).parents[3] / "engine"
+STUB = ENGINE / "python" / "headrace" / "engine" / "_native.pyi"
 CONTENT_TYPES = {"bytes", "bytearray", "memoryview", "Buffer", "BinaryIO", "IO", "RawIOBase", "BufferedIOBase"}
+RAW_TYPES = re.compile(r"PyBytes|PyByteArray|PyMemoryView|PyBuffer|Cow<\[u8\]>|Vec<u8>|&\[u8\]|\[u8; ?\w+\]|\bBytes\b")
 
 
 def annotations(tree: ast.AST) -> set[str]:
@@ -28,6 +31,14 @@ def test_invariant_7_no_binding_takes_or_gives_content() -> None:
     used = annotations(ast.parse(STUB.read_text(encoding="utf-8")))
     assert "str" in used
     assert used.isdisjoint(CONTENT_TYPES)
+
+
+def test_invariant_7_no_binding_can_hold_content() -> None:
+    """Neither bytes nor lists of them cross: the binding crate knows no type that could carry a block of a file."""
+    sources = sorted((ENGINE / "crates" / "headrace-py" / "src").glob("*.rs"))
+    assert len(sources) > 1
+    for source in sources:
+        assert RAW_TYPES.findall(source.read_text(encoding="utf-8")) == [], source.name
 
 
 @pytest.mark.anyio
