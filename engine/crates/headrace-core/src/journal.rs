@@ -103,6 +103,13 @@ pub enum Record {
     Landed(Landed),
     /// All files landed so far have their names, or never will.
     Published,
+    /// A folder was made, and is completed in the end.
+    Made {
+        /// Where, relative to the root.
+        path: RelPath,
+        /// Inode number of the folder.
+        inode: u64,
+    },
 }
 
 impl Record {
@@ -165,6 +172,11 @@ impl Record {
                 }
             }
             Self::Published => out.push(6),
+            Self::Made { path, inode } => {
+                out.push(7);
+                out.put_sized(path.as_bytes());
+                out.extend_from_slice(&inode.to_le_bytes());
+            }
         }
     }
 
@@ -227,6 +239,10 @@ impl Record {
                 },
             }),
             6 => Self::Published,
+            7 => Self::Made {
+                path: reader.path("path")?,
+                inode: reader.u64("inode")?,
+            },
             value => {
                 return Err(CodecError::Value {
                     field: "record type",
@@ -292,6 +308,8 @@ pub struct Replay {
     start: Option<(Id, Digest, u64)>,
     parts: BTreeMap<u64, PartState>,
     landed: HashMap<[u8; 16], LandedState>,
+    /// Inode numbers of folders that were made, by their path.
+    made: HashMap<[u8; 16], u64>,
     unpublished: Vec<Unpublished>,
     landed_bytes: u64,
     next_part: u64,
@@ -317,7 +335,17 @@ impl Replay {
                 transfer,
                 plan,
                 unit_bytes,
-            } => self.start = Some((transfer, plan, unit_bytes)),
+            } => {
+                // What was recorded before is of another plan, or of other units: none of it counts.
+                *self = Self {
+                    start: Some((transfer, plan, unit_bytes)),
+                    next_part: self.next_part,
+                    ..Self::default()
+                };
+            }
+            Record::Made { path, inode } => {
+                self.made.insert(folder_key(&path), inode);
+            }
             Record::Begun {
                 part,
                 path,
@@ -392,6 +420,12 @@ impl Replay {
         self.landed.get(&key(path, identity)).copied()
     }
 
+    /// Whether this very folder was made.
+    #[must_use]
+    pub fn made(&self, path: &RelPath, inode: u64) -> bool {
+        self.made.get(&folder_key(path)) == Some(&inode)
+    }
+
     /// Bytes of the files that landed and were published.
     #[must_use]
     pub fn landed_bytes(&self) -> u64 {
@@ -412,6 +446,13 @@ fn key(path: &RelPath, identity: &Identity) -> [u8; 16] {
     put_identity(identity, &mut fields);
     let mut key = [0; 16];
     key.copy_from_slice(&blake3::hash(&fields).as_bytes()[..16]);
+    key
+}
+
+/// The same for a folder, of which only the path counts.
+fn folder_key(path: &RelPath) -> [u8; 16] {
+    let mut key = [0; 16];
+    key.copy_from_slice(&blake3::hash(path.as_bytes()).as_bytes()[..16]);
     key
 }
 
@@ -461,6 +502,7 @@ mod tests {
                 })
             ),
             Just(Record::Published),
+            (paths(), any::<u64>()).prop_map(|(path, inode)| Record::Made { path, inode }),
         ]
     }
 
@@ -582,5 +624,51 @@ mod tests {
             [0, 2]
         );
         assert_eq!(replay.next_part(), 5);
+    }
+
+    #[test]
+    fn what_was_recorded_before_a_start_counts_no_more() {
+        let path = RelPath::from_bytes(b"big").expect("a path");
+        let identity = Identity {
+            size: 3,
+            mtime_ns: 1,
+            ctime_ns: 2,
+            inode: 5,
+        };
+        let start = |unit_bytes| Record::Start {
+            transfer: "tr_1".parse().expect("an id"),
+            plan: Digest([1; 32]),
+            unit_bytes,
+        };
+        let landed = Landed {
+            path: path.clone(),
+            identity,
+            hash: [1; 32],
+            inode: 1,
+            part: None,
+        };
+        let before = [
+            start(16),
+            Record::Begun {
+                part: 7,
+                path: path.clone(),
+                identity,
+                inode: 1,
+            },
+            Record::Landed(landed),
+            Record::Published,
+            Record::Made {
+                path: path.clone(),
+                inode: 9,
+            },
+        ];
+        let (replay, _) = Replay::read(&write(&before));
+        assert!(replay.made(&path, 9) && !replay.made(&path, 8));
+        let (replay, _) = Replay::read(&write(&[&before[..], &[start(4)]].concat()));
+        assert_eq!(replay.parts().len(), 0);
+        assert_eq!(replay.landed(&path, &identity), None);
+        assert!(!replay.made(&path, 9));
+        // Its number is not used again all the same.
+        assert_eq!(replay.next_part(), 8);
     }
 }

@@ -3,6 +3,7 @@
 mod session_support;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -517,4 +518,84 @@ fn only_what_failed_is_tried_again_on_request() {
     assert_eq!(end.outcome, Outcome::Complete);
     let names: Vec<Vec<u8>> = tree(&pair.to()).into_keys().collect();
     assert_eq!(names, [&b"failed"[..], b"fine"]);
+}
+
+fn mode_of(path: &Path) -> u32 {
+    let metadata = std::fs::metadata(path).expect("metadata");
+    metadata.permissions().mode() & 0o7777
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
+}
+
+#[test]
+fn a_folder_that_was_there_keeps_its_mode_time_and_what_it_passes_on() {
+    let pair = Pair::new();
+    put(&pair.from(), "sub/file", b"1");
+    set_mode(&pair.from().join("sub"), 0o700);
+    set_mode(&pair.from(), 0o700);
+    std::fs::create_dir_all(pair.to().join("sub")).expect("a folder");
+    for folder in [pair.to(), pair.to().join("sub")] {
+        set_mode(&folder, 0o2770);
+    }
+    assert_eq!(pair.run().1.outcome, Outcome::Complete);
+    let modes = [pair.to(), pair.to().join("sub")].map(|folder| mode_of(&folder));
+    assert_eq!(modes, [0o2770, 0o2770]);
+}
+
+#[test]
+fn a_new_folder_is_complete_and_passes_on_what_the_one_above_does() {
+    let mut pair = Pair::new();
+    put(&pair.from(), "sub/file", b"1");
+    set_mode(&pair.from().join("sub"), 0o550);
+    set_mode(&pair.from(), 0o750);
+    set_mtime(&pair.from(), 1_000);
+    let above = pair.to().parent().expect("a folder").to_owned();
+    set_mode(&above, 0o2755);
+    assert_eq!(pair.run().1.outcome, Outcome::Complete);
+    assert_eq!(mode_of(&pair.to()), 0o2750);
+    assert_eq!(mode_of(&pair.to().join("sub")), 0o2550);
+    assert_eq!(
+        std::fs::metadata(pair.to()).expect("metadata").mtime(),
+        1_000
+    );
+
+    // Folders on the way that the source knows nothing of are what any new folder is.
+    pair.ticket.transfer = "tr_deep".parse().expect("an id");
+    let deep = headrace_core::name::RelPath::from_bytes(b"new/deep").expect("a path");
+    pair.ticket.execution.destination.path = deep;
+    assert_eq!(pair.run().1.outcome, Outcome::Complete);
+    let made = above.join("made by hand");
+    std::fs::create_dir(&made).expect("a folder");
+    assert_eq!(mode_of(&above.join("new")), mode_of(&made));
+    assert_eq!(mode_of(&above.join("new/deep")), 0o2750);
+}
+
+#[test]
+fn nothing_is_made_wider_than_its_source_whatever_is_kept() {
+    for preserve in [vec![], vec![Preserve::Mtime], vec![Preserve::Mode]] {
+        let mut pair = Pair::new();
+        pair.ticket.execution.preserve = preserve;
+        for (name, size, mode) in [
+            ("secret", 10, 0o600),
+            ("group", 10, 0o640),
+            ("program", 10, 0o755),
+            ("large", 5 << 20, 0o600),
+        ] {
+            set_mode(&put(&pair.from(), name, &content(size, 1)), mode);
+        }
+        put(&pair.from(), "closed/file", b"1");
+        set_mode(&pair.from().join("closed"), 0o700);
+        set_mode(&pair.from(), 0o700);
+        assert_eq!(pair.run().1.outcome, Outcome::Complete);
+        for name in ["", "secret", "group", "program", "large", "closed"] {
+            let (ours, copy) = (
+                mode_of(&pair.from().join(name)),
+                mode_of(&pair.to().join(name)),
+            );
+            // The usual umask takes nothing away from these.
+            assert_eq!(format!("{copy:o}"), format!("{ours:o}"), "{name}");
+        }
+    }
 }

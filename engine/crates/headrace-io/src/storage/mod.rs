@@ -64,6 +64,9 @@ pub trait Store: Send + Sync {
 
     /// How new large files are best written.
     fn writing(&self) -> Writing;
+
+    /// Permission bits that this process does not give to what it makes.
+    fn umask(&self) -> u32;
 }
 
 /// A folder of a [`Store`]. Names are raw, single and checked by the caller.
@@ -86,7 +89,7 @@ pub trait Folder: Send + Sync {
     /// What the storage answers.
     fn folder(&self, name: &[u8]) -> io::Result<Arc<dyn Folder>>;
 
-    /// Make a folder that only we may enter so far. Durable after [`Folder::sync`].
+    /// Make a folder that only we may enter so far; what it inherits from this one it keeps. Durable after [`Folder::sync`].
     ///
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`], or what the storage answers.
@@ -139,7 +142,13 @@ pub trait Folder: Send + Sync {
     /// What the storage answers.
     fn remove_folder(&self, name: &[u8]) -> io::Result<()>;
 
-    /// Set metadata of the folder itself.
+    /// Inode number of the folder itself.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    fn inode(&self) -> io::Result<u64>;
+
+    /// Set metadata of the folder itself. That new names belong to its group (setgid) stays as it is.
     ///
     /// # Errors
     /// What the storage answers.

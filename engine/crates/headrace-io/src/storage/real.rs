@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use headrace_core::entry::Entry;
 use headrace_core::name::RelPath;
@@ -56,6 +56,10 @@ impl Store for RealStore {
 
     fn writing(&self) -> Writing {
         self.writing
+    }
+
+    fn umask(&self) -> u32 {
+        umask()
     }
 }
 
@@ -165,8 +169,14 @@ impl Folder for RealFolder {
         Ok(unlinkat(&*self.dir, name, AtFlags::REMOVEDIR)?)
     }
 
+    fn inode(&self) -> io::Result<u64> {
+        Ok(self.dir.stat()?.st_ino)
+    }
+
     fn set_metadata(&self, metadata: Metadata) -> io::Result<()> {
-        set_metadata(&*self.dir, metadata)
+        let inherited = Mode::from_raw_mode(self.dir.stat()?.st_mode) & Mode::SGID;
+        let mode = metadata.mode.map(|mode| mode | inherited.bits());
+        set_metadata(&*self.dir, Metadata { mode, ..metadata })
     }
 
     fn set_symlink_mtime(&self, name: &[u8], mtime_ns: i128) -> io::Result<()> {
@@ -354,6 +364,18 @@ fn set_metadata(handle: impl AsFd, metadata: Metadata) -> io::Result<()> {
         rustix::fs::futimens(&handle, &modified(mtime_ns))?;
     }
     Ok(())
+}
+
+/// The umask of this process. Asking the kernel by the system call would change it for a moment, for all threads.
+fn umask() -> u32 {
+    const USUAL: u32 = 0o022;
+    static UMASK: OnceLock<u32> = OnceLock::new();
+    *UMASK.get_or_init(|| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+        line.and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok())
+            .unwrap_or(USUAL)
+    })
 }
 
 /// Times that change only the modification time.

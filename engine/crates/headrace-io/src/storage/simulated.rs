@@ -350,6 +350,10 @@ impl Store for SimulatedStore {
     fn writing(&self) -> Writing {
         Writing::Buffered
     }
+
+    fn umask(&self) -> u32 {
+        0o022
+    }
 }
 
 #[derive(Debug)]
@@ -520,6 +524,11 @@ impl Folder for SimulatedFolder {
 
     fn remove_folder(&self, name: &[u8]) -> io::Result<()> {
         self.remove(name)
+    }
+
+    fn inode(&self) -> io::Result<u64> {
+        self.disk.state.lock().alive()?;
+        Ok(self.inode)
     }
 
     fn set_metadata(&self, metadata: Metadata) -> io::Result<()> {

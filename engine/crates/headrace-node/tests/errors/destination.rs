@@ -19,10 +19,11 @@ fn fill(folder: &Path) {
     put(folder, "small", b"abc");
 }
 
-/// Numbers of what [`fill`] makes.
-const FOLDER: u64 = 0;
-const LARGE: u64 = 1;
-const SMALL: u64 = 2;
+/// Numbers of the source folder and of what [`fill`] makes in it.
+const TOP: u64 = 0;
+const FOLDER: u64 = 1;
+const LARGE: u64 = 2;
+const SMALL: u64 = 3;
 
 /// Wait until the source has listed everything.
 fn listed(puppet: &mut Puppet) {
@@ -84,7 +85,7 @@ fn a_lying_destination_of_a_move_deletes_no_source() {
     ];
     for (named, results, reason) in lies {
         let (pair, mut puppet, victim) = a_move();
-        decide(&mut puppet, FOLDER, vec![Decision::Nothing; 3]);
+        decide(&mut puppet, TOP, vec![Decision::Nothing; 4]);
         for result in results {
             puppet.say(&Message::Results(vec![(LARGE, *result), (SMALL, *result)]));
         }
@@ -102,7 +103,7 @@ fn a_lying_destination_of_a_move_deletes_no_source() {
 #[test]
 fn a_move_deletes_what_the_destination_shows_to_hold_from_an_earlier_session() {
     let (pair, mut puppet, victim) = a_move();
-    decide(&mut puppet, FOLDER, vec![Decision::Nothing; 3]);
+    decide(&mut puppet, TOP, vec![Decision::Nothing; 4]);
     let hash = |bytes: &[u8]| FileResult::Holds(*blake3::hash(bytes).as_bytes());
     puppet.say(&Message::Results(vec![
         (LARGE, hash(&content(LARGE_BYTES, 1))),

@@ -13,7 +13,7 @@ use headrace_core::name::RelPath;
 use headrace_core::ticket::Preserve;
 use headrace_core::wire::WireError;
 use headrace_io::descriptors::is_shortage;
-use headrace_io::storage::{Existing, Folder};
+use headrace_io::storage::{Existing, Folder, Metadata};
 
 use super::conflict::{FailedCursor, ListCursor, Verdict, differs, judge};
 use super::folders::Freshness;
@@ -140,6 +140,7 @@ impl Landing {
     fn prepare(&self, first: Option<&Entry>) -> Result<(), Failure> {
         let destination = &self.spec.execution.destination.path;
         let folder = match first {
+            // The entry itself is the destination.
             Some(entry) if entry.path.is_root() => match destination.parent() {
                 Some(parent) => parent,
                 None if entry.kind == Kind::Dir || entry.kind == Kind::Other => return Ok(()),
@@ -164,7 +165,9 @@ impl Landing {
                 .map_err(|error| Failure::new(Code::NameTooLong, error.to_string()))?;
             above = match above.folder(name) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    self.make_folder(&*above, name, &path)
+                    // The source has nothing in its place, so it gets what any new folder gets.
+                    let mode = 0o777 & !self.folders.store().umask();
+                    self.make_folder(&*above, name, &path, mode)
                 }
                 answer => answer,
             }
@@ -173,14 +176,26 @@ impl Landing {
         Ok(())
     }
 
+    /// Make a folder. It has its permissions from the beginning, so that a session which is killed leaves none that nobody may enter; what
+    /// only its owner could use while it is filled is taken away in the end.
     fn make_folder(
         &self,
         above: &dyn Folder,
         name: &[u8],
         path: &RelPath,
+        mode: u32,
     ) -> io::Result<Arc<dyn Folder>> {
         above.make_folder(name)?;
         let made = above.folder(name)?;
+        let (path_made, inode) = (path.clone(), made.inode()?);
+        self.journal.lock().push(&Record::Made {
+            path: path_made,
+            inode,
+        });
+        made.set_metadata(Metadata {
+            mode: Some(mode | 0o700),
+            mtime_ns: None,
+        })?;
         self.folders.keep_fresh(path.clone(), Arc::clone(&made));
         self.touch_folder_above(path);
         Ok(made)
@@ -223,6 +238,10 @@ impl Landing {
         };
         match decided {
             Ok(decision) => Ok(decision),
+            // Without the destination folder itself, nothing can arrive.
+            Err(Stop::This(failure)) if entry.kind == Kind::Dir && entry.path.is_root() => {
+                Err(failure)
+            }
             Err(Stop::This(failure)) => {
                 self.record_failure(id, &failure)?;
                 Ok(Decision::Nothing)
@@ -243,13 +262,15 @@ impl Landing {
                 .entry(name, RelPath::root())
                 .map_err(|error| self.failed(&error, entry, "looking for"))?,
         };
-        let outcome = match found.map(|found| found.kind) {
+        let outcome = match found.map(|found| (found.kind, found.inode)) {
             None => {
-                self.make_folder(&*above, name, &path)
+                self.make_folder(&*above, name, &path, self.mode(entry))
                     .map_err(|error| self.failed(&error, entry, "making"))?;
                 Outcome::Created
             }
-            Some(Kind::Dir) => Outcome::Identical(None),
+            // An earlier session made it and did not come to its end.
+            Some((Kind::Dir, inode)) if self.resume.lock().made(&path, inode) => Outcome::Created,
+            Some((Kind::Dir, _)) => Outcome::Identical(None),
             Some(_) => {
                 let message = format!("{} is no folder", self.place(&entry.path));
                 return Err(Failure::new(Code::DestinationNotDirectory, message).into());

@@ -25,10 +25,6 @@ use crate::session::state_failed;
 const MAX_AGE: Duration = Duration::from_secs(1);
 /// How often a waiting thread looks whether its session is over.
 const POLL: Duration = Duration::from_millis(250);
-/// Permission bits where the plan does not keep those of the source.
-const FILE_MODE: u32 = 0o644;
-/// The same for folders.
-pub(super) const FOLDER_MODE: u32 = 0o755;
 
 /// What arrived since the last epoch.
 #[derive(Default)]
@@ -378,18 +374,22 @@ impl Landing {
     /// What a complete file gets.
     pub(super) fn metadata(&self, entry: &Entry) -> Metadata {
         let execution = &self.spec.execution;
-        // Without setuid, setgid and sticky bits.
-        let mode = if execution.preserves(Preserve::Mode) {
-            entry.mode & 0o777
-        } else {
-            FILE_MODE
-        };
         Metadata {
-            mode: Some(mode),
+            mode: Some(self.mode(entry)),
             mtime_ns: execution
                 .preserves(Preserve::Mtime)
                 .then_some(entry.mtime_ns),
         }
+    }
+
+    /// Permission bits of a copy: never more than the source's, and without setuid, setgid and sticky bits.
+    pub(super) fn mode(&self, entry: &Entry) -> u32 {
+        let withheld = if self.spec.execution.preserves(Preserve::Mode) {
+            0
+        } else {
+            self.folders.store().umask()
+        };
+        entry.mode & 0o777 & !withheld
     }
 
     /// A unit is written.

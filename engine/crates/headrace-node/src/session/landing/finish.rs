@@ -1,6 +1,6 @@
 //! The end of a session: deletes, symlinks and folder metadata, in an order in which none undoes another, and then the lists.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::PathBuf;
@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::entry::{Entry, Kind};
+use headrace_core::journal::PartState;
 use headrace_core::list::{ListEntry, ListReader};
 use headrace_core::manifest::Item;
 use headrace_core::message::Totals;
@@ -18,7 +19,6 @@ use headrace_io::storage::{Existing, Metadata};
 use super::Landing;
 use super::conflict::{ListCursor, Verdict, is_unchanged, judge, list_altered};
 use super::decide::Stop;
-use super::epoch::FOLDER_MODE;
 use crate::session::counters::{add, read};
 use crate::session::ledger::{Ledger, LedgerReader, Outcome};
 use crate::session::state_failed;
@@ -97,7 +97,12 @@ impl Landing {
 
     /// Temporaries of earlier sessions whose files the source does not have any more.
     fn remove_rest(&self) {
-        for (number, part) in self.resume.lock().take_rest() {
+        let rest = self.resume.lock().take_rest();
+        self.remove_temporaries(rest);
+    }
+
+    pub(super) fn remove_temporaries(&self, parts: BTreeMap<u64, PartState>) {
+        for (number, part) in parts {
             let removed = self.full_path(&part.path).ok().and_then(|path| {
                 let (above, _) = self.folders.get(&path.parent()?).ok()?;
                 above.remove(&self.folders.temporary(number)).ok()
@@ -259,9 +264,8 @@ impl Landing {
                 self.complete_folder(touched, id, &folder)?;
             }
             match (entry.kind, outcome) {
-                (Kind::Dir, Outcome::Created | Outcome::Identical(_)) => {
-                    open.push((id, entry.clone()));
-                }
+                // Folders that were there before stay as they were.
+                (Kind::Dir, Outcome::Created) => open.push((id, entry.clone())),
                 (Kind::Symlink, Outcome::Open) => {
                     let listed = overwrites.find(&entry.path)?;
                     match self.make_symlink(entry, listed.as_ref(), touched) {
@@ -292,11 +296,7 @@ impl Landing {
     ) -> Result<(), Failure> {
         let execution = &self.spec.execution;
         let metadata = Metadata {
-            mode: Some(if execution.preserves(Preserve::Mode) {
-                entry.mode & 0o777
-            } else {
-                FOLDER_MODE
-            }),
+            mode: Some(self.mode(entry)),
             mtime_ns: execution
                 .preserves(Preserve::Mtime)
                 .then_some(entry.mtime_ns),

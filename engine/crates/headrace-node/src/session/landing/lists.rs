@@ -135,8 +135,12 @@ fn file_line<'l>(landing: &Landing, entry: &'l Entry, outcome: Outcome) -> Optio
         Outcome::Deleted => ("deleted", None),
         Outcome::Open | Outcome::Skipped | Outcome::Failed(_) => return None,
     };
+    if entry.path.is_root() && entry.kind == Kind::Dir {
+        // The destination itself: it is what the names are in.
+        return None;
+    }
     let mode = match entry.kind {
-        Kind::File => landing.metadata(entry).mode.unwrap_or_default(),
+        Kind::File | Kind::Dir => landing.mode(entry),
         _ => entry.mode & 0o777,
     };
     Some(FileLine {

@@ -24,7 +24,7 @@ mod ill_disk;
 #[cfg(test)]
 mod power_loss;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -193,7 +193,7 @@ impl Landing {
         buffers: Arc<BufferPool>,
         disk: Arc<DiskPool>,
     ) -> Result<Arc<Self>, Failure> {
-        let (mut journal, replay) =
+        let (mut journal, mut replay) =
             Journal::open(&*spec.state, b"journal").map_err(state_failed)?;
         let resumed = replay.is_of(&spec.transfer, &spec.plan, spec.geometry.unit_bytes);
         if !resumed {
@@ -206,12 +206,18 @@ impl Landing {
             journal.commit().map_err(state_failed)?;
         }
         spec.first_part = spec.first_part.max(replay.next_part());
+        // Temporaries of another plan, or with other units, are of no use any more.
+        let stale = if resumed {
+            BTreeMap::new()
+        } else {
+            replay.take_parts()
+        };
         // The journal of something else says nothing about this transfer.
         let resume = Resume::new(if resumed { replay } else { Replay::default() }, resumed);
         let durable = resume.durable_bytes(spec.geometry);
         let (received, lost) = ReceivedCount::open(&spec.scratch, durable).map_err(state_failed)?;
         add(&counters.resent_bytes, lost);
-        Ok(Arc::new(Self {
+        let this = Arc::new(Self {
             folders: Folders::new(
                 Arc::clone(&spec.store),
                 spec.transfer.as_str(),
@@ -241,7 +247,9 @@ impl Landing {
             buffers,
             disk,
             spec,
-        }))
+        });
+        this.remove_temporaries(stale);
+        Ok(this)
     }
 
     /// Take what the source says about its entries.

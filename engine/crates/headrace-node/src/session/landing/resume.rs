@@ -60,6 +60,11 @@ impl Resume {
         self.replay.landed(path, identity)
     }
 
+    /// Whether an earlier session made this very folder.
+    pub(super) fn made(&self, path: &RelPath, inode: u64) -> bool {
+        self.replay.made(path, inode)
+    }
+
     /// Take the temporary that an earlier session began for this path, and its number.
     pub(super) fn take_part(&mut self, path: &RelPath) -> Option<(u64, PartState)> {
         let number = self.by_path.remove(path)?;

@@ -37,6 +37,14 @@ impl Supply {
             Some(item)
         });
         let mut items = Vec::with_capacity(ITEMS_PER_FRAME);
+        // The walk gives what is in the folder; what the folder itself is like is of use where the destination has to make it.
+        let top = self.spec.root.entry(&self.spec.path).ok().flatten();
+        if let Some(top) = top.filter(|top| top.kind == Kind::Dir) {
+            items.push(Item::Entry(Entry {
+                path: RelPath::root(),
+                ..top
+            }));
+        }
         let mut next = 0;
         for picked in select(filter, pruned) {
             if self.is_over() {

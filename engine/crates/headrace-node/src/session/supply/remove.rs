@@ -57,6 +57,8 @@ impl Supply {
                 self.remove_folder(&folder);
             }
             match (entry.kind, outcome) {
+                // What was moved is what the folder held.
+                (Kind::Dir, _) if entry.path.is_root() => {}
                 (Kind::Dir, _) => open.push(entry.clone()),
                 (_, Outcome::Copied(_)) => self.remove_source(entry, None, &mut removed),
                 (Kind::File, Outcome::Identical(None)) => {
