@@ -1,0 +1,68 @@
+"""Each invariant of ARCHITECTURE.md is held by tests and faults that exist: tests/invariants.toml says which."""
+
+import re
+import tomllib
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tests.faults.run import FAULTS, REPOSITORY, load
+
+CLAIMS = tomllib.loads((REPOSITORY / "tests" / "invariants.toml").read_text(encoding="utf-8"))["claim"]
+ARCHITECTURE = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
+FAULTS_BY_NAME = {fault.name: fault for fault in load((REPOSITORY / FAULTS).read_text(encoding="utf-8"))}
+DEFINED = {
+    ".py": re.compile(r"^(?:async )?def (test_\w+)", re.MULTILINE),
+    ".rs": re.compile(
+        r"#\[(?:tokio::)?test[^\]]*\]\s+(?:#\[[^\]]*\]\s+)*(?:async )?fn (\w+)|^\s+fn (\w+)\(.*? in ", re.MULTILINE
+    ),
+}
+
+
+def all_tests() -> set[str]:
+    """Every test of pytest and cargo as `file::name` (those of proptest, too)."""
+    files = [*REPOSITORY.glob("tests/**/*.py"), *REPOSITORY.glob("engine/crates/**/*.rs")]
+    return {
+        f"{path.relative_to(REPOSITORY).as_posix()}::{next(filter(None, found.groups()))}"
+        for path in files
+        for found in DEFINED[path.suffix].finditer(path.read_text(encoding="utf-8"))
+    }
+
+
+TESTS = all_tests()
+
+
+def of(invariant: int, what: str) -> set[str]:
+    return {name for claim in CLAIMS if claim["invariant"] == invariant for name in claim[what]}
+
+
+def test_every_invariant_has_a_claim() -> None:
+    section = ARCHITECTURE.partition("## Invariants")[2].partition("\n## ")[0]
+    numbered = [int(number) for number in re.findall(r"^(\d+)\. \*\*", section, re.MULTILINE)]
+    assert numbered == sorted({claim["invariant"] for claim in CLAIMS})
+
+
+def test_every_claim_has_tests_and_faults_that_exist() -> None:
+    for claim in CLAIMS:
+        assert claim["tests"], claim["says"]
+        assert claim["faults"], claim["says"]
+        for pattern in claim["tests"]:
+            assert any(fnmatchcase(test, pattern) for test in TESTS), pattern
+        assert set(claim["faults"]) <= set(FAULTS_BY_NAME), claim["says"]
+
+
+def test_every_test_that_names_an_invariant_is_in_one_of_its_claims() -> None:
+    for test in sorted(TESTS):
+        for number in re.findall(r"::(?:test_)?invariant_(\d)_", test):
+            assert any(fnmatchcase(test, pattern) for pattern in of(int(number), "tests")), test
+
+
+def test_every_fault_that_names_an_invariant_is_in_one_of_its_claims() -> None:
+    for fault in FAULTS_BY_NAME.values():
+        for number in re.findall(r"^invariant (\d)", fault.promise):
+            assert fault.name in of(int(number), "faults"), fault.name
+
+
+def test_every_fault_of_a_claim_is_tried_with_tests_of_the_repository() -> None:
+    for name in {name for claim in CLAIMS for name in claim["faults"]}:
+        files = [word for word in FAULTS_BY_NAME[name].test if word.endswith(".py")]
+        assert all((REPOSITORY / Path(file)).is_file() for file in files), name
