@@ -3,6 +3,8 @@
 pub mod buffer;
 pub mod descriptors;
 pub mod disk;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod journal;
 pub mod probe;
 mod records;

@@ -12,3 +12,9 @@ pub mod session;
 pub mod state;
 pub mod token;
 pub mod transport;
+
+/// Ways to private parsers, for `engine/fuzz` only.
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::cp::fuzzing::greeting;
+}

@@ -6,6 +6,7 @@
 mod call;
 mod export;
 pub(crate) mod far;
+pub(crate) mod fuzzing;
 mod greeting;
 mod job;
 mod meet;

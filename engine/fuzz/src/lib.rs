@@ -1,0 +1,263 @@
+//! What the fuzz targets do with their bytes: no panic, no memory on a peer's word, and what is read is written back as it was.
+
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "a target panics where a parser is wrong"
+)]
+
+use std::io::Cursor;
+
+use headrace_core::access::{Access, Authority, Grant, Grants};
+use headrace_core::batch::read_batch;
+use headrace_core::entry::{Entry, Kind};
+use headrace_core::filter::{Filter, Filters};
+use headrace_core::journal::Replay;
+use headrace_core::list::{ListDigest, ListReader, ListWriter};
+use headrace_core::manifest::Item;
+use headrace_core::message::Message;
+use headrace_core::name::{RelPath, escape, unescape};
+use headrace_core::permit::VerifiedPermit;
+use headrace_core::sealed::{Document, DocumentType, SigningKey};
+use headrace_core::statement::Statement;
+use headrace_core::ticket::{Ticket, VerifiedTicket};
+use headrace_core::value::Timestamp;
+use headrace_core::wire::{Header, Peeked};
+use headrace_node::token::JoinToken;
+
+/// A target: its name and what it does.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    ("frame", frame),
+    ("manifest", manifest),
+    ("journal", journal),
+    ("batch", batch),
+    ("document", document),
+    ("ticket", ticket),
+    ("permit", permit),
+    ("statement", statement),
+    ("list", list),
+    ("name", name),
+    ("glob", glob),
+    ("records", records),
+    ("greeting", greeting),
+    ("token", token),
+];
+
+/// The authority that the corpus is signed by.
+#[must_use]
+pub fn authority() -> SigningKey {
+    SigningKey::from_seed(&[100; 32])
+}
+
+/// The node that documents are for.
+#[must_use]
+pub fn node() -> SigningKey {
+    SigningKey::from_seed(&[1; 32])
+}
+
+/// When they are looked at.
+#[must_use]
+#[expect(clippy::unwrap_used, reason = "it is a time")]
+pub fn now() -> Timestamp {
+    "2026-11-21T12:00:00.000Z".parse().unwrap()
+}
+
+/// What the node obeys.
+#[must_use]
+pub fn grants() -> Grants {
+    let grant = Grant {
+        access: Access::Delete,
+        authorities: vec![Authority {
+            key: authority().public(),
+            access: Access::Delete,
+        }],
+    };
+    Grants::from([("root".to_owned(), grant)])
+}
+
+/// A frame: its header and its payload.
+pub fn frame(bytes: &[u8]) {
+    if let Some((header, payload)) = bytes.split_first_chunk()
+        && let Ok(Peeked::Known(header)) = Header::decode(header)
+        && let Ok(message) = Message::decode(&header, payload)
+    {
+        let again = message.encode();
+        let (header, payload) = again.split_first_chunk().expect("a header");
+        let Ok(Peeked::Known(header)) = Header::decode(header) else {
+            panic!("what was written is no header");
+        };
+        assert_eq!(Message::decode(&header, payload).as_ref(), Ok(&message));
+    }
+}
+
+/// Entries of a manifest.
+pub fn manifest(bytes: &[u8]) {
+    if let Ok(items) = Item::read_all(bytes) {
+        let mut again = Vec::new();
+        for item in &items {
+            item.put(&mut again);
+        }
+        assert_eq!(Item::read_all(&again).as_ref(), Ok(&items));
+    }
+}
+
+/// A journal, up to some point.
+pub fn journal(bytes: &[u8]) {
+    let (_, length) = Replay::read(bytes);
+    assert!(length <= bytes.len());
+}
+
+/// The payload of a batch frame.
+pub fn batch(bytes: &[u8]) {
+    if let Ok(files) = read_batch(bytes) {
+        let mut again = Vec::new();
+        for file in &files {
+            file.put(&mut again);
+        }
+        assert_eq!(read_batch(&again).as_ref(), Ok(&files));
+    }
+}
+
+/// A signed document of any type.
+pub fn document(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    for kind in [
+        DocumentType::Plan,
+        DocumentType::Permit,
+        DocumentType::Ticket,
+        DocumentType::Statement,
+        DocumentType::Receipt,
+    ] {
+        if let Ok(document) = Document::parse(text, kind) {
+            let again = Document::parse(&document.text(), kind);
+            assert_eq!(
+                again.map(|again| again.digest()).ok(),
+                Some(document.digest())
+            );
+            drop(document.claims::<Ticket>());
+            drop(document.signers(&[authority().public()]));
+        }
+    }
+}
+
+/// A ticket, as a node gets it.
+pub fn ticket(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        drop(VerifiedTicket::verify(
+            text,
+            &grants(),
+            node().public(),
+            now(),
+        ));
+    }
+}
+
+/// A permit, as a node gets it.
+pub fn permit(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        drop(VerifiedPermit::verify(
+            text,
+            &grants(),
+            node().public(),
+            now(),
+        ));
+    }
+}
+
+/// A statement of a node.
+pub fn statement(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        drop(Statement::verify(text, node().public()));
+    }
+}
+
+/// The lines of a sealed list.
+pub fn list(bytes: &[u8]) {
+    let read = |bytes: &[u8]| -> Vec<_> {
+        let lines = ListReader::new(Cursor::new(bytes), ListDigest::empty());
+        lines.map_while(Result::ok).collect()
+    };
+    let entries = read(bytes);
+    let mut writer = ListWriter::new(Vec::new());
+    for entry in &entries {
+        assert!(writer.push(entry).is_ok());
+    }
+    let Ok((again, _)) = writer.finish() else {
+        panic!("memory can be written to");
+    };
+    assert_eq!(read(&again), entries);
+}
+
+/// A path, raw and escaped.
+pub fn name(bytes: &[u8]) {
+    if let Ok(path) = RelPath::from_bytes(bytes) {
+        let escaped: Vec<String> = path.components().map(escape).collect();
+        let again = RelPath::from_escaped(escaped.iter().map(String::as_str));
+        assert_eq!(again.as_ref(), Ok(&path));
+        assert_eq!(path.as_bytes(), bytes);
+    }
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && let Ok(raw) = unescape(text)
+    {
+        assert_eq!(unescape(&escape(&raw)).as_ref(), Ok(&raw));
+    }
+}
+
+/// A pattern in the first line, a path in the second.
+pub fn glob(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let (pattern, path) = text.split_once('\n').unwrap_or((text, ""));
+    for (include, exclude) in [
+        (vec![pattern.to_owned()], vec![]),
+        (vec![], vec![pattern.to_owned()]),
+    ] {
+        let filters = Filters {
+            include,
+            exclude,
+            ..Filters::default()
+        };
+        let (Ok(filter), Ok(path)) = (Filter::new(&filters), RelPath::from_bytes(path.as_bytes()))
+        else {
+            return;
+        };
+        for kind in [Kind::File, Kind::Dir] {
+            let _ = filter.selects(&Entry {
+                path: path.clone(),
+                kind,
+                size: 1,
+                mtime_ns: 1,
+                ctime_ns: 1,
+                inode: 1,
+                mode: 0o644,
+                target: None,
+            });
+        }
+        let _ = filter.descends(&path);
+    }
+}
+
+/// What arrives on a TLS connection: any bytes, and any records that the other side sealed.
+pub fn records(bytes: &[u8]) {
+    headrace_io::fuzzing::read_records(bytes);
+    headrace_io::fuzzing::read_sealed_records(bytes);
+}
+
+/// What the program on another machine says before the control protocol.
+pub fn greeting(bytes: &[u8]) {
+    headrace_node::fuzzing::greeting(bytes);
+}
+
+/// A join token.
+pub fn token(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && let Ok(token) = text.parse::<JoinToken>()
+    {
+        assert_eq!(token.to_string().parse().as_ref(), Ok(&token));
+    }
+}
