@@ -1,6 +1,11 @@
 """What holds for all requests: coverage, spans, round trips, and changes that must not change a reading."""
 
+import os
 import string
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from typing import get_args
@@ -8,7 +13,8 @@ from typing import get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.pure.language.made import CONTEXT, ROUTE, intent_of, read
+from tests.pure.language.made import CONTEXT, HERE, ROUTE, intent_of, read
+from tests.pure.language.test_gate import cases_of
 
 from headrace.guardrails.intents.values import OnConflict, Preserve, Priority, Verify
 from headrace.guardrails.language import (
@@ -16,6 +22,7 @@ from headrace.guardrails.language import (
     Intent,
     Location,
     Target,
+    TransferRef,
     apply_changes,
     canonical_sentence,
     check_intent,
@@ -319,3 +326,50 @@ def test_an_instant_is_taken_as_it_is(moment: datetime) -> None:
 def test_reading_takes_no_longer_than_its_limits_allow() -> None:
     for word in ("only ", "don't ", "( ", "every other ", "a b c ", '" '):
         assert interpret((word * 4000)[:4000], CONTEXT).outcome in ("ask", "refuse")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{ROUTE} at 10 gig",
+        f"{ROUTE} at 10 Gb/s by 6am tomorrow",
+        f"{ROUTE} at 5G",
+        "krios1:/a is to be copied to archive:/a",
+        f"{ROUTE}, only files over 10 GB, and add sha256",
+    ],
+)
+def test_the_reading_of_numbers_and_words_does_not_depend_on_the_ids_of_transfers(text: str) -> None:
+    ids = ("10ab34cd", "6am1d2e3", "5g00aa11", "bede2233", "addf0011", "gb00ff11", "toff0099")
+    known = replace(CONTEXT, transfers=tuple(TransferRef(one, mine=True) for one in ids))
+    assert read(text, known).to_json() == read(text).to_json()
+    assert read(text, known).questions == read(text).questions
+
+
+READ_ALL = """
+import json, sys
+from tests.pure.language.made import HERE, read
+from tests.pure.language.test_gate import cases_of
+for case in cases_of(HERE / "dev.jsonl"):
+    answer = read(case["text"])
+    print(json.dumps([answer.to_json(), [[one.slot, one.message, one.words] for one in answer.questions]]))
+"""
+
+
+def test_the_same_words_get_the_same_answer_in_every_process_and_thread() -> None:
+    cases = [case["text"] for case in cases_of(HERE / "dev.jsonl")]
+    answers = [read(text) for text in cases]
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(read, reversed(cases))) == answers[::-1]
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", READ_ALL],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=HERE.parent.parent.parent,
+            check=True,
+            capture_output=True,
+            timeout=60,
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert runs[0]
+    assert runs[0] == runs[1] == runs[2]

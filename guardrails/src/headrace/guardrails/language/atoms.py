@@ -31,7 +31,8 @@ _WORD_PAIRS = frozenset({"and/or", "he/she", "his/her", "i/o", "n/a", "w/o", "ei
 _BRACKETS = dict.fromkeys("([{", "<open>") | dict.fromkeys(")]}", "<close>")
 _SHORTEST_ID = 2
 _SHORTEST_UNKNOWN_ID = 6
-_QUANTITY = re.compile(r"\d+(?:[bdkmhsw]|e\d+)", re.IGNORECASE | re.ASCII)
+_HALVES = ("am", "pm")
+_QUANTITY = re.compile(r"\d+(?:[bdgkmhpstw]|e\d+)", re.IGNORECASE | re.ASCII)
 _FILES = frozenset({"file", "files", "movie", "movies", "image", "images", "frames", "s"})
 _ABSOLUTE = ("/", "~", "$", "\\", "..")
 
@@ -217,10 +218,14 @@ def _basenames(context: Context) -> set[str]:
 
 def _is_id(value: str, context: Context) -> bool:
     text = value.removeprefix("#").lower()
-    if _QUANTITY.fullmatch(text):
+    rest = _LEADING_NUMBER.sub("", text, count=1)
+    if _QUANTITY.fullmatch(text) or rest in _HALVES or (rest != text and is_unit(rest)):
         return False
     if len(text) >= _SHORTEST_UNKNOWN_ID and _HEX_ID.fullmatch(text):
         return True
     if _LONG_ID.fullmatch(value.removeprefix("#")):
         return True
+    # A number or a word is what it is, whichever transfers there happen to be: "at 10 gig", "to be copied".
+    if not value.startswith("#") and (text.isdigit() or text.isalpha()) and len(text) < _SHORTEST_UNKNOWN_ID:
+        return False
     return len(text) >= _SHORTEST_ID and any(known.id.lower().startswith(text) for known in context.transfers)
