@@ -10,6 +10,10 @@ FOLDER = resources.files("headrace.guardrails.language") / "grammar"
 TEXTS = {entry.name.removesuffix(".txt"): entry.read_text("utf-8") for entry in FOLDER.iterdir()}
 # Named by code: what ends a reason, describes a folder, tells a skip from a wish.
 BY_CODE = {
+    "opens_condition",
+    "opens_question",
+    "opens_statement",
+    "foreign_word",
     "reason",
     "wish_in_a_reason",
     "describing",

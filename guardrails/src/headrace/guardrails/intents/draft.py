@@ -163,11 +163,12 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Words that nothing owns, and the slot to ask about because of where they stand."""
+    """Words that nothing owns, the slot to ask about because of where they stand, and why, if that is known."""
 
     slot: str
     words: str
     cue: str | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

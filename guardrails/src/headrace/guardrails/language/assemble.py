@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Refusal
 from headrace.guardrails.intents.draft import Draft, Fact, Leftover, Place, Step
+from headrace.guardrails.language.grammar import words_of
 from headrace.guardrails.language.phrases import UNKNOWN_MARK
 from headrace.guardrails.language.units import is_rate_unit
 
@@ -24,6 +25,15 @@ _TRANSPARENT = frozenset(
 )
 # Courtesy that could as well be the rest of a path with spaces ("/my data").
 _NOUNS = frozenset({"nouns", "articles", "what it is", "how much it is", "transfers", "one transfer"})
+# Unknown words before one of these say which data is meant ("the lysozyme dataset").
+_CONTENT = frozenset({"nouns", "what it is", "how much it is", "transfers", "state"})
+_ENGLISH = "only English is understood"
+_WHY = {
+    "opens_condition": "a plan has no conditions: say what is to be done, and when it starts",
+    "opens_question": "this reads as a question: say it as a request, such as copy, sync or move",
+    "opens_statement": "this reads as a statement: say what is to be done now",
+    "foreign_word": _ENGLISH,
+}
 _MESSAGES = {
     "bypasses_policy": "no request may go round policy, approval or checks: leave that out",
     "claims_role": "who you are comes from how you signed in, never from the words: leave that out",
@@ -121,7 +131,8 @@ def assemble(
             if _is_rest_of_path(cursor, piece, following):
                 _extend_path(steps, cursor, words_of(cursor.place.first, piece.last) if cursor.place else "")
             else:
-                steps.leave(Leftover(_slot_at(cursor, piece), words, cursor.cue.words if cursor.cue else None))
+                cue = cursor.cue.words if cursor.cue else None
+                steps.leave(Leftover(_slot_at(cursor, piece, following), words, cue, _why(words)))
             cursor.cue = None
         else:
             _follow(piece, cursor, steps)
@@ -157,11 +168,23 @@ def _groups(leftover: Sequence[Item]) -> list[_Group]:
     return groups
 
 
-def _slot_at(cursor: _Cursor, group: _Group) -> str:
+def _why(words: str) -> str:
+    """Say what kind of clause unowned words open, if that helps: a condition, a question, another language."""
+    said = f"{words.lower()} ".replace("\u2019", "'")
+    for kind, message in _WHY.items():
+        if any(said.startswith(f"{opening} ") for opening in words_of(kind)):
+            return message
+    return "" if words.isascii() or not any(letter.isalpha() and not letter.isascii() for letter in words) else _ENGLISH
+
+
+def _slot_at(cursor: _Cursor, group: _Group, following: Chosen | _Group | None) -> str:
     if any(is_rate_unit(item.text) for item in group.items):
         return "rate_limit_bps"
     if cursor.cue is not None:
         return str(cursor.cue.value)
+    unheard = all(item.symbol.startswith(UNKNOWN_MARK) for item in group.items)
+    if unheard and following and following.first == group.last and getattr(following, "name", "") in _CONTENT:
+        return "which"
     # Unknown words right after a location may belong to a path with spaces.
     first = group.items[0]
     unknown = first.symbol.startswith((UNKNOWN_MARK, "<")) and any(letter.isalnum() for letter in first.text)

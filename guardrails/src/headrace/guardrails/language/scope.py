@@ -84,7 +84,7 @@ def _guarded(before: Chosen | None, span: Chosen) -> Chosen:
     if before is None or before.last != span.first or not _slots(span) & OPTIONS:
         return span
     last = before.words.lower().replace("\u2019", "'").split()[-1:]
-    if last and last[0] in _DENIALS and not _slots(before) & OPTIONS:
+    if last and last[0] in _DENIALS and not _slots(before) & {*OPTIONS, "polarity"}:
         return _doubted(span, f"say whether `{last[0]}` belongs to it")
     return span
 

@@ -57,6 +57,7 @@ MODIFY_USES = frozenset(
     | {"source", "destination", *OPTION_FACTS}
 )
 """The facts that these take up; the end check of `interpret` asks about any other."""
+_LEFT_OVER = ("source", "destination", "action", "target")
 _NO_ACTION = Doubt("say what to do: copy, sync, move or stream, or status, list, pause, resume, cancel")
 
 
@@ -74,7 +75,9 @@ def control(situation: Situation, action: str) -> Intent:
         found.ask("target", MISSING["target"])
     resolve_options(step, situation.context, found)
     _ask_extra_options(situation, action)
-    situation.ask_leftovers(source="target", destination="target", action="target", target="target")
+    for fact in step.of("purpose"):
+        found.put("target", fact.value, fact.words)
+    situation.ask_leftovers(**dict.fromkeys((*_LEFT_OVER, "include", "exclude"), "target"))
     if action == "cancel" and (step.has("all") or (isinstance(target, Target) and _is_bulk(target))):
         found.danger.add("bulk_cancel")
     certain = found.certain()

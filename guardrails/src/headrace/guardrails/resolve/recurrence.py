@@ -164,7 +164,9 @@ def repeat_on(words: str, whens: list[When], interval: int = 1) -> Repeat:
         when.doubt or (when.day and (when.day.which or when.day.doubt)) or (when.part and when.clock is None)
         for when in whens
     )
-    if strange or len(weekdays) + len(monthdays) < len(whens) - (0 if weekdays or monthdays else 1):
+    if strange or len(weekdays) + len(monthdays) < len([when for when in whens if when.day or not when.clock]) - (
+        0 if weekdays or monthdays else 1
+    ):
         doubt = "its days can't be made out"
     if monthdays and not weekdays:
         return Repeat(words, "MONTHLY", interval, monthdays=tuple(monthdays), clock=clock, doubt=doubt)

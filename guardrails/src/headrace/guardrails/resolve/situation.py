@@ -57,12 +57,15 @@ class Situation:
     def ask_leftovers(self, **moved: str) -> None:
         """Ask about the words that no span owns; `moved` says which slot stands for another."""
         for leftover in self.step.leftovers:
-            slot = moved.get(leftover.slot, leftover.slot)
+            slot = leftover.slot
+            if slot == "which":
+                slot = "include" if "source" in self.found.values else "source"
+            slot = moved.get(slot, slot)
             if leftover.slot == "target" and "target" not in moved:
                 slot = moved.get("action", "action")
             guessable = slot in ("source", "destination", "target")
             choices = near_choices(leftover.words, self.context) if guessable else ()
-            message = f"`{shown(leftover.words)}` is not understood"
+            message = f"`{shown(leftover.words)}` is not understood" + (f": {leftover.why}" if leftover.why else "")
             self.found.ask(slot, Doubt(message, choices), leftover.words)
 
     def settle_deletions(self, action: str | None) -> None:

@@ -92,11 +92,28 @@ def _repetitions(step: Step) -> tuple[list[Fact], list[Fact]]:
         if isinstance(when, When) and when.day is not None and when.day.plural:
             starts.remove(fact)
             repeats.append(replace(fact, slot="repeat", value=repeat_on(fact.words, [when])))
+    repeats = _merged(repeats)
     if len(repeats) == 1 and len(starts) == 1:
         joined = _joined(repeats[0].value, starts[0].value)
         if joined is not None:
             return [], [replace(repeats[0], value=joined)]
     return starts, repeats
+
+
+def _is_bare(value: Value) -> bool:
+    if not isinstance(value, Repeat) or value.interval != 1 or value.times != 1 or value.part is not None:
+        return False
+    return not (value.clock or value.days or value.monthdays or value.rule or value.doubt)
+
+
+def _merged(repeats: list[Fact]) -> list[Fact]:
+    """Leave out a bare "weekly" beside "on Sundays at 02:00": it says no more."""
+    exact = {fact.value.freq for fact in repeats if isinstance(fact.value, Repeat) and not _is_bare(fact.value)}
+    return [
+        one
+        for one in repeats
+        if not (_is_bare(one.value) and isinstance(one.value, Repeat) and one.value.freq in exact)
+    ]
 
 
 def _joined(repeat: Value, when: Value) -> Repeat | None:

@@ -46,6 +46,8 @@ def transfer(situation: Situation, action: str) -> Intent:
     resolve_places(step, situation.context, found)
     resolve_options(step, situation.context, found)
     _ask_left_out_places(situation)
+    for fact in step.of("purpose"):
+        found.put("include", fact.value, fact.words)
     situation.settle_deletions(action)
     deletes = found.values.get("delete_source") is True
     if action == "copy" and deletes:
