@@ -125,7 +125,7 @@ lint: $(VENV)/.members web/node_modules/.packages ## what needs no build: ruff, 
 
 .PHONY: check-engine
 check-engine: setup ## clippy, the engine's Python face, licences of dependencies
-	@cd engine && cargo clippy --quiet --profile $(CARGO_PROFILE) --all-targets -- -D warnings
+	@cd engine && cargo clippy --quiet --profile $(CARGO_PROFILE) --all-targets --features headrace-fuzz/fuzz -- -D warnings
 	@$(BIN)/python -m mypy.stubtest headrace.engine._native
 	@./tests/cargo-deny.sh
 
