@@ -22,6 +22,18 @@ async fn two(site: &Site) -> (TestNode, TestNode) {
 }
 
 /// Both ends complete, with this list of files.
+/// Wait for what another task does to a folder; it has to come within the time for everything.
+async fn until(holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(support::WAIT, waiting)
+        .await
+        .expect("it comes in time");
+}
+
 fn complete(site: &Site, (from, to): (&TestNode, &TestNode), transfer: &str, files: &str) {
     from.mover
         .attempt(transfer)
@@ -73,9 +85,7 @@ async fn an_attempt_runs_from_its_ticket_to_its_signed_end() {
                 .expect("a folder")
                 .count()
         };
-        while kept() > 0 {
-            tokio::task::yield_now().await;
-        }
+        until(|| kept() == 0).await;
     }
 }
 
@@ -370,9 +380,7 @@ async fn an_end_without_a_hub_is_told_when_it_is_back() {
     from.attachment(Result::is_err).await.expect_err("detached");
     to.attachment(Result::is_err).await.expect_err("detached");
     complete(&site, (&from, &to), "tr_1", "x");
-    while !to.state.join("ends/tr_1-1.json").exists() {
-        tokio::task::yield_now().await;
-    }
+    until(|| to.state.join("ends/tr_1-1.json").exists()).await;
     // Not even the end of the node's process loses it.
     to.restart(&site.clock);
     site.restart_hub(&[from.key, to.key]).await;

@@ -49,9 +49,11 @@ fn one_epoch(pair: &Pair) -> u64 {
     2 * pair.tuning.epochs.max_bytes + 8 * pair.tuning.unit_bytes
 }
 
-/// Stops an end when the destination has received so many bytes, and says what it had.
+/// Waits until so many bytes were received, or the attempt has ended.
 fn wait_for_bytes(handle: &headrace_node::session::AttemptHandle, bytes: u64) {
+    let limit = Instant::now() + Duration::from_mins(1);
     while handle.progress().bytes_received < bytes && handle.end().is_none() {
+        assert!(Instant::now() < limit, "{bytes} bytes do not come");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -284,27 +286,25 @@ fn forgetting_a_transfer_removes_its_temporaries_and_its_journal() {
 }
 
 #[test]
-fn the_rate_ceiling_is_never_exceeded_by_two_percent() {
+fn the_rate_ceiling_is_never_exceeded() {
     let mut pair = Pair::new();
-    put(&pair.from(), "file", &content(to_usize(40 * MIB), 1));
+    put(&pair.from(), "file", &content(to_usize(20 * MIB), 1));
     pair.ticket.rate_ceiling_bps = Some(160_000_000);
-    let (_source, destination) = pair.start();
-    wait_for_bytes(&destination, MIB);
-    let (start, before) = (
-        std::time::Instant::now(),
-        destination.progress().bytes_received,
-    );
-    wait_for_bytes(&destination, 30 * MIB);
-    let (seconds, after) = (
-        start.elapsed().as_secs_f64(),
-        destination.progress().bytes_received,
-    );
-    let bytes = u32::try_from(after - before).expect("some megabytes");
-    let rate = f64::from(bytes) * 8.0 / seconds;
-    // That the ceiling is also reached within 2% is a property of the core's bucket; here a busy machine may be slower.
-    assert!(
-        (0.8..1.02).contains(&(rate / 160e6)),
-        "{rate} bits per second"
-    );
+    let start = Instant::now();
+    let (source, destination) = pair.start();
+    // What was sent is looked at before the clock, so a busy machine only makes the bound wider. That the rate is also reached is a
+    // property of the core's bucket, which is told the time.
+    while source.end().is_none() {
+        let sent = source.progress().bytes_received;
+        let bytes_per_second = 160_000_000 / 8;
+        let allowed = start.elapsed().as_micros() * bytes_per_second / 1_000_000;
+        // The burst of the bucket: 10 ms.
+        let slack = bytes_per_second / 100;
+        assert!(
+            u128::from(sent) <= allowed + slack,
+            "{sent} bytes are more than {allowed}"
+        );
+        std::thread::yield_now();
+    }
     assert_eq!(destination.wait().outcome, Outcome::Complete);
 }

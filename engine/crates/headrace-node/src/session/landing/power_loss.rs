@@ -1,5 +1,5 @@
 //! Invariant 5, by cutting the power: the real landing code over a disk that forgets what was not synced, cut at random points and
-//! resumed. `HEADRACE_POWER_CUTS` sets how many times (100,000 takes some minutes); removing any one sync makes this fail.
+//! resumed. `HEADRACE_POWER_CUTS` sets how many times (100,000 takes some minutes); a fault in `tests/faults` removes each sync.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
