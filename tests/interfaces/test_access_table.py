@@ -143,6 +143,8 @@ def arguments(method: str, work: Work) -> dict[str, object]:
         "create_join_token": {"request": m.JoinTokenRequest(name="third")},
         "drain_node": {"node": "nowhere", "drain": True},
         "revoke_node": {"node": "nowhere"},
+        "halt": {"request": m.HaltRequest(scope="transfer", subject="tr_nothing", reason="x")},
+        "release_halt": {"halt": "ht_nothing"},
         "check_policy": {"text": m.PolicyText(text="x")},
         "propose_policy": {"text": m.PolicyText(text="x")},
         "publish_policy": {"version": "99"},

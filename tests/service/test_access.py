@@ -41,6 +41,8 @@ SENSIBLE: dict[str, dict[str, object]] = {
     "create_join_token": {"request": m.JoinTokenRequest(name="n")},
     "drain_node": {"node": "left", "drain": True},
     "revoke_node": {"node": "left"},
+    "halt": {"request": m.HaltRequest(scope="transfer", subject="tr_1", reason="x")},
+    "release_halt": {"halt": "ht_1"},
     "check_policy": {"text": m.PolicyText(text="x")},
     "propose_policy": {"text": m.PolicyText(text="x")},
     "publish_policy": {"version": "1"},
@@ -91,7 +93,8 @@ async def test_invariant_1_a_token_does_only_what_its_one_scope_says(quiet_site:
 @pytest.mark.anyio
 async def test_invariant_1_no_token_ever_confirms_approves_or_administers(quiet_site: Site) -> None:
     _, pipeline = await quiet_site.ada.token("transfer:read", "transfer:plan", "transfer:run", "policy:write")
-    for method in ("confirm_plan", "approve_plan", "publish_policy", "invite", "create_token", "create_join_token"):
+    people_only = ("confirm_plan", "approve_plan", "publish_policy", "invite", "create_token", "create_join_token")
+    for method in (*people_only, "update_endpoint", "halt", "release_halt"):
         with refused("session_needed"):
             await call(pipeline, method)
 

@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -6,6 +7,7 @@ from sqlalchemy import select, update
 from tests.servers.site import Person, Site, digest_of
 from tests.service.refusals import refused
 
+from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, TransferRow
 from headrace.client import models as m
 
@@ -114,6 +116,35 @@ async def test_a_refusal_by_an_approver_holds_until_taken_back(site: Site) -> No
     assert "wrong run" in info.value.problem.detail
     await bea.approve(plan)
     await site.ada.submit(plan)
+
+
+@pytest.mark.anyio
+async def test_the_approval_of_somebody_who_is_no_approver_any_more_does_not_count(site: Site) -> None:
+    plan = await plan_to_approve(site)
+    bea = await site.person("bea", "approver")
+    assert (await bea.approve(plan)).needs[0].given == 1
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(PersonRow).where(PersonRow.id == bea.principal.id).values(roles=("viewer",)))
+    shown = await site.ada.port.plan(plan.id)
+    assert (shown.needs[0].given, shown.next_step.kind) == (0, "approve")
+    with refused("needs_approval"):
+        await site.ada.submit(plan)
+
+
+@pytest.mark.anyio
+async def test_somebody_of_the_group_that_a_rule_names_approves_without_the_role(site: Site) -> None:
+    differing_files(site)
+    await publish(site, APPROVED_OVERWRITES.replace("approval:approver:1", "approval:stewards:1"))
+    plan = await site.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    stu = await site.person("stu", "viewer")
+    with refused("unknown_plan"):
+        await stu.approve(plan)
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(PersonRow).where(PersonRow.id == stu.principal.id).values(groups=("stewards",)))
+    stu = replace(stu, principal=await site.use_cases.people.of_session(stu.secret))
+    assert (await stu.port.plan_counts()).awaiting_me == 1
+    assert (await stu.approve(plan)).needs[0].given == 1
+    assert (await site.ada.end_of(await site.ada.submit(plan))).state is m.TransferState.COMPLETE
 
 
 @pytest.mark.anyio

@@ -8,7 +8,7 @@ from tests.servers.site import Site, digest_of
 from tests.service.test_consent import differing_files, publish
 
 from headrace.api.errors import ServiceError
-from headrace.api.signing.signer import HALT_FILE
+from headrace.api.sites.halts import HALT_FILE
 from headrace.api.store.tables_site import PersonRow, PolicyRow
 from headrace.api.store.tables_work import ConfirmationRow, PlanRow, TransferRow
 from headrace.client import models as m

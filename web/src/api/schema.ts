@@ -631,6 +631,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/site/halt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Halt
+         * @description Hold a transfer, person, assistant, endpoint or node, or everything: what runs of it stops and waits.
+         */
+        post: operations["halt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/site/halt/{halt}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Release Halt
+         * @description Lift a hold; what waited for it goes on.
+         */
+        delete: operations["release_halt"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/site/halts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Halts
+         * @description List what is held, the newest first.
+         */
+        get: operations["halts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -1237,6 +1297,56 @@ export interface components {
             person: string;
             /** Person Name */
             person_name: string;
+        };
+        /**
+         * Halt
+         * @description Something that is held.
+         */
+        Halt: {
+            /** At */
+            at?: string | null;
+            /** Id */
+            id: string;
+            /** Person */
+            person?: string | null;
+            /** Person Name */
+            person_name?: string | null;
+            /** Reason */
+            reason: string;
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "everything" | "transfer" | "person" | "agent" | "endpoint" | "node";
+            /**
+             * Subject
+             * @default
+             */
+            subject: string;
+            /**
+             * Subject Name
+             * @default
+             */
+            subject_name: string;
+        };
+        /**
+         * HaltRequest
+         * @description Hold something: what runs of it stops and waits until it is released.
+         */
+        HaltRequest: {
+            /** Reason */
+            reason: string;
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "everything" | "transfer" | "person" | "agent" | "endpoint" | "node";
+            /**
+             * Subject
+             * @description id or name of the transfer, person, assistant, endpoint or node; empty for everything
+             * @default
+             */
+            subject: string;
         };
         /**
          * Health
@@ -2347,6 +2457,8 @@ export type Entry = components['schemas']['Entry'];
 export type EntryPage = components['schemas']['EntryPage'];
 export type FailedFile = components['schemas']['FailedFile'];
 export type Given = components['schemas']['Given'];
+export type Halt = components['schemas']['Halt'];
+export type HaltRequest = components['schemas']['HaltRequest'];
 export type Health = components['schemas']['Health'];
 export type InterpretRequest = components['schemas']['InterpretRequest'];
 export type Interpretation = components['schemas']['Interpretation'];
@@ -3430,6 +3542,97 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    halt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HaltRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Halt"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    release_halt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                halt: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    halts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Halt"][];
+                };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
             default: {

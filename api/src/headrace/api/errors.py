@@ -37,6 +37,9 @@ class Code(StrEnum):
     UNKNOWN_RECEIPT = "unknown_receipt"
     UNKNOWN_NODE = "unknown_node"
     UNKNOWN_POLICY = "unknown_policy"
+    UNKNOWN_HALT = "unknown_halt"
+    UNKNOWN_PERSON = "unknown_person"
+    HALT_STATE = "halt_state"
 
     NOT_SUPPORTED_YET = "not_supported_yet"
     NODE_AWAY = "node_away"

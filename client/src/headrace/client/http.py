@@ -205,6 +205,20 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.post(m.Node, f"nodes/{segment(node)}/revoke")
 
+    # -- the kill switch --
+
+    async def halt(self, request: m.HaltRequest) -> m.Halt:
+        """As in the port."""
+        return await self._wire.post(m.Halt, "site/halt", request)
+
+    async def release_halt(self, halt: str) -> None:
+        """As in the port."""
+        await self._wire.delete(f"site/halt/{segment(halt)}")
+
+    async def halts(self) -> list[m.Halt]:
+        """As in the port."""
+        return await self._wire.get(list[m.Halt], "site/halts")
+
     # -- policy, audit --
 
     async def policies(self) -> list[m.PolicyVersion]:

@@ -555,6 +555,32 @@ class JoinToken(Model):
     commands: Annotated[list[str], Field(repr=False)]
 
 
+HaltScope = Literal["everything", "transfer", "person", "agent", "endpoint", "node"]
+
+
+class HaltRequest(Model):
+    """Hold something: what runs of it stops and waits until it is released."""
+
+    scope: HaltScope
+    subject: Annotated[str, StringConstraints(max_length=120)] = Field(
+        default="", description="id or name of the transfer, person, assistant, endpoint or node; empty for everything"
+    )
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+
+class Halt(Model):
+    """Something that is held."""
+
+    id: str
+    scope: HaltScope
+    subject: str = ""
+    subject_name: str = ""
+    reason: str
+    person: str | None = None
+    person_name: str | None = None
+    at: datetime | None = None
+
+
 # -- policy, audit -------------------------------------------------------------------------------------------------
 
 

@@ -166,6 +166,18 @@ class Headrace(Protocol):
         """End a node's membership for good; what runs there stops."""
         ...
 
+    async def halt(self, request: m.HaltRequest) -> m.Halt:
+        """Hold a transfer, person, assistant, endpoint or node, or everything: what runs of it stops and waits."""
+        ...
+
+    async def release_halt(self, halt: str) -> None:
+        """Lift a hold; what waited for it goes on."""
+        ...
+
+    async def halts(self) -> list[m.Halt]:
+        """List what is held, the newest first."""
+        ...
+
     async def policies(self) -> list[m.PolicyVersion]:
         """List the policy's versions, newest first."""
         ...

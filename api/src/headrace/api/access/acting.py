@@ -210,6 +210,23 @@ class Acting:
         with self._may("revoke_node") as caller:
             return await self._do.nodes.revoke(caller, node)
 
+    # -- the kill switch --
+
+    async def halt(self, request: m.HaltRequest) -> m.Halt:
+        """As in the port."""
+        with self._may("halt") as caller:
+            return await self._do.halts.hold(caller, request)
+
+    async def release_halt(self, halt: str) -> None:
+        """As in the port."""
+        with self._may("release_halt") as caller:
+            await self._do.halts.release(caller, halt)
+
+    async def halts(self) -> list[m.Halt]:
+        """As in the port."""
+        with self._may("halts"):
+            return await self._do.halts.list()
+
     # -- policy, audit --
 
     async def policies(self) -> list[m.PolicyVersion]:

@@ -11,6 +11,7 @@ from headrace.api.planning.locations import Places
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.policy.versions import Policies
 from headrace.api.sites.endpoints import Endpoints
+from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
 from headrace.api.transfers.changes import Changes
 from headrace.api.transfers.cleanup import Tidying
@@ -30,6 +31,7 @@ class UseCases:
     consent: Consent
     endpoints: Endpoints
     executor: Executor
+    halts: Halts
     health: Health
     nodes: Nodes
     people: People

@@ -32,6 +32,7 @@ from headrace.api.policy.versions import Policies
 from headrace.api.settings import Settings
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.endpoints import Endpoints
+from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Database
 from headrace.api.transfers.changes import Changes
@@ -73,12 +74,13 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     endpoints = Endpoints(core, nodes)
     names = Names(endpoints)
     policies = Policies(core)
-    signer = Signer(core, key, policies, endpoints)
+    halts = Halts(core, nodes, endpoints)
+    signer = Signer(core, key, policies, endpoints, halts)
     receipts, tidying = Receipts(core, signer), Tidying(core, nodes)
     parts = Parts(core, nodes, signer, Ledger(core), receipts)
     executor = Executor(parts, tidying)
     core.reactions.listen(executor.recheck)
-    transfers = Transfers(parts, executor, names)
+    transfers = Transfers(parts, executor, names, halts)
     plans = Plans(core, policies, names)
     places = Places(core, nodes, endpoints, policies, signer)
     planning = Planning(core, nodes, places, policies, signer)
@@ -95,6 +97,7 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
         consent=Consent(core, plans),
         endpoints=endpoints,
         executor=executor,
+        halts=halts,
         health=Health(audit, nodes, signer, jobs),
         nodes=nodes,
         people=People(core, authenticator, public_url),

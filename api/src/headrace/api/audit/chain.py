@@ -50,6 +50,8 @@ class Kind(StrEnum):
     NODE_REVOKED = "node_revoked"
     ENDPOINT_MADE = "endpoint_made"
     ENDPOINT_CHANGED = "endpoint_changed"
+    HALTED = "halted"
+    HALT_RELEASED = "halt_released"
     BROWSED = "browsed"
     BROWSE_DENIED = "browse_denied"
     ASKED = "asked"

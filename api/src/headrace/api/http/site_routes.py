@@ -67,6 +67,24 @@ async def revoke_node(port: Port, node: str) -> m.Node:
     return await port.revoke_node(node)
 
 
+@router.post("/site/halt", status_code=201)
+async def halt(port: Port, body: m.HaltRequest) -> m.Halt:
+    """Hold a transfer, person, assistant, endpoint or node, or everything: what runs of it stops and waits."""
+    return await port.halt(body)
+
+
+@router.delete("/site/halt/{halt}", status_code=204)
+async def release_halt(port: Port, halt: str) -> None:
+    """Lift a hold; what waited for it goes on."""
+    await port.release_halt(halt)
+
+
+@router.get("/site/halts")
+async def halts(port: Port) -> list[m.Halt]:
+    """List what is held, the newest first."""
+    return await port.halts()
+
+
 @router.get("/policies")
 async def policies(port: Port) -> list[m.PolicyVersion]:
     """List the policy's versions, newest first."""

@@ -65,7 +65,7 @@ class Places:
             raise ServiceError(
                 Code.DENIED_BY_POLICY, f"`{shown(folder.text)}` can't be listed for you. {why(decision)}"
             )
-        permit = self._signer.permit(caller.principal.id, folder).text
+        permit = (await self._signer.permit(asker, folder)).text
         if names_withheld(asker, folder):
             try:
                 count = await self._count(permit, folder)

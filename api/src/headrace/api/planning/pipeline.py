@@ -150,12 +150,14 @@ class Planning:
     async def _survey(self, asked: Asked, route: Route, draft: Execution) -> Survey:
         folder = lists_dir(self._core.settings.data, asked.plan)
         folder.mkdir(parents=True, exist_ok=True)
-        person = asked.caller.principal.id
+        asker = asker_of(asked.caller.principal)
+        source = await self._signer.permit(asker, route.source)
+        destination = await self._signer.permit(asker, route.destination)
         try:
             async with asyncio.timeout(_SURVEY_LIMIT_S):
                 return await self._core.hub.survey(
-                    source_permit=self._signer.permit(person, route.source).text,
-                    destination_permit=self._signer.permit(person, route.destination).text,
+                    source_permit=source.text,
+                    destination_permit=destination.text,
                     execution=canonical(draft.to_body()).decode(),
                     lists_dir=str(folder),
                 )

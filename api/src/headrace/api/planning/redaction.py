@@ -5,7 +5,6 @@ another assistant or the person planned (a token with `transfer:read:all`), the 
 they are names, too, and not ones that this assistant was told or chose.
 """
 
-import json
 from collections.abc import Sequence
 from functools import singledispatch
 from typing import Final, TypeVar
@@ -13,6 +12,7 @@ from typing import Final, TypeVar
 from headrace.api.caller import Caller
 from headrace.api.planning.locations import asker_of, at
 from headrace.api.sites.endpoints import Endpoints, Known
+from headrace.api.sites.halts import roots_of
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
@@ -139,9 +139,9 @@ def _place(location: str) -> str:
 def _places(plan: PlanRow, known: Sequence[Known]) -> list[Known | None]:
     """Return the endpoints that a plan is about as they are now, `None` for one that is gone."""
     if plan.document is not None:
-        execution = json.loads(json.loads(plan.document)["body"])["execution"]
-        roots = {(end["node"], end["root"]) for end in (execution["source"], execution["destination"])}
-        return [next((one for one in known if (one.node_key, one.root) == root), None) for root in roots]
+        roots = roots_of(plan.document)
+        found = [next((one for one in known if (one.node_key, one.root) == root), None) for root in roots]
+        return found or [None]
     card = m.Plan.model_validate_json(plan.card)
     if card.intent is None:
         return []

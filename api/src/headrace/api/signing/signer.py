@@ -16,12 +16,14 @@ from headrace.api.errors import Code, Fenced, ServiceError
 from headrace.api.policy.budgets import day_of, used_today
 from headrace.api.policy.versions import Policies
 from headrace.api.sites.endpoints import Endpoints
+from headrace.api.sites.halts import Halts, Held, roots_of
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
 from headrace.guardrails import (
     Approval,
     Attempt,
+    Caller,
     Confirmation,
     Decision,
     Document,
@@ -45,19 +47,17 @@ from headrace.guardrails import (
     why,
 )
 
-HALT_FILE = "halt"
-"""The kill switch: while this file is in the data folder nothing is signed; its text is the reason that people see."""
-
 
 class Signer:
     """Signs plans, permits, tickets and receipts with the authority key."""
 
-    def __init__(self, core: Core, key: SigningKey, policies: Policies, endpoints: Endpoints) -> None:
-        """Keep the key; it is handed out to nobody."""
+    def __init__(self, core: Core, key: SigningKey, policies: Policies, endpoints: Endpoints, halts: Halts) -> None:
+        """Keep the key; it is handed out to nobody. Nothing is signed for what `halts` holds."""
         self._core = core
         self._key = key
         self._policies = policies
         self._endpoints = endpoints
+        self._halts = halts
 
     @property
     def public(self) -> str:
@@ -68,9 +68,11 @@ class Signer:
         """Seal a decided plan."""
         return seal_plan(draft, self._key)
 
-    def permit(self, person: str, folder: ResolvedEndpoint) -> Document:
-        """Sign a permit for `person` to list what is at and below `folder`; policy has been asked before."""
-        self._require_no_halt()
+    async def permit(self, asker: Caller, folder: ResolvedEndpoint) -> Document:
+        """Sign a permit for `asker` to list what is at and below `folder`; policy has been asked before."""
+        person = asker.person
+        async with self._core.database.read() as tx:
+            await self._halts.require_none(tx, Held(person, asker.agent, ((folder.node, folder.root),)))
         limit = self._core.settings.survey_max_entries
         return seal(
             "permit", permit_body(person=person, folder=folder, now=self._core.clock(), max_entries=limit), self._key
@@ -112,10 +114,12 @@ class Signer:
         To start (and to start again) budgets are asked, and approvers count with the roles and groups that they have
         now; what runs by then goes on.
         """
-        self._require_no_halt()
         row = await tx.get(PlanRow, transfer.plan)
         if row is None or row.document is None:
             raise ServiceError(Code.PLAN_NOT_READY, f"plan `{transfer.plan}` was never sealed; plan again")
+        # Before everything that is final: a hold passes.
+        work = Held(transfer.requester, transfer.agent, roots_of(row.document), transfer.id)
+        await self._halts.require_none(tx, work)
         confirmation, approvals = await self._consent(tx, transfer, starts=starts)
         submission = Submission(
             document=row.document,
@@ -206,12 +210,6 @@ class Signer:
         raise ServiceError(
             Code.UNKNOWN_ENDPOINT, f"endpoint `{folder['endpoint']}` is gone; list endpoints with `headrace endpoints`"
         )
-
-    def _require_no_halt(self) -> None:
-        halt = self._core.settings.data / HALT_FILE
-        if halt.exists():
-            reason = halt.read_text(encoding="utf-8", errors="replace").strip()[:500] or "no reason is given"
-            raise ServiceError(Code.KILL_SWITCH, f"an operator has stopped everything here: {reason}")
 
 
 def _mapping(value: Json) -> JsonObject:

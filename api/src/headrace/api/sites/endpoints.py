@@ -76,6 +76,11 @@ class Endpoints:
             fields=("endpoint",),
         )
 
+    async def pk(self, tx: Tx, known: Known) -> str:
+        """Return the key that an endpoint keeps whatever it is named."""
+        query = select(EndpointRow.pk).where(EndpointRow.node_key == known.node_key, EndpointRow.root == known.root)
+        return (await tx.scalars(query)).one()
+
     async def on_attached(self, event: NodeAttached) -> None:
         """Make an endpoint for every root of an enrolled node that has none yet, and note changed access."""
         async with self._core.database.write() as tx:

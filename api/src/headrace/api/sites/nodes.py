@@ -248,6 +248,11 @@ class Nodes:
         self._core.reactions.tell()
         return self._view(row, 0)
 
+    async def key_of(self, tx: Tx, node: str) -> tuple[str, str]:
+        """Return the key and the name of a node by its id, name or key."""
+        row = await self._row(tx, node)
+        return row.key, row.name
+
     async def _row(self, tx: Tx, node: str) -> NodeRow:
         row = await tx.scalar(select(NodeRow).where(or_(NodeRow.id == node, NodeRow.name == node, NodeRow.key == node)))
         if row is None:

@@ -141,6 +141,22 @@ class PolicyRow(Base):
     text: Mapped[str] = mapped_column(Text)
 
 
+class HaltRow(Base):
+    """Something that an operator holds: `subject` is an id or key, empty for everything."""
+
+    __tablename__ = "halts"
+    __table_args__ = (UniqueConstraint("scope", "subject"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    scope: Mapped[Literal["everything", "transfer", "person", "agent", "endpoint", "node"]] = mapped_column(String(16))
+    subject: Mapped[str] = mapped_column(String(120))
+    subject_name: Mapped[str] = mapped_column(String(120))
+    reason: Mapped[str] = mapped_column(Text)
+    person: Mapped[str] = mapped_column(ForeignKey("people.id"))
+    person_name: Mapped[str | None] = column_property(name_of(person))
+    at: Mapped[datetime] = mapped_column(Utc)
+
+
 class AuditRow(Base):
     """One link of the audit chain: `body` is its exact bytes (canonical JSON), `hash` their SHA-256.
 

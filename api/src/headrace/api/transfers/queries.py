@@ -15,6 +15,7 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import wait_for
 from headrace.api.planning.plan_queries import OVERSEERS, visible_to
 from headrace.api.planning.redaction import Names, is_own, redacted
+from headrace.api.sites.halts import Halts
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
 from headrace.api.transfers.parts import Parts
@@ -35,8 +36,9 @@ _T = TypeVar("_T")
 class Transfers:
     """Finds and shows transfers."""
 
-    def __init__(self, parts: Parts, executor: Executor, names: Names) -> None:
+    def __init__(self, parts: Parts, executor: Executor, names: Names, halts: Halts) -> None:
         """Show what is stored, the live progress of what `executor` runs, and no names that `names` withholds."""
+        self._halts = halts
         self._parts = parts
         self._executor = executor
         self._names = names
@@ -249,9 +251,12 @@ class Transfers:
         plans = [row.plan for row in rows if row.state in RETRIED]
         found = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires).where(PlanRow.id.in_(plans))
         facts = {plan.id: plan for plan in await tx.execute(found)} if plans else {}
-        return [self._standing(row, facts.get(row.plan)) for row in rows]
+        held = await self._halts.of_transfers(tx, [row.id for row in rows if row.state not in m.END_STATES])
+        return [self._standing(row, facts.get(row.plan), held.get(row.id)) for row in rows]
 
-    def _standing(self, row: TransferRow, plan: Row[str, bool, tuple[str, ...], datetime | None] | None) -> Standing:
+    def _standing(
+        self, row: TransferRow, plan: Row[str, bool, tuple[str, ...], datetime | None] | None, held: str | None
+    ) -> Standing:
         return Standing(
             id=row.id,
             state=m.TransferState(row.state),
@@ -262,6 +267,7 @@ class Transfers:
             agent=row.agent,
             deletes=plan.deletes if plan else False,
             retry_until=self._retry_until(row, plan.expires if plan and plan.obligations else None),
+            held=held,
             now=self._parts.core.clock(),
         )
 

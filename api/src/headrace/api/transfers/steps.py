@@ -7,20 +7,18 @@ interfaces show as the reason of a disabled action.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from headrace.api.errors import Code, ServiceError
 from headrace.api.permissions import missing
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
 
-Action = Literal["pause", "resume", "cancel", "retry", "set_rate", "run_again"]
+Action = Literal["pause", "resume", "cancel", "retry", "set_rate", "hold", "release", "run_again"]
 Fault = ServiceError | None
 State = m.TransferState
 
-ACTIONS: Final[tuple[Action, ...]] = (
-    "pause", "resume", "cancel", "retry", "set_rate", "run_again",
-)  # fmt: skip
+ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 RETRIED: Final = frozenset({State.PARTIAL, State.FAILED})
 
 
@@ -39,6 +37,8 @@ class Standing:
     """Whether its plan deletes files."""
     retry_until: datetime | None
     """Until when a retry may begin; `None`: before it was started."""
+    held: str | None = None
+    """The reason of a hold on this very transfer."""
     now: datetime
 
     @property
@@ -177,6 +177,20 @@ def _retry_too_late(transfer: Standing) -> Fault:
     return None
 
 
+def _hold_fault(transfer: Standing, caller: Principal) -> Fault:
+    if transfer.ended:
+        return _live(transfer)
+    if transfer.held is not None:
+        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is on hold already: {transfer.held}")
+    return missing(caller, "halt")
+
+
+def _release_fault(transfer: Standing, caller: Principal) -> Fault:
+    if transfer.held is None:
+        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is not on hold itself")
+    return missing(caller, "release_halt")
+
+
 def _run_again_fault(transfer: Standing, caller: Principal) -> Fault:
     if not transfer.ended:
         return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is {transfer.state}, and has not ended")
@@ -189,6 +203,8 @@ _FAULTS: Final[dict[Action, Callable[[Standing, Principal], Fault]]] = {
     "cancel": _cancel_fault,
     "retry": _retry_fault,
     "set_rate": _cancel_fault,
+    "hold": _hold_fault,
+    "release": _release_fault,
     "run_again": _run_again_fault,
 }
 

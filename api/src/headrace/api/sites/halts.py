@@ -1,0 +1,205 @@
+"""The kill switch: operators hold one transfer, person, assistant, endpoint or node, or everything.
+
+A hold is a row of the store, or the file `halt` in the data folder (everything; its text is the reason). Nothing that
+is held gets a ticket or a permit; what runs is stopped and waits, with the reason, until the hold is lifted. Holds
+made here are acted on at once, others (the file, another process) within `LOOK_S`.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+
+from headrace.api.audit.chain import Kind
+from headrace.api.caller import Caller
+from headrace.api.core import Core
+from headrace.api.errors import Code, ServiceError
+from headrace.api.sites.endpoints import Endpoints
+from headrace.api.sites.nodes import Nodes
+from headrace.api.store import Tx
+from headrace.api.store.tables_site import EndpointRow, HaltRow, PersonRow
+from headrace.api.store.tables_work import TransferRow
+from headrace.client import models as m
+from headrace.guardrails import new_id, shown
+
+HALT_FILE: Final = "halt"
+LOOK_S: Final = 1
+_MAX_REASON: Final = 500
+_MAX_NAME: Final = 120
+
+Root = tuple[str, str]
+"""Node key and name of a root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Who and what a piece of work is about."""
+
+    person: str
+    agent: str | None
+    roots: tuple[Root, ...]
+    transfer: str = ""
+
+
+class Halts:
+    """What is held."""
+
+    def __init__(self, core: Core, nodes: Nodes, endpoints: Endpoints) -> None:
+        """Keep holds in the store, and look for others."""
+        self._core = core
+        self._nodes = nodes
+        self._endpoints = endpoints
+        self._seen: tuple[str, ...] = ("",)
+        core.jobs.every("look for halts", LOOK_S, self.look)
+
+    async def look(self) -> None:
+        """Notice what was held or released by other ways than this service's."""
+        async with self._core.database.read() as tx:
+            held = await tx.scalars(select(HaltRow.id).order_by(HaltRow.id))
+            seen = (self._file_reason(), *held)
+        if seen != self._seen:
+            self._seen = seen
+            self._core.reactions.tell()
+
+    async def require_none(self, tx: Tx, work: Held) -> None:
+        """Refuse work that is held, with `kill_switch`."""
+        reason = self._file_reason()
+        if reason:
+            raise ServiceError(Code.KILL_SWITCH, f"an operator has stopped everything here: {reason}")
+        rows = list(await tx.scalars(select(HaltRow)))
+        if not rows:
+            return
+        own = {("everything", ""), ("person", work.person), ("transfer", work.transfer)}
+        own |= await self._subjects(tx, work) | ({("agent", work.agent)} if work.agent is not None else set())
+        for row in rows:
+            if (row.scope, row.subject) in own:
+                raise ServiceError(Code.KILL_SWITCH, f"an operator holds {_what(row)}: {row.reason}")
+
+    async def list(self) -> list[m.Halt]:
+        """Everything that is held, the newest first."""
+        async with self._core.database.read() as tx:
+            rows = await tx.scalars(select(HaltRow).order_by(HaltRow.at.desc()))
+            found = [_view(row) for row in rows]
+        reason = self._file_reason()
+        file = (
+            m.Halt(id=HALT_FILE, scope="everything", reason=reason, person_name="the file `halt`") if reason else None
+        )
+        return [file, *found] if file else found
+
+    async def hold(self, caller: Caller, request: m.HaltRequest) -> m.Halt:
+        """Hold something: what runs of it stops and waits."""
+        async with self._core.database.write() as tx:
+            subject, name = await self._subject(tx, request.scope, request.subject)
+            row = HaltRow(
+                id=new_id("ht"),
+                scope=request.scope,
+                subject=subject,
+                subject_name=name,
+                reason=request.reason,
+                person=caller.principal.id,
+                at=self._core.clock(),
+            )
+            tx.add(row)
+            try:
+                await tx.flush()
+            except IntegrityError as error:
+                raise ServiceError(Code.HALT_STATE, f"{_what(row)} is held already") from error
+            detail = {"scope": row.scope, "subject": subject, "name": name, "reason": row.reason}
+            await self._core.audit.append(tx, Kind.HALTED, caller=caller, subject=row.id, detail=detail)
+            await self._core.outbox.write(tx, "halt", row.id, "held")
+            await tx.refresh(row)
+        await self.look()
+        return _view(row)
+
+    async def release(self, caller: Caller, halt: str) -> None:
+        """Lift a hold; what waited for it goes on."""
+        if halt == HALT_FILE:
+            raise ServiceError(Code.HALT_STATE, f"the file `{HALT_FILE}` in the data folder is removed by hand")
+        async with self._core.database.write() as tx:
+            row = await tx.get(HaltRow, halt)
+            if row is None:
+                raise ServiceError(Code.UNKNOWN_HALT, f"nothing is held as `{shown(halt[:80])}`")
+            detail = {"scope": row.scope, "subject": row.subject, "name": row.subject_name}
+            await self._core.audit.append(tx, Kind.HALT_RELEASED, caller=caller, subject=row.id, detail=detail)
+            await self._core.outbox.write(tx, "halt", row.id, "released")
+            await tx.delete(row)
+        await self.look()
+
+    async def of_transfers(self, tx: Tx, transfers: Sequence[str]) -> dict[str, str]:
+        """Return the reason of each of these transfers that is held itself."""
+        query = select(HaltRow).where(HaltRow.scope == "transfer", HaltRow.subject.in_(transfers))
+        return {row.subject: row.reason for row in await tx.scalars(query)}
+
+    async def _subjects(self, tx: Tx, work: Held) -> set[tuple[str, str]]:
+        """Return the endpoints and nodes of a piece of work, as holds name them."""
+        found = {("node", key) for key, _ in work.roots}
+        rows = await tx.scalars(select(EndpointRow).where(EndpointRow.node_key.in_([key for key, _ in work.roots])))
+        return found | {("endpoint", row.pk) for row in rows if (row.node_key, row.root) in work.roots}
+
+    async def _subject(self, tx: Tx, scope: str, named: str) -> tuple[str, str]:
+        """Return the subject of a hold as it is stored, and its name for people."""
+        match scope:
+            case "everything":
+                if named:
+                    raise ServiceError(
+                        Code.INVALID_REQUEST, "everything is held as a whole; give no subject", fields=("subject",)
+                    )
+                return "", ""
+            case "transfer":
+                row = await tx.get(TransferRow, named)
+                if row is None:
+                    raise ServiceError(Code.UNKNOWN_TRANSFER, f"there is no transfer `{shown(named)}`")
+                return row.id, row.id
+            case "person":
+                query = select(PersonRow).where((PersonRow.id == named) | (PersonRow.name == named))
+                person = await tx.scalar(query)
+                if person is None:
+                    raise ServiceError(Code.UNKNOWN_PERSON, f"there is nobody `{shown(named)}` here")
+                return person.id, person.name or person.id
+            case "endpoint":
+                known = await self._endpoints.find(tx, named)
+                return await self._endpoints.pk(tx, known), known.id
+            case "node":
+                return await self._nodes.key_of(tx, named)
+            case _:
+                if not named or len(named) > _MAX_NAME:
+                    raise ServiceError(Code.INVALID_REQUEST, "name the assistant", fields=("subject",))
+                return named, named
+
+    def _file_reason(self) -> str:
+        """Return the reason in the file, `""` when there is none."""
+        file = self._core.settings.data / HALT_FILE
+        if not file.exists():
+            return ""
+        text = file.read_text(encoding="utf-8", errors="replace").strip()
+        return text[:_MAX_REASON] or "no reason is given"
+
+
+def roots_of(document: str) -> tuple[Root, ...]:
+    """Return the roots that a sealed plan is about, each once; none of a document that can't be read."""
+    try:
+        execution = json.loads(json.loads(document)["body"])["execution"]
+        ends = [(end["node"], end["root"]) for end in (execution["source"], execution["destination"])]
+    except (ValueError, KeyError, TypeError):
+        return ()
+    return tuple(dict.fromkeys(ends))
+
+
+def _what(row: HaltRow) -> str:
+    return "everything" if row.scope == "everything" else f"the {row.scope} `{row.subject_name}`"
+
+
+def _view(row: HaltRow) -> m.Halt:
+    return m.Halt(
+        id=row.id,
+        scope=row.scope,
+        subject=row.subject,
+        subject_name=row.subject_name,
+        reason=row.reason,
+        person=row.person,
+        person_name=row.person_name,
+        at=row.at,
+    )

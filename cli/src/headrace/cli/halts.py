@@ -1,0 +1,62 @@
+"""The kill switch at the command line: halt, release, halts."""
+
+from typing import Annotated
+
+import typer
+
+from headrace.cli.card import local_time, table
+from headrace.cli.door import Door, Json, run
+from headrace.client import models as m
+from headrace.client.text import visible
+
+Reason = Annotated[str, typer.Option(help="Why; everybody whose work waits reads it.")]
+
+
+def halt(
+    scope: Annotated[
+        str, typer.Argument(metavar="SCOPE", help="everything, transfer, person, agent, endpoint or node.")
+    ],
+    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="Its id or name; none for everything.")] = "",
+    *,
+    reason: Reason,
+    json: Json = False,
+) -> None:
+    """Hold something: what runs of it stops within 2 s and waits, and nothing of it starts, until it is released."""
+    request = m.HaltRequest.model_validate({"scope": scope, "subject": subject, "reason": reason})
+
+    def work(door: Door) -> None:
+        made = door.wait(door.headrace.halt(request))
+        door.out.say(f"Held: {_what(made)}. To lift it: headrace release {made.id}")
+        door.out.document(made)
+
+    run(work, as_json=json)
+
+
+def release(
+    halt: Annotated[str, typer.Argument(metavar="HALT", help="The id that `headrace halts` shows.")],
+    *,
+    json: Json = False,
+) -> None:
+    """Lift a hold: what waited for it goes on."""
+
+    def work(door: Door) -> None:
+        door.wait(door.headrace.release_halt(halt))
+        door.out.say("Released.")
+
+    run(work, as_json=json)
+
+
+def halts(*, json: Json = False) -> None:
+    """List what is held, by whom and why."""
+
+    def work(door: Door) -> None:
+        found = door.wait(door.headrace.halts())
+        rows = ((h.id, _what(h), h.reason, h.person_name or h.person or "", local_time(h.at)) for h in found)
+        door.out.show(table(("halt", "what", "why", "by", "since"), rows))
+        door.out.document(found)
+
+    run(work, as_json=json)
+
+
+def _what(held: m.Halt) -> str:
+    return f"{held.scope} {visible(held.subject_name)}".strip()

@@ -1,0 +1,88 @@
+"""The kill switch: what is held stops and waits, and goes on when it is released."""
+
+import pytest
+from tests.servers.site import Site
+from tests.service.refusals import refused
+from tests.service.test_transfers import SLOW_BPS, large_set, until, until_durable
+
+from headrace.api.sites.halts import HALT_FILE
+from headrace.client import models as m
+
+
+async def running(site: Site) -> m.Transfer:
+    large_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=4 * SLOW_BPS))
+    return await until_durable(site, transfer)
+
+
+def asked(scope: str, subject: str) -> m.HaltRequest:
+    return m.HaltRequest.model_validate({"scope": scope, "subject": subject, "reason": "storage maintenance"})
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("scope", ["everything", "transfer", "person", "endpoint", "node"])
+async def test_what_is_held_waits_with_the_reason_and_goes_on_when_it_is_released(site: Site, scope: str) -> None:
+    transfer = await running(site)
+    subject = {"transfer": transfer.id, "person": "ada", "endpoint": "archive", "node": "left"}.get(scope, "")
+    operator = await site.person("oli", "operator")
+    held = await operator.port.halt(asked(scope, subject))
+    waiting = await until(site, transfer, "waiting")
+    assert "storage maintenance" in waiting.state_reason
+    assert [one.id for one in await operator.port.halts()] == [held.id]
+    await operator.port.release_halt(held.id)
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    [event] = await site.audited("halted")
+    assert (event.person, event.detail["reason"]) == (operator.principal.id, "storage maintenance")
+    assert len(await site.audited("halt_released")) == 1
+
+
+@pytest.mark.anyio
+async def test_the_file_is_noticed_by_itself(site: Site) -> None:
+    transfer = await running(site)
+    (site.settings.data / HALT_FILE).write_text("storage maintenance")
+    waiting = await until(site, transfer, "waiting")
+    assert "storage maintenance" in waiting.state_reason
+    (site.settings.data / HALT_FILE).unlink()
+    assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
+
+
+@pytest.mark.anyio
+async def test_a_hold_of_others_stops_nobody_else(site: Site) -> None:
+    operator, other = await site.person("oli", "operator"), await site.person("eve", "requester")
+    await operator.port.halt(asked("person", "eve"))
+    await operator.port.halt(asked("agent", "helper"))
+    (site.lab / "set").mkdir()
+    (site.lab / "set" / "a.txt").write_text("a")
+    _, helper = await site.ada.token("transfer:read", "transfer:plan", agent="helper")
+    with refused("kill_switch"):
+        await other.port.browse("lab", "/set")
+    with refused("kill_switch"):
+        await helper.browse("lab", "/set")
+    plan = await site.ada.plan("lab:/set", "archive:/set")
+    assert (await site.ada.end_of(await site.ada.submit(plan))).state is m.TransferState.COMPLETE
+
+
+@pytest.mark.anyio
+async def test_a_hold_is_an_operators_act_and_names_what_there_is(quiet_site: Site) -> None:
+    operator, viewer = await quiet_site.person("oli", "operator"), await quiet_site.person("vic", "viewer")
+    with refused("forbidden"):
+        await viewer.port.halt(asked("everything", ""))
+    _, token = await operator.token("node:write")
+    with refused("session_needed"):
+        await token.halt(asked("everything", ""))
+    for scope, code in (
+        ("transfer", "unknown_transfer"),
+        ("person", "unknown_person"),
+        ("endpoint", "unknown_endpoint"),
+        ("node", "unknown_node"),
+        ("everything", "invalid_request"),
+    ):
+        with refused(code):
+            await operator.port.halt(asked(scope, "nothing"))
+    held = await operator.port.halt(asked("everything", ""))
+    with refused("halt_state"):
+        await operator.port.halt(asked("everything", ""))
+    await operator.port.release_halt(held.id)
+    with refused("unknown_halt"):
+        await operator.port.release_halt(held.id)
