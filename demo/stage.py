@@ -102,17 +102,14 @@ class Stage:
             if process.stdout is not None:
                 process.stdout.close()
 
-    def service(self, *, public_url: str = "") -> Mapping[str, object]:
-        """Start `headrace serve` (again, on the same addresses and data) and return its ready line.
-
-        `public_url` is how browsers reach it, when that is not where it listens.
-        """
+    def service(self, **settings: str) -> Mapping[str, object]:
+        """Start `headrace serve` (again, on the same addresses and data) with settings; return its ready line."""
         data = self.folder / "service"
         listen, hub = self.addresses
         ports = ("--listen", listen, "--hub-listen", hub)
         command = [str(HEADRACE), "serve", "--data", str(data), *ports, *_as_root(), "--json"]
-        ready = self._start("service", command, {"HEADRACE_PUBLIC_URL": public_url} if public_url else {})
-        self.addresses = listen if public_url else urlsplit(str(ready["url"])).netloc, str(ready["hub"])
+        ready = self._start("service", command, {f"HEADRACE_{name.upper()}": value for name, value in settings.items()})
+        self.addresses = listen if "public_url" in settings else urlsplit(str(ready["url"])).netloc, str(ready["hub"])
         return ready
 
     def node(self, name: str, *words: str) -> Mapping[str, object]:

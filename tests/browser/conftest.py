@@ -2,13 +2,14 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from tests.browser.house import House, open_house
+from tests.browser.house import NO_SETTINGS, House, open_house
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """One site for a module, with the service's settings that the module names."""
     folder = tmp_path_factory.mktemp("house")
-    with open_house(folder) as opened:
+    with open_house(folder, settings=getattr(request.module, "SETTINGS", NO_SETTINGS)) as opened:
         yield opened
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -7,11 +7,12 @@ import sqlite3
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from demo.stage import Stage
@@ -34,6 +35,7 @@ PEOPLE = {
     "cleo": ("policy_admin",),
     "vera": ("viewer",),
     "otto": ("operator", "auditor"),
+    "gil": ("requester", "approver"),
 }
 ADMIN = "root-admin"
 NODES = ("dtn-a", "dtn-b")
@@ -42,6 +44,7 @@ NARROW = (390, 844)
 ATTACH_LIMIT_S = 30
 STEP_LIMIT_S = 60
 STEP_LIMIT_MS = 10_000
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,7 @@ class House:
     complaints: list[str] = field(default_factory=list)
     away: bool = False
     """The service is killed."""
+    settings: Mapping[str, str] = field(default_factory=dict)
     _states: dict[str, Path] = field(default_factory=dict)
 
     @property
@@ -156,17 +160,44 @@ class House:
 
     def bring_the_service_back(self) -> None:
         """Start it again where it was, with what it had stored, and wait for its nodes."""
-        self.stage.service(public_url=self.proxy.url)
+        self.stage.service(public_url=self.proxy.url, **self.settings)
         self.away = False
         self.until_nodes_are_attached()
 
     def end_sessions(self, name: str) -> None:
         """Delete the rows of somebody's sessions, as an administrator's clean-up or their expiry would."""
         me = self.people[name].call("GET", "/me")["id"]
-        with closing(sqlite3.connect(self.stage.folder / "service" / "headrace.sqlite", timeout=STEP_LIMIT_S)) as store:
+        with self.store() as store:
             store.execute("delete from sessions where person = ?", (me,))
-            store.commit()
         self._states.pop(name, None)
+
+    @contextmanager
+    def store(self) -> Iterator[sqlite3.Connection]:
+        """Change the service's own database while it runs, as time or an operator's repair would."""
+        path = self.stage.folder / "service" / "headrace.sqlite"
+        with closing(sqlite3.connect(path, timeout=STEP_LIMIT_S)) as store:
+            store.row_factory = sqlite3.Row
+            yield store
+            store.commit()
+
+    def multiply(self, transfer: str, count: int) -> None:
+        """Have as many more transfers like this one, with plans of their own."""
+        with self.store() as store:
+            (plan,) = store.execute("select plan from transfers where id = ?", (transfer,)).fetchone()
+            for number in range(count):
+                own = {
+                    "plans": {"id": f"pl_{number:032x}", "digest": f"{number:064x}"},
+                    "transfers": {
+                        "id": f"tr_{number:032x}",
+                        "plan": f"pl_{number:032x}",
+                        "plan_digest": f"{number:064x}",
+                    },
+                }
+                for table, old in (("plans", plan), ("transfers", transfer)):
+                    row = dict(store.execute(f"select * from {table} where id = ?", (old,)).fetchone())  # noqa: S608
+                    row |= own[table]
+                    marks = ", ".join("?" * len(row))
+                    store.execute(f"insert into {table} ({', '.join(row)}) values ({marks})", list(row.values()))  # noqa: S608
 
     def lose_a_node(self, name: str, root: str) -> None:
         """Let one more node join, and kill it."""
@@ -231,12 +262,12 @@ class House:
 
 
 @contextmanager
-def open_house(folder: Path, *, nodes: bool = True) -> Iterator[House]:
-    """Start everything; ends all of it by process id."""
+def open_house(folder: Path, *, nodes: bool = True, settings: Mapping[str, str] = NO_SETTINGS) -> Iterator[House]:
+    """Start everything, with settings of the service by name; ends all of it by process id."""
     executable = shutil.which("chromium") or "chromium"
     with open_proxy() as proxy, Stage(folder) as stage, sync_playwright() as playwright:
         stage.addresses = free_address(), stage.addresses[1]
-        ready = stage.service(public_url=proxy.url)
+        ready = stage.service(public_url=proxy.url, **settings)
         proxy.pass_to(stage.addresses[0])
         url = proxy.url
         link = Path(str(ready["bootstrap_file"])).read_text(encoding="utf-8").strip()
@@ -247,7 +278,7 @@ def open_house(folder: Path, *, nodes: bool = True) -> Iterator[House]:
             for name, roles in PEOPLE.items()
         }
         browser = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
-        house = House(stage, proxy, url, browser, admin, people)
+        house = House(stage, proxy, url, browser, admin, people, settings=settings)
         lay_out(house.source)
         if nodes:
             house.start_nodes()

@@ -43,7 +43,7 @@ def choose_in_panes(page: Page) -> None:
     source.get_by_role("button", name="Choose movie.tiff").click()
     destination = page.get_by_role("region", name="Destination")
     destination.get_by_role("combobox", name="Destination").select_option("archive")
-    destination.get_by_role("button", name="Choose this folder").click()
+    destination.get_by_role("button", name="Copy into this folder").click()
 
 
 def fill_the_form(page: Page) -> None:
@@ -78,8 +78,10 @@ LOOKS: Mapping[str, Look] = {
     "transfer-events": Look("/transfers/{complete}?tab=events", "ada"),
     "transfer-decision": Look("/transfers/{complete}?tab=decision", "ada"),
     "transfer-receipt": Look("/transfers/{complete}?tab=receipt", "ada"),
+    "requests": Look("/requests", "ada"),
+    "requests-none": Look("/requests", "gil"),
     "approvals": Look("/approvals", "bob"),
-    "approvals-none": Look("/approvals", "cleo"),
+    "approvals-denied": Look("/approvals", "cleo"),
     "policies": Look("/policies", "bob"),
     "policy-diff": Look("/policies?version=3", "cleo"),
     "policy-editor": Look("/policies?edit=true", "bob"),

@@ -113,7 +113,7 @@ def test_words_and_form_follow_each_other_and_survive_a_reload(house: House) -> 
     page.reload()
     expect(leave_out).to_have_value("*.tmp\n*.bak")
     expect(page.get_by_role("textbox", name="Destination")).to_have_value("archive:/by-form/")
-    expect(page.get_by_role("textbox", name="No faster than")).to_have_value(re.compile("3.00 Gbit/s"))
+    expect(page.get_by_role("textbox", name="No faster than")).to_have_value(re.compile("3.00 Gb/s"))
 
 
 def test_new_words_from_the_palette_and_back_are_taken_on_the_same_page(house: House) -> None:

@@ -8,6 +8,7 @@ import {
   awaitingQuery,
   endpointsQuery,
   meQuery,
+  myPlansQuery,
   nodesQuery,
   peopleQuery,
   planQuery,
@@ -16,6 +17,7 @@ import {
   transferQuery,
   transfersQuery,
   type AuditFilter,
+  type TransferFilter,
 } from "./api/queries";
 import { queryClient } from "./api/query-client";
 import type { TransferState } from "./api/schema";
@@ -105,9 +107,9 @@ export const TRANSFER_STATES: readonly TransferState[] = [
 const transfers = createRoute({
   getParentRoute: () => app,
   path: "/transfers",
-  validateSearch: (search): { state?: TransferState | undefined; find?: string | undefined } => ({ state: oneOf(TRANSFER_STATES, search["state"]), find: text(search["find"]) }),
-  loaderDeps: ({ search }) => ({ state: search.state }),
-  loader: ({ context, deps }) => context.client.infiniteQuery({ ...transfersQuery(deps.state), staleTime: "static" }),
+  validateSearch: (search): TransferFilter => ({ state: oneOf(TRANSFER_STATES, search["state"]), find: text(search["find"]) }),
+  loaderDeps: ({ search }) => search,
+  loader: ({ context, deps }) => context.client.infiniteQuery({ ...transfersQuery(deps), staleTime: "static" }),
   component: lazyRouteComponent(() => import("./pages/Transfers"), "Transfers"),
 });
 
@@ -129,9 +131,17 @@ const plan = createRoute({
   component: lazyRouteComponent(() => import("./pages/PlanPage"), "PlanPage"),
 });
 
+const requests = createRoute({
+  getParentRoute: () => app,
+  path: "/requests",
+  loader: ({ context }) => context.client.infiniteQuery({ ...myPlansQuery, staleTime: "static" }),
+  component: lazyRouteComponent(() => import("./pages/Requests"), "Requests"),
+});
+
 const approvals = createRoute({
   getParentRoute: () => app,
   path: "/approvals",
+  validateSearch: (search): { plan?: string | undefined } => ({ plan: text(search["plan"]) }),
   loader: ({ context }) => context.client.query({ ...awaitingQuery, staleTime: "static" }),
   component: lazyRouteComponent(() => import("./pages/Approvals"), "Approvals"),
 });
@@ -174,7 +184,7 @@ const tokens = createRoute({
   component: lazyRouteComponent(() => import("./pages/Tokens"), "Tokens"),
 });
 
-const inside = [home, fresh, transfers, transfer, plan, approvals, policies, endpoints, audit, people, tokens];
+const inside = [home, fresh, transfers, transfer, plan, requests, approvals, policies, endpoints, audit, people, tokens];
 
 export const router = createRouter({
   routeTree: root.addChildren([signIn, accept, app.addChildren(inside)]),

@@ -33,6 +33,10 @@ export function lost(): void {
   become({ lostAt: state.lostAt ?? Date.now(), heardAt: state.heardAt });
 }
 
+export function connection(): Connection {
+  return state;
+}
+
 export function useConnection(): Connection {
   return useSyncExternalStore(
     (listener) => {

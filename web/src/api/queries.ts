@@ -2,7 +2,7 @@
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api, limited, observedFetch } from "./client";
-import type { PlanState, Transfer, TransferState } from "./schema";
+import type { FailedFile, Plan, Transfer, TransferEvent, TransferState } from "./schema";
 
 export const PAGE = 100;
 
@@ -26,15 +26,15 @@ export const planQuery = (plan: string) =>
     queryKey: ["plan", plan],
     queryFn: ({ signal }) => answer(api.GET("/api/v1/plans/{plan}", { params: { path: { plan } }, signal })),
     // A plan changes while it is surveyed and while others confirm or approve it.
-    refetchInterval: ({ state }) => (state.data === undefined ? false : moving(state.data.state)),
+    refetchInterval: ({ state }) => (state.data === undefined ? false : moving(state.data)),
   });
 
-function moving(state: PlanState): number | false {
+function moving({ state, transfer }: Plan): number | false {
   switch (state) {
     case "surveying":
       return 500;
     case "ready":
-      return 3000;
+      return transfer == null ? 3000 : false;
     case "ask":
     case "denied":
     case "failed":
@@ -57,15 +57,44 @@ export const awaitingQuery = queryOptions({
   refetchInterval: 5000,
 });
 
+/** How many plans wait for me, and how many of mine could still start: for the menu, without the plans themselves. */
+export const planCountsQuery = queryOptions({
+  queryKey: ["plans", "counts"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/plans/counts", { signal })),
+  refetchInterval: 5000,
+});
+
+export const myPlansQuery = infiniteQueryOptions({
+  queryKey: ["plans", "mine"],
+  queryFn: ({ signal, pageParam }) => answer(api.GET("/api/v1/plans", { params: { query: { limit: PAGE, after: pageParam || undefined } }, signal })),
+  initialPageParam: "",
+  getNextPageParam: (page: Plan[]): string | undefined => (page.length < PAGE ? undefined : page.at(-1)?.id),
+  refetchInterval: 5000,
+});
+
 export const ENDED: ReadonlySet<TransferState> = new Set<TransferState>(["complete", "partial", "failed", "canceled"]);
 
-export const transfersQuery = (state: TransferState | undefined) =>
+export interface TransferFilter {
+  state?: TransferState | undefined;
+  /** Part of an id, a place or a name; the service looks through all transfers. */
+  find?: string | undefined;
+}
+
+export const transfersQuery = ({ state, find }: TransferFilter) =>
   infiniteQueryOptions({
-    queryKey: ["transfers", state ?? "all"],
+    queryKey: ["transfers", "list", state ?? "all", find ?? ""],
     queryFn: ({ signal, pageParam }) =>
-      answer(api.GET("/api/v1/transfers", { params: { query: { state, limit: PAGE, after: pageParam || undefined } }, signal })),
+      answer(api.GET("/api/v1/transfers", { params: { query: { state, search: find, limit: PAGE, after: pageParam || undefined } }, signal })),
     initialPageParam: "",
     getNextPageParam: (page: Transfer[]): string | undefined => (page.length < PAGE ? undefined : page.at(-1)?.id),
+    refetchInterval: 2500,
+    placeholderData: keepPreviousData,
+  });
+
+export const transferCountsQuery = (find: string | undefined) =>
+  queryOptions({
+    queryKey: ["transfers", "counts", find ?? ""],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/transfers/counts", { params: { query: { search: find } }, signal })),
     refetchInterval: 2500,
     placeholderData: keepPreviousData,
   });
@@ -81,28 +110,36 @@ export const transferQuery = (transfer: string) =>
 export const eventsKey = (transfer: string) => ["events", transfer] as const;
 export const failedKey = (transfer: string) => ["failed", transfer] as const;
 
+const LONG_PAGE = 200;
+
+/** Newest first; `after` walks back. */
 export const eventsQuery = (transfer: string) =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: eventsKey(transfer),
-    queryFn: ({ signal }) =>
+    queryFn: ({ signal, pageParam }) =>
       answer(
         api.GET("/api/v1/transfers/{transfer}/events", {
-          params: { path: { transfer }, query: { limit: 1000 } },
+          params: { path: { transfer }, query: { order: "newest", after: pageParam, limit: LONG_PAGE } },
           signal,
         }),
       ),
+    initialPageParam: 0,
+    getNextPageParam: (page: TransferEvent[]): number | undefined => (page.length < LONG_PAGE ? undefined : page.at(-1)?.sequence),
   });
 
 export const failedQuery = (transfer: string) =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: failedKey(transfer),
-    queryFn: ({ signal }) =>
+    queryFn: ({ signal, pageParam }) =>
       answer(
         api.GET("/api/v1/transfers/{transfer}/failed", {
-          params: { path: { transfer }, query: { limit: 1000 } },
+          params: { path: { transfer }, query: { after: pageParam, limit: LONG_PAGE } },
           signal,
         }),
       ),
+    initialPageParam: 0,
+    getNextPageParam: (page: FailedFile[], pages: FailedFile[][]): number | undefined =>
+      page.length < LONG_PAGE ? undefined : pages.flat().length,
   });
 
 export const receiptQuery = (receipt: string) =>

@@ -1,18 +1,20 @@
 /** What moves and what has moved. Filters are in the address. */
 
-import { Button, Checkbox, NativeSelect, Progress, Table, Text, TextInput } from "@mantine/core";
-import { useSuspenseInfiniteQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { Button, Checkbox, NativeSelect, Table, Text, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { useInfiniteQuery, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { ENDED, meQuery, transfersQuery } from "../api/queries";
-import type { Transfer } from "../api/schema";
+import { ENDED, meQuery, transferCountsQuery, transfersQuery } from "../api/queries";
+import type { Transfer, TransferCounts, TransferState } from "../api/schema";
 import { shortened } from "../format/path";
 import { duration } from "../format/time";
-import { bytes, count, percent, rate, share } from "../format/units";
+import { bytes, count, rate } from "../format/units";
 import { t, tn } from "../i18n";
 import { TRANSFER_STATES } from "../router";
+import { Arrived, arrival } from "../transfers/Arrived";
 import { Bulk } from "../transfers/Bulk";
-import { Act, Empty, Name, Page, Time } from "../ui/basics";
+import { Act, Empty, Failure, Loading, Name, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { who } from "../ui/who";
 import { TransferBadge } from "../ui/state";
@@ -21,16 +23,14 @@ import classes from "./Table.module.css";
 const route = getRouteApi("/app/transfers");
 
 export function Transfers() {
-  const { state, find = "" } = route.useSearch();
+  const { state, find } = route.useSearch();
   const navigate = route.useNavigate();
   const { data: me } = useSuspenseQuery(meQuery);
-  const list = useSuspenseInfiniteQuery(transfersQuery(state));
+  const list = useInfiniteQuery(transfersQuery({ state, find }));
+  const { data: counts } = useQuery(transferCountsQuery(find));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const all = list.data.pages.flat();
-  const wanted = find.toLowerCase();
-  const shown = all.filter(({ id, source, destination, requester, requester_name: name }) =>
-    [id, source, destination, name ?? requester].some((field) => field.toLowerCase().includes(wanted)),
-  );
+  const shown = list.data?.pages.flat() ?? [];
+  const all = state === undefined && find === undefined;
   const open = shown.filter(({ state }) => !ENDED.has(state)).map(({ id }) => id);
   const picked = shown.filter(({ id }) => chosen.has(id));
   const [last, setLast] = useState<string | null>(null);
@@ -59,31 +59,30 @@ export function Transfers() {
         <NativeSelect
           label={t("transfers.state")}
           value={state ?? ""}
-          data={[{ value: "", label: t("transfers.state.all") }, ...TRANSFER_STATES.map((value) => ({ value, label: t(`transfer.state.${value}`) }))]}
+          data={[
+            { value: "", label: t("transfers.state.all") },
+            ...TRANSFER_STATES.map((value) => ({
+              value,
+              label: t("transfers.state.count", { state: t(`transfer.state.${value}`), n: count(counts?.by_state[value] ?? 0) }),
+            })),
+          ]}
           onChange={(event) => {
             const next = TRANSFER_STATES.find((one) => one === event.currentTarget.value);
             void navigate({ search: (old) => ({ ...old, state: next }) });
           }}
         />
-        <TextInput
-          label={t("transfers.find")}
-          placeholder={t("transfers.find.placeholder")}
-          value={find}
-          onChange={(event) => {
-            const next = event.currentTarget.value || undefined;
-            void navigate({ search: (old) => ({ ...old, find: next }), replace: true });
-          }}
-        />
+        <Find find={find ?? ""} go={(next) => void navigate({ search: (old) => ({ ...old, find: next || undefined }), replace: true })} />
         <Text c="dimmed" size="sm" aria-live="polite">
-          {tn("count.transfers", shown.length)}
+          {counts !== undefined && howMany(counts, state)}
         </Text>
       </search>
       <Bulk transfers={picked} keep={(ids) => setChosen(new Set(ids))} />
-      {shown.length === 0 ? (
-        <Empty title={all.length === 0 && state === undefined ? t("transfers.empty") : t("transfers.noMatch")}>
-          {all.length === 0 && state === undefined ? t("transfers.empty.detail") : t("transfers.noMatch.detail")}
-        </Empty>
-      ) : (
+      {list.isPending && <Loading />}
+      {list.isError && <Failure error={list.error} again={() => void list.refetch()} />}
+      {list.isSuccess && shown.length === 0 && (
+        <Empty title={all ? t("transfers.empty") : t("transfers.noMatch")}>{all ? t("transfers.empty.detail") : t("transfers.noMatch.detail")}</Empty>
+      )}
+      {shown.length > 0 && (
         <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("nav.transfers")}>
           <Table className={classes.table} highlightOnHover>
             <Table.Thead>
@@ -122,6 +121,36 @@ export function Transfers() {
   );
 }
 
+const FIND_MS = 250;
+
+/** What is typed shows at once; the address, and with it the list, follows when typing rests. */
+function Find({ find, go }: { find: string; go: (find: string) => void }) {
+  const [text, setText] = useState(find);
+  const [seen, setSeen] = useState(find);
+  const later = useDebouncedCallback(go, FIND_MS);
+  if (find !== seen) {
+    setSeen(find);
+    // The address changed by something else than this field.
+    if (!text.startsWith(find) || find === "") setText(find);
+  }
+  return (
+    <TextInput
+      label={t("transfers.find")}
+      placeholder={t("transfers.find.placeholder")}
+      value={text}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        later(event.currentTarget.value);
+      }}
+    />
+  );
+}
+
+function howMany({ total, exact, by_state: states }: TransferCounts, state: TransferState | undefined): string {
+  if (state !== undefined) return tn("count.transfers", states[state] ?? 0);
+  return exact ? tn("count.transfers", total) : t("transfers.atLeast", { n: count(total) });
+}
+
 function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean; toggle: (id: string, range: boolean) => void }) {
   const { id, action, source, destination, state, progress, requester, requester_name: name, agent, created } = transfer;
   return (
@@ -145,11 +174,9 @@ function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean
         <TransferBadge state={state} />
       </Table.Td>
       <Table.Td className={classes.progress}>
-        <Progress.Root size="sm">
-          <Progress.Section value={share(progress.bytes_durable, progress.bytes_total)} aria-label={t("transfers.progress.of", { id })} />
-        </Progress.Root>
+        <Arrived transfer={transfer} label={t("transfers.progress.of", { id })} size="sm" />
         <div className={classes.second}>
-          {percent(progress.bytes_durable, progress.bytes_total)} · {bytes(progress.bytes_durable)} · {tn("count.files", progress.files_done)}
+          {arrival(transfer).safe} % · {bytes(progress.bytes_durable)} · {tn("count.files", progress.files_done)}
           {progress.files_failed > 0 && <> · {t("transfers.failed", { n: count(progress.files_failed) })}</>}
           {state === "running" && <> · {rate(progress.rate_bps)}</>}
           {state === "running" && progress.eta_s != null && <> · {t("transfers.left", { time: duration(progress.eta_s) })}</>}

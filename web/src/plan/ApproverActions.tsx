@@ -1,20 +1,22 @@
 /** Another person's yes or no to exactly this plan. */
 
-import { Textarea } from "@mantine/core";
-import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { Checkbox, Text, Textarea } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { meQuery } from "../api/queries";
+import { planQuery } from "../api/queries";
 import type { Approval, Plan } from "../api/schema";
 import { t } from "../i18n";
 import { Act, Card, Failure } from "../ui/basics";
-import { whyNot } from "../ui/permissions";
+import { refusal } from "../ui/permissions";
+import { Prose } from "../ui/Prose";
 import { tell } from "../ui/toasts";
+import { losses } from "./Losses";
 
 export function ApproverActions({ plan }: { plan: Plan }) {
-  const { data: me } = useSuspenseQuery(meQuery);
   const client = useQueryClient();
   const [reason, setReason] = useState("");
+  const [read, setRead] = useState(false);
   const say = useMutation({
     mutationFn: (verdict: Approval["verdict"]) => {
       if (plan.digest == null) throw new Error(t("approval.unsealed"));
@@ -25,16 +27,23 @@ export function ApproverActions({ plan }: { plan: Plan }) {
         }),
       );
     },
-    onSuccess: async (_, verdict) => {
+    onSuccess: async (changed, verdict) => {
       tell(t(verdict === "approved" ? "approval.approved" : "approval.refused"));
+      client.setQueryData(planQuery(plan.id).queryKey, changed);
       await client.invalidateQueries({ queryKey: ["plans"] });
-      await client.invalidateQueries({ queryKey: ["plan", plan.id] });
     },
   });
-  const blocked = whyNot(me, "approve") ?? (plan.requester === me.name || plan.requester === me.id ? t("approval.own") : null);
-  const needsReason = blocked ?? (reason.trim() === "" ? t("approval.needsReason") : null);
+  const said = losses(plan);
+  const unread = said.length > 0 && !read ? t("plan.blocked.read") : null;
+  const needsReason = reason.trim() === "" ? t("approval.needsReason") : null;
   return (
     <Card title={t("approval.title")}>
+      <Text>
+        <Prose>{plan.next_step.message}</Prose>
+      </Text>
+      {said.length > 0 && (
+        <Checkbox checked={read} onChange={(event) => setRead(event.currentTarget.checked)} label={t("approval.read", { losses: said.join(" ") })} />
+      )}
       <Textarea
         label={t("approval.reason")}
         description={t("approval.reason.detail")}
@@ -45,10 +54,10 @@ export function ApproverActions({ plan }: { plan: Plan }) {
       />
       {say.isError && <Failure error={say.error} />}
       <div>
-        <Act size="sm" blocked={blocked} loading={say.isPending} onClick={() => say.mutate("approved")}>
+        <Act size="sm" blocked={refusal(plan, "approve") ?? unread} loading={say.isPending} onClick={() => say.mutate("approved")}>
           {t("action.approve")}
         </Act>{" "}
-        <Act size="sm" color="red" variant="outline" blocked={needsReason} loading={say.isPending} onClick={() => say.mutate("refused")}>
+        <Act size="sm" color="red" variant="outline" blocked={refusal(plan, "refuse") ?? needsReason} loading={say.isPending} onClick={() => say.mutate("refused")}>
           {t("action.refuse")}
         </Act>
       </div>

@@ -16,7 +16,7 @@ export function Counts({ survey, etaS }: { survey: SurveyCounts; etaS: number | 
   if (survey.excluded_files > 0) rows.push([t("survey.excluded"), count(survey.excluded_files)]);
   if (survey.conflicts > 0) rows.push([t("survey.conflicts"), count(survey.conflicts)]);
   if (survey.skipped_special > 0) rows.push([t("survey.special"), count(survey.skipped_special)]);
-  if (etaS !== null) rows.push([t("survey.eta"), duration(etaS)]);
+  rows.push([t("survey.eta"), etaS === null ? t("survey.eta.unknown") : duration(etaS)]);
   rows.push([t("survey.free"), bytes(survey.destination_free_bytes)]);
   return (
     <dl className={classes.counts}>

@@ -1,5 +1,5 @@
 import { Text } from "@mantine/core";
-import type { ApprovalView, Decision } from "../api/schema";
+import type { ApprovalView, Decision, Need } from "../api/schema";
 import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Time } from "../ui/basics";
@@ -7,8 +7,7 @@ import { Prose } from "../ui/Prose";
 import classes from "./PlanCard.module.css";
 
 /** What policy says and why, rule by rule, and who has said yes or no so far. */
-export function DecisionDetail({ decision, approvals }: { decision: Decision; approvals: readonly ApprovalView[] }) {
-  const given = approvals.filter(({ verdict }) => verdict === "approved").length;
+export function DecisionDetail({ decision, needs, approvals }: { decision: Decision; needs: readonly Need[]; approvals: readonly ApprovalView[] }) {
   return (
     <div className={classes.decision}>
       <Text><Prose>{decision.why}</Prose></Text>
@@ -24,17 +23,32 @@ export function DecisionDetail({ decision, approvals }: { decision: Decision; ap
           </ul>
         </details>
       )}
-      {decision.approvals_needed > 0 && (
-        <Text fw={600}>
-          {t("decision.approvals", { given, needed: decision.approvals_needed, groups: decision.approver_groups.map(visible).join(", ") })}
-        </Text>
+      {needs.length > 0 && (
+        <ul className={classes.rules} aria-label={t("needs.title")}>
+          {needs.map((need) => (
+            <li key={need.kind + need.by}>
+              <strong>{t(`needs.${need.kind}`, { by: visible(need.by) })}</strong> {t("needs.given", { given: need.given, count: need.count })}
+              {need.until != null && (
+                <>
+                  , {t("needs.until")} <Time value={need.until} />
+                </>
+              )}
+            </li>
+          ))}
+        </ul>
       )}
       {approvals.length > 0 && (
         <ul className={classes.rules}>
-          {approvals.map(({ person, verdict, reason, at }) => (
+          {approvals.map(({ person, verdict, reason, at, expires }) => (
             <li key={`${person}-${at}`}>
               {t(verdict === "approved" ? "decision.approvedBy" : "decision.refusedBy", { person: visible(person) })} <Time value={at} />
               {reason !== "" && <>: {visible(reason)}</>}
+              {verdict === "approved" && (
+                <>
+                  {" "}
+                  ({t("needs.until")} <Time value={expires} />)
+                </>
+              )}
             </li>
           ))}
         </ul>

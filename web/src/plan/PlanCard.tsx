@@ -1,6 +1,7 @@
 /** A plan as everybody sees it, whichever way it was asked for: what will happen, what will be lost, what policy says. */
 
-import { Text } from "@mantine/core";
+import { Alert, Text } from "@mantine/core";
+import { IconBan } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { Plan } from "../api/schema";
 import { count } from "../format/units";
@@ -23,11 +24,16 @@ export function PlanCard({ plan }: { plan: Plan }) {
       title={t("plan.title")}
       actions={
         <div className={classes.badges}>
-          <PlanBadge state={plan.state} />
-          {decision != null && <DecisionBadge outcome={decision.outcome} />}
+          <PlanBadge plan={plan} />
+          {decision != null && plan.state_reason === "" && <DecisionBadge outcome={decision.outcome} />}
         </div>
       }
     >
+      {plan.state_reason !== "" && (
+        <Alert color="red" icon={<IconBan aria-hidden />} title={t("plan.over")}>
+          <Prose>{plan.state_reason}</Prose>
+        </Alert>
+      )}
       <Text className={classes.sentence}>{visible(plan.canonical_sentence ?? plan.words ?? "")}</Text>
       {plan.state === "surveying" && (
         <>
@@ -45,7 +51,7 @@ export function PlanCard({ plan }: { plan: Plan }) {
           ))}
         </ul>
       )}
-      {decision != null && <DecisionDetail decision={decision} approvals={plan.approvals} />}
+      {decision != null && <DecisionDetail decision={decision} needs={plan.needs} approvals={plan.approvals} />}
       <Facts
         rows={[
           [t("plan.requester"), who(plan.requester, plan.requester_name, plan.agent)],

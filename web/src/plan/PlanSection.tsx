@@ -4,7 +4,7 @@ import { Alert } from "@mantine/core";
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { meQuery, planQuery } from "../api/queries";
-import type { Me, Plan } from "../api/schema";
+import type { Plan } from "../api/schema";
 import { t } from "../i18n";
 import { Failure, Loading, Stack } from "../ui/basics";
 import { ApproverActions } from "./ApproverActions";
@@ -45,7 +45,7 @@ export function PlanSection({ plan: id, madeFrom, stale = false, answer }: Props
       {!other && words != null && answer !== undefined && questions.map((question) => (
         <Ask key={question.slot + question.message} question={question} use={(value) => answer(answered(words, question, value))} />
       ))}
-      {isRequester(me, plan.data) ? (
+      {me.id === plan.data.requester ? (
         <RequesterActions plan={plan.data} stale={other} />
       ) : (
         needsApproval(plan.data) && <ApproverActions plan={plan.data} />
@@ -54,10 +54,6 @@ export function PlanSection({ plan: id, madeFrom, stale = false, answer }: Props
   );
 }
 
-export function isRequester(me: Me, plan: Plan): boolean {
-  return plan.requester === me.name || plan.requester === me.id;
-}
-
-function needsApproval(plan: Plan): boolean {
-  return plan.state === "ready" && plan.decision?.outcome === "approve" && plan.transfer == null;
+function needsApproval({ needs, state_reason: over, transfer }: Plan): boolean {
+  return over === "" && transfer == null && needs.some(({ kind }) => kind === "approval");
 }

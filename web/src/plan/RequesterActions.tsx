@@ -1,21 +1,21 @@
-/** What the person who asked can do with a plan: confirm what will be lost, ask for approval, start it. */
+/** What the person who asked can do with a plan: confirm what will be lost, ask for approval, start it, ask again. The service says which. */
 
-import { Checkbox, Text } from "@mantine/core";
+import { Checkbox, Group, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { meQuery, planQuery } from "../api/queries";
-import type { Plan } from "../api/schema";
+import { planQuery } from "../api/queries";
+import type { Confirmation, Plan } from "../api/schema";
 import { t } from "../i18n";
-import { useSuspenseQuery } from "@tanstack/react-query";
 import { Act, Card, Copyable, Failure } from "../ui/basics";
-import { whyNot } from "../ui/permissions";
+import { refusal } from "../ui/permissions";
+import { Prose } from "../ui/Prose";
 import { tell } from "../ui/toasts";
+import { fromIntent, toAddress } from "./intent";
 import { losses } from "./Losses";
 
 export function RequesterActions({ plan, stale }: { plan: Plan; stale: boolean }) {
-  const { data: me } = useSuspenseQuery(meQuery);
   const navigate = useNavigate();
   const client = useQueryClient();
   const start = useMutation({
@@ -26,52 +26,55 @@ export function RequesterActions({ plan, stale }: { plan: Plan; stale: boolean }
       await navigate({ to: "/transfers/$transfer", params: { transfer: transfer.id } });
     },
   });
-  const { digest, decision } = plan;
-  if (plan.state !== "ready" || digest == null || decision == null || plan.transfer != null) return null;
-  const given = plan.approvals.filter(({ verdict }) => verdict === "approved").length;
-  const missing = decision.approvals_needed - given;
-  const unconfirmed = mustConfirm(plan) && !plan.confirmed;
-  const blocked =
-    whyNot(me, "run") ??
-    (stale ? t("plan.blocked.stale") : null) ??
-    (unconfirmed ? t("plan.blocked.confirm") : missing > 0 ? t("plan.blocked.approve", { n: missing }) : null);
+  const { digest, needs, next_step: next } = plan;
+  if (plan.transfer != null || next.kind === "wait" || next.kind === "answer") return null;
+  const lacks = (kind: "confirmation" | "approval") => needs.some((need) => need.kind === kind && need.given < need.count);
+  const over = next.kind === "plan_again" || next.kind === "none";
   return (
     <Card title={t("plan.next")}>
-      {unconfirmed && !stale && <Confirm plan={plan} digest={digest} />}
-      {missing > 0 && (
+      <Text>
+        <Prose>{next.message}</Prose>
+      </Text>
+      {over && !stale && <Again plan={plan} />}
+      {!over && !stale && digest != null && lacks("confirmation") && <Confirm plan={plan} digest={digest} />}
+      {!over && lacks("approval") && (
         <div>
           <Text>{t("plan.ask.approval")}</Text>
           <Copyable label={t("plan.link")} text={`${window.location.origin}/plans/${plan.id}`} />
         </div>
       )}
       {start.isError && <Failure error={start.error} />}
-      <div>
-        <Act blocked={blocked} size="sm" loading={start.isPending} onClick={() => start.mutate(digest)}>
-          {t("plan.start")}
-        </Act>
-      </div>
+      {!over && digest != null && (
+        <div>
+          <Act blocked={stale ? t("plan.blocked.stale") : refusal(plan, "submit")} size="sm" loading={start.isPending} onClick={() => start.mutate(digest)}>
+            {t("plan.start")}
+          </Act>
+        </div>
+      )}
     </Card>
   );
 }
 
-function mustConfirm(plan: Plan): boolean {
-  return plan.decision?.outcome === "confirm" || (plan.decision?.outcome === "approve" && losses(plan).length > 0);
+/** The same request in the form or the words it was made of. */
+function Again({ plan: { words, intent } }: { plan: Plan }) {
+  if (words == null && intent == null) return null;
+  return (
+    <Link to="/new" search={words != null ? { words } : intent != null ? { view: "form", form: toAddress(fromIntent(intent)) } : {}}>
+      {t("plan.again")}
+    </Link>
+  );
 }
 
 function Confirm({ plan, digest }: { plan: Plan; digest: string }) {
   const [read, setRead] = useState(false);
   const client = useQueryClient();
-  const confirm = useMutation({
-    mutationFn: () =>
-      answer(
-        api.POST("/api/v1/plans/{plan}/confirmations", {
-          params: { path: { plan: plan.id } },
-          body: { digest, verdict: "confirmed" },
-        }),
-      ),
-    onSuccess: (changed) => {
+  const say = useMutation({
+    mutationFn: (verdict: NonNullable<Confirmation["verdict"]>) =>
+      answer(api.POST("/api/v1/plans/{plan}/confirmations", { params: { path: { plan: plan.id } }, body: { digest, verdict } })),
+    onSuccess: async (changed, verdict) => {
       client.setQueryData(planQuery(plan.id).queryKey, changed);
-      tell(t("plan.confirmed"));
+      tell(t(verdict === "confirmed" ? "plan.confirmed" : "plan.declined"));
+      await client.invalidateQueries({ queryKey: ["plans"] });
     },
   });
   const said = losses(plan);
@@ -82,18 +85,21 @@ function Confirm({ plan, digest }: { plan: Plan; digest: string }) {
         onChange={(event) => setRead(event.currentTarget.checked)}
         label={said.length > 0 ? t("plan.confirm.losses", { losses: said.join(" ") }) : t("plan.confirm.plain")}
       />
-      {confirm.isError && <Failure error={confirm.error} />}
-      <div>
+      {say.isError && <Failure error={say.error} />}
+      <Group gap="xs">
         <Act
           size="sm"
           color={said.length > 0 ? "red" : "water"}
-          loading={confirm.isPending}
-          blocked={read ? null : t("plan.blocked.read")}
-          onClick={() => confirm.mutate()}
+          loading={say.isPending}
+          blocked={refusal(plan, "confirm") ?? (read ? null : t("plan.blocked.read"))}
+          onClick={() => say.mutate("confirmed")}
         >
           {t("plan.confirm")}
         </Act>
-      </div>
+        <Act size="sm" variant="default" loading={say.isPending} blocked={refusal(plan, "decline")} onClick={() => say.mutate("declined")}>
+          {t("plan.decline")}
+        </Act>
+      </Group>
     </>
   );
 }

@@ -7,7 +7,7 @@ import { Link, Outlet } from "@tanstack/react-router";
 import { IconChevronDown, IconLogout, IconMenu2, IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { lazy, Suspense, useState } from "react";
 import { api, done } from "../api/client";
-import { awaitingQuery, meQuery } from "../api/queries";
+import { meQuery, planCountsQuery } from "../api/queries";
 import { signedOut } from "../api/session";
 import type { Me } from "../api/schema";
 import { setZone, useZone } from "../format/time";
@@ -98,17 +98,19 @@ function Entry({ room, me }: { room: Room; me: Me }) {
     <Link to={room.to} className={classes.entry} activeProps={{ "data-active": true }}>
       <Glyph size={18} aria-hidden />
       {t(room.label)}
-      {room.to === "/approvals" && <Waiting />}
+      {room.to === "/approvals" && <Waiting what="awaiting_me" />}
+      {room.to === "/requests" && <Waiting what="mine_open" />}
     </Link>
   );
 }
 
-function Waiting() {
-  const { data } = useQuery(awaitingQuery);
-  if (data === undefined || data.length === 0) return null;
+function Waiting({ what }: { what: "awaiting_me" | "mine_open" }) {
+  const { data } = useQuery(planCountsQuery);
+  const n = data?.[what] ?? 0;
+  if (n === 0) return null;
   return (
-    <span className={classes.waiting} aria-label={tn("count.waiting", data.length)}>
-      {data.length}
+    <span className={classes.waiting} data-mine={what === "mine_open"} aria-label={tn(what === "mine_open" ? "count.open" : "count.waiting", n)}>
+      {n}
     </span>
   );
 }

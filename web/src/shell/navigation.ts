@@ -3,6 +3,7 @@
 import {
   IconArrowsTransferUp,
   IconChecklist,
+  IconClipboardList,
   IconFileCertificate,
   IconGavel,
   IconKey,
@@ -15,7 +16,7 @@ import type { PlainKey } from "../i18n";
 import type { Ability } from "../ui/permissions";
 
 export interface Room {
-  to: "/new" | "/transfers" | "/approvals" | "/policies" | "/endpoints" | "/audit" | "/people" | "/tokens";
+  to: "/new" | "/transfers" | "/requests" | "/approvals" | "/policies" | "/endpoints" | "/audit" | "/people" | "/tokens";
   label: PlainKey;
   icon: Icon;
   needs: Ability | null;
@@ -24,6 +25,7 @@ export interface Room {
 export const ROOMS: readonly Room[] = [
   { to: "/new", label: "nav.new", icon: IconPlus, needs: "plan" },
   { to: "/transfers", label: "nav.transfers", icon: IconArrowsTransferUp, needs: null },
+  { to: "/requests", label: "nav.requests", icon: IconClipboardList, needs: "plan" },
   { to: "/approvals", label: "nav.approvals", icon: IconChecklist, needs: "approve" },
   { to: "/endpoints", label: "nav.endpoints", icon: IconServer2, needs: null },
   { to: "/policies", label: "nav.policies", icon: IconGavel, needs: null },

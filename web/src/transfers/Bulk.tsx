@@ -1,17 +1,16 @@
 /** Pause, resume or cancel several transfers; what each of them answered is told one by one. */
 
 import { Alert, Group, Text } from "@mantine/core";
-import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { useState } from "react";
 import { answer, api } from "../api/client";
 import { inWords, isStatus, Unreachable } from "../api/problem";
-import { meQuery } from "../api/queries";
 import type { Transfer } from "../api/schema";
 import { visible } from "../format/text";
 import { t, tn } from "../i18n";
 import { Act, Stack } from "../ui/basics";
-import { whyNot } from "../ui/permissions";
+import { refusal } from "../ui/permissions";
 import { Prose } from "../ui/Prose";
 import { tell } from "../ui/toasts";
 import { Reasoned } from "./Reasoned";
@@ -25,7 +24,6 @@ interface Refused {
 
 /** `keep` gets the transfers that stay chosen: those that refused. */
 export function Bulk({ transfers, keep }: { transfers: readonly Transfer[]; keep: (ids: readonly string[]) => void }) {
-  const { data: me } = useSuspenseQuery(meQuery);
   const client = useQueryClient();
   const [asking, setAsking] = useState<Steer | null>(null);
   const steer = useMutation({
@@ -39,19 +37,23 @@ export function Bulk({ transfers, keep }: { transfers: readonly Transfer[]; keep
     onSettled: () => client.invalidateQueries({ queryKey: ["transfers"] }),
   });
   const refused = steer.data ?? [];
-  const blocked = whyNot(me, "run") ?? (transfers.length === 0 ? t("control.noneChosen") : null);
+  /** Blocked only when no chosen transfer takes it; with some, the others are named in the report. */
+  const blocked = (action: Steer): string | null => {
+    const reasons = transfers.map((transfer) => refusal(transfer, action));
+    return reasons.includes(null) ? null : (reasons[0] ?? t("control.noneChosen"));
+  };
   if (transfers.length === 0 && refused.length === 0) return null;
   return (
     <Stack>
       <Group gap="xs">
         <Text fw={600}>{tn("count.chosen", transfers.length)}</Text>
-        <Act variant="default" blocked={blocked} onClick={() => setAsking("pause")}>
+        <Act variant="default" blocked={blocked("pause")} onClick={() => setAsking("pause")}>
           {t("control.pause")}
         </Act>
-        <Act variant="default" blocked={blocked} onClick={() => setAsking("resume")}>
+        <Act variant="default" blocked={blocked("resume")} onClick={() => setAsking("resume")}>
           {t("control.resume")}
         </Act>
-        <Act color="red" variant="outline" blocked={blocked} onClick={() => setAsking("cancel")}>
+        <Act color="red" variant="outline" blocked={blocked("cancel")} onClick={() => setAsking("cancel")}>
           {t("control.cancel")}
         </Act>
       </Group>

@@ -1,22 +1,22 @@
 /** Steering one transfer: pause, resume, cancel with a reason, another rate, the failed files again. */
 
 import { Modal, Text, TextInput } from "@mantine/core";
-import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { ENDED, meQuery, transferQuery } from "../api/queries";
+import { ENDED, eventsKey, failedKey, transferQuery } from "../api/queries";
 import type { ControlRequest, Transfer } from "../api/schema";
 import { bytes, parseRate, rate } from "../format/units";
 import { t, tn } from "../i18n";
+import { written } from "../plan/intent";
 import { Act, Failure } from "../ui/basics";
-import { whyNot } from "../ui/permissions";
+import { refusal } from "../ui/permissions";
 import { tell } from "../ui/toasts";
 import { Reasoned } from "./Reasoned";
 
 type Dialog = "pause" | "cancel" | "rate";
 
 export function Controls({ transfer }: { transfer: Transfer }) {
-  const { data: me } = useSuspenseQuery(meQuery);
   const client = useQueryClient();
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const steer = useMutation({
@@ -26,34 +26,31 @@ export function Controls({ transfer }: { transfer: Transfer }) {
       client.setQueryData(transferQuery(transfer.id).queryKey, changed);
       tell(t(`control.${action}.done`));
       setDialog(null);
-      await client.invalidateQueries({ queryKey: ["events", transfer.id] });
+      await client.invalidateQueries({ queryKey: eventsKey(transfer.id) });
+      await client.invalidateQueries({ queryKey: failedKey(transfer.id) });
     },
   });
   const { state, progress } = transfer;
-  const may = whyNot(me, "run");
-  const live = ENDED.has(state) ? t("control.ended") : null;
-  const pausable = live ?? (state === "paused" ? t("control.isPaused") : null);
-  const resumable = state === "paused" || state === "failed" ? null : t("control.notPaused");
-  const retriable = progress.files_failed > 0 && ENDED.has(state) ? null : t("control.noFailed");
+  const running = steer.isPending ? steer.variables.action : null;
   const ask = (next: Dialog) => {
     steer.reset();
     setDialog(next);
   };
   return (
     <>
-      <Act variant="default" blocked={may ?? pausable} onClick={() => ask("pause")}>
+      <Act variant="default" blocked={refusal(transfer, "pause")} onClick={() => ask("pause")}>
         {t("control.pause")}
       </Act>
-      <Act variant="default" blocked={may ?? resumable} loading={steer.isPending} onClick={() => steer.mutate({ action: "resume", reason: "" })}>
+      <Act variant="default" blocked={refusal(transfer, "resume")} loading={running === "resume"} onClick={() => steer.mutate({ action: "resume", reason: "" })}>
         {t("control.resume")}
       </Act>
-      <Act variant="default" blocked={may ?? live} onClick={() => ask("rate")}>
+      <Act variant="default" blocked={refusal(transfer, "set_rate")} onClick={() => ask("rate")}>
         {t("control.rate")}
       </Act>
-      <Act variant="default" blocked={may ?? retriable} loading={steer.isPending} onClick={() => steer.mutate({ action: "retry", reason: "" })}>
-        {t("control.retry")}
+      <Act variant={ENDED.has(state) && refusal(transfer, "retry") === null ? "filled" : "default"} blocked={refusal(transfer, "retry")} loading={running === "retry"} onClick={() => steer.mutate({ action: "retry", reason: "" })}>
+        {state === "failed" ? t("control.retry.whole") : t("control.retry")}
       </Act>
-      <Act color="red" variant="outline" blocked={may ?? live} onClick={() => ask("cancel")}>
+      <Act color="red" variant="outline" blocked={refusal(transfer, "cancel")} onClick={() => ask("cancel")}>
         {t("control.cancel")}
       </Act>
       {steer.isError && dialog === null && <Failure error={steer.error} />}
@@ -90,7 +87,7 @@ interface RateProps {
 
 function RateDialog({ transfer, pending, error, close, go }: RateProps) {
   const ceiling = transfer.rate_ceiling_bps;
-  const [text, setText] = useState(ceiling == null ? "" : rate(ceiling));
+  const [text, setText] = useState(written(ceiling, rate, parseRate, "bit/s"));
   const wanted = parseRate(text);
   const blocked = text.trim() !== "" && wanted === null ? t("form.rate.bad") : null;
   return (

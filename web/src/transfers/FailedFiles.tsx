@@ -1,5 +1,5 @@
-import { Badge, Table } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { Badge, Button, Table } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { failedQuery } from "../api/queries";
 import type { Transfer } from "../api/schema";
 import { count } from "../format/units";
@@ -9,8 +9,9 @@ import { Card, Empty, Facts, Failure, Loading, Name } from "../ui/basics";
 import { Prose } from "../ui/Prose";
 
 export function FailedFiles({ transfer }: { transfer: Transfer }) {
-  const failed = useQuery(failedQuery(transfer.id));
+  const failed = useInfiniteQuery(failedQuery(transfer.id));
   const { progress } = transfer;
+  const shown = failed.data?.pages.flat() ?? [];
   return (
     <Card title={t("failed.title")}>
       <Facts
@@ -21,8 +22,8 @@ export function FailedFiles({ transfer }: { transfer: Transfer }) {
       />
       {failed.isPending && <Loading />}
       {failed.isError && <Failure error={failed.error} again={() => void failed.refetch()} />}
-      {failed.data?.length === 0 && <Empty title={t("failed.none")}>{t("failed.none.detail")}</Empty>}
-      {failed.data !== undefined && failed.data.length > 0 && (
+      {failed.isSuccess && shown.length === 0 && <Empty title={t("failed.none")}>{t("failed.none.detail")}</Empty>}
+      {shown.length > 0 && (
         <div className={classes.scroll} tabIndex={0} role="group" aria-label={t("failed.title")}>
           <Table className={classes.table}>
             <Table.Thead>
@@ -33,7 +34,7 @@ export function FailedFiles({ transfer }: { transfer: Transfer }) {
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {failed.data.map(({ path, error, message, retry }) => (
+              {shown.map(({ path, error, message, retry }) => (
                 <Table.Tr key={path}>
                   <Table.Td className={classes.wide}>
                     <Name wrap>{path}</Name>
@@ -50,6 +51,11 @@ export function FailedFiles({ transfer }: { transfer: Transfer }) {
             </Table.Tbody>
           </Table>
         </div>
+      )}
+      {failed.hasNextPage && (
+        <Button variant="default" loading={failed.isFetchingNextPage} onClick={() => void failed.fetchNextPage()}>
+          {t("failed.more")}
+        </Button>
       )}
     </Card>
   );

@@ -1,20 +1,22 @@
-import { Alert, Progress, Text } from "@mantine/core";
+import { Alert, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { ENDED } from "../api/queries";
 import type { Transfer } from "../api/schema";
 import { visible } from "../format/text";
 import { duration } from "../format/time";
-import { bytes, count, percent, rate, share } from "../format/units";
+import { bytes, count, rate } from "../format/units";
 import { t } from "../i18n";
 import { Throughput } from "../live/Throughput";
 import { who } from "../ui/who";
 import { Prose } from "../ui/Prose";
 import { Card, Facts, Name, Stack, Time } from "../ui/basics";
+import { Arrived, arrival } from "./Arrived";
 
 export function Summary({ transfer }: { transfer: Transfer }) {
   const { progress, error, state, state_reason: reason } = transfer;
   const ended = ENDED.has(state);
+  const { safe, totalBytes } = arrival(transfer);
   return (
     <Stack>
       {error != null && (
@@ -28,13 +30,15 @@ export function Summary({ transfer }: { transfer: Transfer }) {
         </Alert>
       )}
       <Card title={t("transfer.progress")}>
-        <Progress.Root size="lg">
-          <Progress.Section value={share(progress.bytes_durable, progress.bytes_total)} aria-label={t("transfer.progress.durable")} />
-        </Progress.Root>
+        <Arrived transfer={transfer} label={t("transfer.progress.durable")} size="lg" />
         <Text fw={650} size="lg" aria-live="off">
-          {percent(progress.bytes_durable, progress.bytes_total)} ·{" "}
-          {t("transfer.progress.of", { done: bytes(progress.bytes_durable), total: bytes(progress.bytes_total) })}
+          {safe} % · {t("transfer.progress.of", { done: bytes(progress.bytes_durable), total: bytes(totalBytes) })}
         </Text>
+        {transfer.next_step.message !== "" && (
+          <Text>
+            {t("transfer.next")} <Prose>{transfer.next_step.message}</Prose>
+          </Text>
+        )}
         <Facts rows={figures(transfer, ended)} />
         {state === "running" && progress.limiter !== "" && (
           <Text>
@@ -62,10 +66,12 @@ export function Summary({ transfer }: { transfer: Transfer }) {
   );
 }
 
-function figures({ state, progress, rate_ceiling_bps: ceiling }: Transfer, ended: boolean): [string, ReactNode][] {
-  const rows: [string, ReactNode][] = [
+function figures({ state, progress, rate_ceiling_bps: ceiling }: Transfer, ended: boolean): (readonly [string, ReactNode])[] {
+  const rows: (readonly [string, ReactNode])[] = [
     [t("figure.files"), t("figure.files.of", { done: count(progress.files_done), total: count(progress.files_total) })],
     [t("figure.failed"), count(progress.files_failed)],
+    ...(progress.bytes_failed > 0 ? [[t("figure.bytesFailed"), bytes(progress.bytes_failed)] as const] : []),
+    ...(progress.average_bps == null ? [] : [[t("figure.average"), rate(progress.average_bps)] as const]),
     [t("figure.resent"), bytes(progress.resent_bytes)],
     [t("figure.ceiling"), ceiling == null ? t("value.none") : rate(ceiling)],
   ];

@@ -1,13 +1,13 @@
 /** Who is offered what. The service decides; this only spares people a refusal, and says why. */
 
+import { visible } from "../format/text";
 import { t, type PlainKey } from "../i18n";
-import type { Me } from "../api/schema";
+import type { AllowedAction, Me } from "../api/schema";
 
-export type Ability = "plan" | "run" | "approve" | "policy" | "nodes" | "audit" | "people";
+export type Ability = "plan" | "approve" | "policy" | "nodes" | "audit" | "people";
 
 const NEEDS: Record<Ability, { scope: string; reason: PlainKey }> = {
   plan: { scope: "transfer:plan", reason: "needs.requester" },
-  run: { scope: "transfer:run", reason: "needs.requester" },
   approve: { scope: "transfer:approve", reason: "needs.approver" },
   policy: { scope: "policy:write", reason: "needs.policy_admin" },
   nodes: { scope: "node:write", reason: "needs.operator" },
@@ -19,4 +19,11 @@ const NEEDS: Record<Ability, { scope: string; reason: PlainKey }> = {
 export function whyNot(me: Me, ability: Ability): string | null {
   const { scope, reason } = NEEDS[ability];
   return me.scopes.includes(scope) ? null : t(reason);
+}
+
+/** What the service says of an action on a plan or transfer: null when it may be taken, otherwise why not. */
+export function refusal({ allowed_actions: actions }: { allowed_actions: readonly AllowedAction[] }, action: AllowedAction["action"]): string | null {
+  const found = actions.find((one) => one.action === action);
+  if (found === undefined) return t("needs.unknown");
+  return found.allowed ? null : visible(found.reason);
 }

@@ -19,7 +19,7 @@ import {
   IconUserCheck,
   type Icon,
 } from "@tabler/icons-react";
-import type { Decision, Node, Person, PlanState, PolicyVersion, TransferState } from "../api/schema";
+import type { Decision, Node, Person, Plan, PlanState, PolicyVersion, TransferState } from "../api/schema";
 import { t } from "../i18n";
 
 type Look = readonly [color: MantineColor, icon: Icon, word: string];
@@ -119,7 +119,10 @@ function personLook(state: Person["state"]): Look {
 }
 
 export const TransferBadge = ({ state }: { state: TransferState }) => <State look={transferLook(state)} />;
-export const PlanBadge = ({ state }: { state: PlanState }) => <State look={planLook(state)} />;
+/** A plan that was ready and can't start any more says so, whatever its state was. */
+export const PlanBadge = ({ plan }: { plan: Pick<Plan, "state" | "state_reason"> }) => (
+  <State look={plan.state === "ready" && plan.state_reason !== "" ? ["red", IconBan, t("plan.state.over")] : planLook(plan.state)} />
+);
 export const DecisionBadge = ({ outcome }: { outcome: Decision["outcome"] }) => <State look={decisionLook(outcome)} />;
 export const NodeBadge = ({ state }: { state: Node["state"] }) => <State look={nodeLook(state)} />;
 export const PolicyBadge = ({ state }: { state: PolicyVersion["state"] }) => <State look={policyLook(state)} />;

@@ -41,6 +41,10 @@ export const common = {
   "count.rules.other": "{n} rules",
   "count.transfers.one": "{n} transfer",
   "count.transfers.other": "{n} transfers",
+  "count.new.one": "{n} new plan waits: show it",
+  "count.new.other": "{n} new plans wait: show them",
+  "count.open.one": "{n} of yours is open",
+  "count.open.other": "{n} of yours are open",
   "count.waiting.one": "{n} waits for you",
   "count.waiting.other": "{n} wait for you",
 
@@ -71,6 +75,7 @@ export const common = {
   "nav.open": "Open the menu",
   "nav.people": "People",
   "nav.policies": "Policies",
+  "nav.requests": "Requests",
   "nav.rooms": "Rooms",
   "nav.skip": "Skip to the page",
   "nav.tokens": "API tokens",
@@ -81,7 +86,8 @@ export const common = {
   "needs.auditor": "Only auditors and administrators may do this.",
   "needs.operator": "Only operators and administrators may do this.",
   "needs.policy_admin": "Only policy administrators may do this.",
-  "needs.requester": "Only requesters may ask for and steer transfers. An administrator can give you the role.",
+  "needs.requester": "Only requesters may ask for transfers. An administrator can give you the role.",
+  "needs.unknown": "The service does not offer this here.",
 
   "once.needsSaved": "Tick that you have saved it first.",
   "once.saved": "I have saved it: it is not shown again.",

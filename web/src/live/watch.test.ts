@@ -1,0 +1,97 @@
+import { QueryClient } from "@tanstack/react-query";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { eventsKey, failedKey, transferQuery } from "../api/queries";
+import type { Progress, Transfer, TransferState } from "../api/schema";
+import { Watch } from "./watch";
+import { withStream } from "./streams";
+
+const progress: Progress = {
+  files_total: 1, files_done: 0, files_failed: 0, bytes_total: 10, bytes_received: 0, bytes_durable: 0, bytes_failed: 0,
+  resent_bytes: 0, rate_bps: 8, streams: 1, limiter: "", eta_s: null, at: "2026-01-01T00:00:00Z",
+};
+const transfer = (state: TransferState): Transfer => ({
+  id: "tr_1", plan: "pl_1", plan_digest: "0".repeat(64), state, state_reason: "", requester: "pn_1", action: "copy", source: "a:/x", destination: "b:/y",
+  canonical_sentence: "", created: "2026-01-01T00:00:00Z", attempt: 1, progress, summary: "", wish: "run", allowed_actions: [],
+  next_step: { kind: "wait", by: "service", message: "" }, names_withheld: false,
+});
+const event = (state: TransferState, sequence: number) =>
+  `event: ${state}\nid: ${sequence.toString()}\ndata: ${JSON.stringify({ sequence, at: progress.at, kind: state, message: "", transfer: transfer(state) })}\n\n`;
+
+const held = new Set<string>();
+const asked: Request[] = [];
+let answers: (() => Response | Promise<Response>)[] = [];
+
+beforeEach(() => {
+  held.clear();
+  asked.length = 0;
+  vi.stubGlobal("navigator", {
+    locks: {
+      request: async (name: string, _: unknown, act: (lock: object | null) => Promise<boolean>) => {
+        if (held.has(name)) return act(null);
+        held.add(name);
+        try {
+          return await act({ name });
+        } finally {
+          held.delete(name);
+        }
+      },
+    },
+  });
+  vi.stubGlobal("fetch", (request: Request) => {
+    asked.push(request);
+    return Promise.resolve(answers.shift()?.() ?? new Response(null, { status: 404 }));
+  });
+});
+afterEach(() => vi.unstubAllGlobals());
+
+function follow(now: TransferState = "running") {
+  const client = new QueryClient();
+  client.setQueryData(transferQuery("tr_1").queryKey, transfer(now));
+  const stale = vi.spyOn(client, "invalidateQueries");
+  const stop = new AbortController();
+  const paused: number[] = [];
+  const watch = new Watch(client, "tr_1", stop.signal, (ms) => new Promise((resolve) => setTimeout(() => resolve(paused.push(ms)), 0)));
+  return { client, stale, stop, paused, done: watch.follow() };
+}
+
+describe("following a transfer", () => {
+  it("comes back after a gateway's error and a broken stream, and asks only for what it has not seen", async () => {
+    answers = [
+      () => new Response("<h1>", { status: 502 }),
+      () => new Response("", { status: 500, headers: { "content-type": "application/problem+json" } }),
+      () => new Response(event("running", 7)),
+      () => new Response(event("complete", 8)),
+    ];
+    const { client, done, paused, stale } = follow();
+    await done;
+    expect(client.getQueryData(transferQuery("tr_1").queryKey)?.state).toBe("complete");
+    expect(asked.map((one) => one.headers.get("last-event-id"))).toEqual(["0", "0", "0", "7"]);
+    expect(paused).toEqual([1000, 2000, 1000]);
+    for (const queryKey of [eventsKey("tr_1"), failedKey("tr_1")]) expect(stale).toHaveBeenCalledWith({ queryKey });
+  });
+
+  it("ends when the transfer is not to be seen", async () => {
+    answers = [() => new Response("{}", { status: 403 })];
+    await follow().done;
+    expect(asked).toHaveLength(1);
+  });
+
+  it("without a free stream goes on by asking", async () => {
+    for (const slot of [1, 2, 3]) held.add(`headrace-stream-${slot.toString()}`);
+    const { client, done, paused, stop } = follow();
+    await vi.waitFor(() => expect(paused.length).toBeGreaterThan(2));
+    stop.abort();
+    await done;
+    expect(asked).toHaveLength(0);
+    expect(client.getQueryData(["series", "tr_1"])).toHaveLength(1);
+  });
+});
+
+it("a browser holds at most three streams at once", async () => {
+  const open: (() => void)[] = [];
+  const streams = [1, 2, 3].map(() => withStream(() => new Promise((resolve) => open.push(resolve))));
+  await vi.waitFor(() => expect(open).toHaveLength(3));
+  expect(await withStream(() => Promise.reject(new Error("a fourth stream")))).toBe(false);
+  for (const end of open) end();
+  expect(await Promise.all(streams)).toEqual([true, true, true]);
+});
