@@ -70,3 +70,20 @@ def test_a_place_below_the_source_that_is_left_out_becomes_a_question_about_name
     answer = read(f"copy krios1:/raw to archive:/raw {words}")
     assert set(answer.ask) == {"exclude"}
     assert [choice.value for question in answer.questions for choice in question.choices] == ["exclude phi/"]
+
+
+@pytest.mark.parametrize("text", [f"{ROUTE} once complete", f"once finished, {ROUTE}", f"when it's done, {ROUTE}"])
+def test_a_condition_without_a_step_before_and_after_it_is_asked_about(text: str) -> None:
+    assert asked(text) == {"start"}
+
+
+def test_a_condition_between_two_steps_only_orders_them() -> None:
+    assert intent_of(f"{ROUTE}, and once done delete the source")["action"] == "move"
+
+
+def test_a_but_that_nothing_follows_is_asked_about() -> None:
+    assert asked(f"{ROUTE}, but data") == {"exclude"}
+
+
+def test_a_day_that_returns_does_not_vanish_from_an_order() -> None:
+    assert asked("cancel b2d810 on Fridays") == {"repeat"}

@@ -47,15 +47,21 @@ class _Steps:
     steps: list[Step] = field(default_factory=lambda: [Step()])
     waiting: list[Fact] | None = None
     refusals: list[Refusal] = field(default_factory=list)
+    condition: Fact | None = None
 
     def add(self, fact: Fact) -> None:
         """Add a fact to the step that it belongs to."""
+        if fact.slot != "step":
+            self.condition = None
         if fact.slot == "refuse":
             rule = str(fact.value)
             self.refusals.append(Refusal(rule, _MESSAGES[rule], fact.words))
         elif fact.slot == "step":
             self._settle()
             self.waiting = []
+            self.condition = fact if fact.value == "condition" else None
+            if self.condition and not self.steps[-1].has("action", *_PLACES):
+                self._ask_condition()
         elif fact.slot == "there":
             if self.waiting is None:
                 self._settle()
@@ -98,9 +104,17 @@ class _Steps:
         step = self.steps[-1]
         self.steps[-1] = replace(step, leftovers=(*step.leftovers, leftover))
 
+    def _ask_condition(self) -> None:
+        # Words before it that nothing owns ("email me when it's done") are asked about already.
+        if self.condition and not self.steps[-1].leftovers:
+            self.leave(Leftover("start", self.condition.words, why=_WHY["opens_condition"]))
+        self.condition = None
+
     def done(self) -> Draft:
         """Give the finished draft."""
         self._settle()
+        if self.condition:
+            self._ask_condition()
         return Draft(tuple(self.steps), tuple(self.refusals))
 
 

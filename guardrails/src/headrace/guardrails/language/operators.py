@@ -38,7 +38,7 @@ _QUESTIONS = frozenset({"status", "list"})
 
 def operated(chosen: Sequence[Chosen]) -> list[Chosen]:
     """Apply every operator to the facts in its scope."""
-    return _retractions(_question_marks(_polarities(_trailing_onlys(list(chosen)))))
+    return _retractions(_open_buts(_question_marks(_polarities(_trailing_onlys(list(chosen))))))
 
 
 def _slots(span: Chosen) -> frozenset[str]:
@@ -126,6 +126,20 @@ def _asked(span: Chosen) -> Chosen:
         return span
     doubt = Doubt(f"`{span.words}` {_ASKED}")
     return replace(span, facts=tuple(replace(fact, value=doubt) for fact in span.facts if fact.slot != "flag"))
+
+
+def _open_buts(chosen: list[Chosen]) -> list[Chosen]:
+    """Ask about a "but" after which nothing comes that was understood as a wish."""
+    result: list[Chosen] = []
+    for at, span in enumerate(chosen):
+        facts = span.facts
+        if any(fact.slot == "turn" and fact.value == "but" for fact in facts):
+            rest = next((n for n in range(at + 1, len(chosen)) if _is_mark(chosen[n], _ENDS)), len(chosen))
+            if not any(one.facts for one in chosen[at + 1 : rest]):
+                doubt = Doubt(f"`{span.words}`: say what is left out, or what is different")
+                facts = tuple(replace(fact, slot="exclude", value=doubt) for fact in facts)
+        result.append(replace(span, facts=facts))
+    return result
 
 
 def _retractions(chosen: list[Chosen]) -> list[Chosen]:

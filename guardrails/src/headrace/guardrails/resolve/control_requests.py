@@ -121,7 +121,9 @@ def _ask_extra_options(situation: Situation, action: str) -> None:
     found.questions = [
         question
         for question in found.questions
-        if question.slot not in OPTION_SLOTS or (question.slot == "start" and starts)
+        if question.slot not in OPTION_SLOTS
+        or (question.slot == "start" and starts)
+        or (question.slot == "repeat" and not step.has("repeat"))
     ]
     if action == "pause" and step.has("deadline"):
         found.ask("start", Doubt("say when to pause; resuming later is a step of its own"))
@@ -129,6 +131,10 @@ def _ask_extra_options(situation: Situation, action: str) -> None:
     for fact in step.facts:
         if fact.slot in OPTION_FACTS and fact.slot not in allowed:
             found.ask("action", Doubt(f"`{fact.words}` does not go with {action}"), fact.words)
+    for slot in OPTION_SLOTS:
+        # "cancel it on Fridays": what resolving made of a time.
+        if slot in found.values and slot not in _CONTROL_OPTIONS:
+            found.ask("action", Doubt(f"{slot} does not go with {action}"))
     if step.has("same", "live"):
         found.ask("action", Doubt("say whether this is an answer or a new request"))
 
