@@ -1,7 +1,7 @@
 """Tell the story: lay out data, start a service and two nodes, ask in words twice, break both kinds, prove the result.
 
 Environment: `DEMO_SEED` (whole number; printed, default random), `DEMO_KEEP=1` (keep the folders).
-The last line of standard output is one JSON object (see README, "The demo").
+The last line of standard output is one JSON object (README.md, "Two commands", says what it does).
 """
 
 import argparse
@@ -230,6 +230,8 @@ def stay(stage: Stage, seed: int) -> None:
         f"\nThe service is up at {site.service}. In another terminal:\n"
         f"\n  export HEADRACE_SERVICE={site.service} HEADRACE_CONFIG={site.ada.config}"
         f'\n  {Path(sys.executable).parent}/headrace ask "{WORDS}"'
+        f"\n\nThe console is at the same address: sign in as `{site.ada.name}` (asks) or `{site.admin.name}` (may do"
+        f" everything), both with the password {site.password}"
         "\n\nCtrl-C ends it."
     )
     try:

@@ -20,6 +20,8 @@ class Site:
     ada: Person
     source: Path
     destination: Path
+    password: str
+    """Of both people, for the console."""
 
 
 def open_site(stage: Stage, source: Path, destination: Path) -> Site:
@@ -44,7 +46,7 @@ def open_site(stage: Stage, source: Path, destination: Path) -> Site:
         stage.node(name, "join", token, "--name", name, "--root", f"{root.name}={root}:{access}")
     _wait_until_attached(admin, 2)
     say(admin.run("endpoints").rstrip())
-    return Site(url, admin, ada, source, destination)
+    return Site(url, admin, ada, source, destination, password)
 
 
 def _wait_until_attached(person: Person, count: int) -> None:

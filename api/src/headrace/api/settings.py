@@ -1,6 +1,6 @@
 """Every setting of the service, declared once: name, default, unit, meaning, environment variable.
 
-A setting `plan_valid_s` is read from `HEADRACE_PLAN_VALID_S`; command-line options of `headrace serve` win over it.
+A setting `plan_queue` is read from `HEADRACE_PLAN_QUEUE`; command-line options of `headrace serve` win over it.
 docs/settings.md lists them all (a test compares).
 """
 
@@ -100,7 +100,7 @@ class Settings:
 
 
 def environment_name(declared: "Field[object]") -> str:
-    """Return the variable of a setting, for example `HEADRACE_PLAN_VALID_S`."""
+    """Return the variable of a setting, for example `HEADRACE_PLAN_QUEUE`."""
     return _PREFIX + declared.name.upper()
 
 

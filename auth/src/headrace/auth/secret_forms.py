@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 MIN_PEPPER_BYTES: Final = 32
-MAX_SECRET: Final = 200
 
 _BASE32: Final = r"[a-z2-7]{52}"
 _TOKEN: Final = re.compile(rf"hrt_(?P<id>[0-9a-f]{{16}})_{_BASE32}[0-9a-f]{{8}}")

@@ -28,7 +28,6 @@ _OF_CODE: Final = {
     "plan_declined": Exit.REFUSED,
     "needs_confirmation": Exit.NEEDS_YES,
     "needs_approval": Exit.NEEDS_YES,
-    "approval_expired": Exit.NEEDS_YES,
     "service_unreachable": Exit.UNREACHABLE,
     "service_untrusted": Exit.UNREACHABLE,
     "service_timeout": Exit.UNREACHABLE,

@@ -14,7 +14,7 @@ from headrace.client import models as m
 
 Action = Literal["copy", "sync", "move"]
 OnConflictChoice = Literal["fail", "skip", "overwrite", "newer"]
-VerifyChoice = Literal["default", "in-transit", "at-rest", "blake3", "sha256", "sha1", "md5", "crc32c", "none"]
+VerifyChoice = Literal["default", "in-transit", "at-rest", "blake3"]
 
 _GLOB = "`*.tmp` fits names anywhere, `raw/*.mrc` paths, `logs/` a folder. May be given again."
 _TIME = "An age (12h, 2d), a date, or a time; local when it names no zone."

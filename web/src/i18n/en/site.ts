@@ -56,7 +56,7 @@ export const site = {
   "nodes.name": "Node",
   "nodes.revoke": "Revoke",
   "nodes.revoke.one": "Revoke {name}?",
-  "nodes.revoke.detail": "It is shut out for good, and what runs there stops ({running} now). It would have to join again with a new token.",
+  "nodes.revoke.detail": "It is shut out for good, and what runs there stops ({running} now). Its key stays refused and its name taken: to come back it needs another name, an empty state folder and a new token.",
   "nodes.revoke.done": "{name} is revoked.",
   "nodes.roots": "Roots",
   "nodes.running": "Running",

@@ -101,7 +101,11 @@ class Nodes:
                 Code.UNKNOWN_NODE, f"no node with key `{key}` has joined; list them with `headrace nodes`"
             )
         if row.state == "revoked":
-            raise ServiceError(Code.NODE_REVOKED, f"node `{row.name}` was revoked; an operator must let it join anew")
+            raise ServiceError(
+                Code.NODE_REVOKED,
+                f"node `{row.name}` was revoked for good; let it join under another name, with a new token and an "
+                "empty state folder",
+            )
         if row.state == "draining":
             raise ServiceError(
                 Code.NODE_DRAINING,

@@ -6,7 +6,6 @@ from headrace.guardrails.intents.text import counted, shown, sized
 from headrace.guardrails.policy.decision import Decision, why
 from headrace.guardrails.seal.execution import GROWTH_PERCENT, Execution, SurveyCounts
 
-MAX_SENTENCE: Final = 600
 _VERBS: Final = {"copy": "Copy", "sync": "Bring up to date with a sync of", "move": "Move"}
 
 

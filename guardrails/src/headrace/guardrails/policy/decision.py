@@ -13,7 +13,6 @@ ROLES: Final = frozenset({"viewer", "requester", "approver", "policy_admin", "op
 QOS_CLASSES: Final = ("background", "bulk", "priority")
 """Known classes, lowest first: of several that rules name, the lowest is taken."""
 DEFAULT_QOS_CLASS: Final = "bulk"
-MAX_APPROVALS: Final = 9
 
 _APPROVAL: Final = re.compile(r"approval:([\w.@-]{1,64}):([1-9])")
 
