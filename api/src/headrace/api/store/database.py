@@ -4,6 +4,7 @@ SQLite runs in WAL mode, so readers see a consistent state while the writer work
 """
 
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
+
+from headrace.api.store import driver
 
 _BUSY_TIMEOUT_MS = 10_000
 _READERS = 8
@@ -34,8 +37,9 @@ class Database:
     def __init__(self, path: Path) -> None:
         """Open (without migrating) the SQLite file at `path`."""
         self.path = path
-        self._reader = _engine(path, "BEGIN", readers=_READERS)
-        self._writer = _engine(path, "BEGIN IMMEDIATE", readers=0)
+        self._threads = ThreadPoolExecutor(_READERS + 1, thread_name_prefix="store")
+        self._reader = _engine(path, "BEGIN", self._threads, readers=_READERS)
+        self._writer = _engine(path, "BEGIN IMMEDIATE", self._threads, readers=0)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Tx]:
@@ -59,9 +63,13 @@ class Database:
         """Close all connections."""
         await self._reader.dispose()
         await self._writer.dispose()
+        self._threads.shutdown(wait=False)
 
 
-def _engine(path: Path, begin: str, *, readers: int) -> AsyncEngine:
+def _engine(path: Path, begin: str, threads: Executor, *, readers: int) -> AsyncEngine:
+    async def connect(*_arguments: object, **_options: object) -> driver.Connection:
+        return await driver.Connection.open(threads, str(path), reads=readers > 0)
+
     engine = create_async_engine(
         URL.create("sqlite+aiosqlite", database=str(path)),
         pool_size=readers or 1,
@@ -69,8 +77,9 @@ def _engine(path: Path, begin: str, *, readers: int) -> AsyncEngine:
         pool_timeout=_POOL_TIMEOUT_S,
         # Statements are short-lived text; values (words, names) never enter logs or error texts.
         hide_parameters=True,
+        connect_args={"async_creator_fn": connect},
     )
-    begin_with(engine.sync_engine, begin)
+    _begin_with(engine.sync_engine, begin)
     event.listen(engine.sync_engine, "connect", _prepare(read_only=readers > 0))
     return engine
 
@@ -82,6 +91,10 @@ def begin_with(engine: Engine, statement: str) -> None:
     def _leave_to_us(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
         connection.isolation_level = None
 
+    _begin_with(engine, statement)
+
+
+def _begin_with(engine: Engine, statement: str) -> None:
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
