@@ -1,3 +1,4 @@
+import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -91,3 +92,54 @@ async def test_a_group_whose_name_is_two_lines_gives_no_second_group(quiet_site:
     with pytest.raises(StatementError, match="line break"):
         async with quiet_site.service.whole.core.database.write() as tx:
             await tx.execute(update(PersonRow).values(groups=("guests\nstewards",)))
+
+
+LONG = text("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :most) SELECT count(*) FROM n")
+
+
+@pytest.mark.anyio
+async def test_a_long_read_leaves_the_event_loop_to_others(quiet_site: Site) -> None:
+    database = quiet_site.service.whole.core.database
+    async with database.read() as tx:
+        reading = asyncio.create_task(tx.scalar(LONG, {"most": 2_000_000}))
+        async with database.read() as other:
+            assert await other.scalar(text("SELECT count(*) FROM people")) == 1
+        assert not reading.done()
+        assert await reading == 2_000_000
+
+
+@pytest.mark.anyio
+async def test_who_gives_up_a_read_leaves_its_connection_usable(quiet_site: Site) -> None:
+    database = quiet_site.service.whole.core.database
+    for _ in range(12):  # more than there are connections
+        async with database.read() as tx:
+            reading = asyncio.create_task(tx.scalar(LONG, {"most": 10**12}))
+            for _ in range(50):
+                await asyncio.sleep(0)
+            reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+    async with database.read() as tx:
+        assert await tx.scalar(text("SELECT count(*) FROM people")) == 1
+
+
+@pytest.mark.anyio
+async def test_a_commit_that_nobody_waits_for_is_whole_all_the_same(quiet_site: Site) -> None:
+    core = quiet_site.service.whole.core
+
+    async def write(number: int) -> None:
+        async with core.database.write() as tx:
+            key = str(number)
+            tx.add(NodeRow(id=f"nd_{key}", name=key, key=key, state="enrolled", enrolled=core.clock()))
+            await core.outbox.write(tx, "node", key, "x")
+
+    before = (await core.outbox.bounds())[1]
+    for number in range(20):
+        task = asyncio.create_task(write(number))
+        for _ in range(number):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    async with core.database.read() as tx:
+        nodes = set(await tx.scalars(select(NodeRow.key)))
+    assert {change.subject for change in await core.outbox.after(before, 100)} == nodes

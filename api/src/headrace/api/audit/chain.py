@@ -22,6 +22,7 @@ from headrace.api.caller import Caller
 from headrace.api.clock import Clock
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
 from headrace.api.store import Database, Tx
+from headrace.api.store.base import Base
 from headrace.api.store.tables_site import AuditRow, PersonRow
 from headrace.auth import fold
 from headrace.client import models as m
@@ -81,6 +82,13 @@ class Wanted:
     newest_first: bool = False
 
 
+_AUDIT = Base.metadata.tables[AuditRow.__tablename__]
+_INSERT = _AUDIT.insert()
+_NEWEST = select(_AUDIT.c.sequence, _AUDIT.c.body, _AUDIT.c.hash).order_by(_AUDIT.c.sequence.desc()).limit(1)
+_LAST = "last link of the chain"
+"""Where a writing transaction keeps the link that it wrote last: no other can write one meanwhile."""
+
+
 class Audit:
     """Writes and checks the chain of one service."""
 
@@ -122,18 +130,18 @@ class Audit:
             "detail": _cut(detail or {}),
         }
         try:
-            added = link(await _last(tx), event)
-            row = AuditRow(
-                sequence=added.sequence,
-                at=at,
-                kind=kind,
-                person=person,
-                subject=subject,
-                body=added.record.decode(),
-                hash=added.hash,
-            )
-            tx.add(row)
-            await tx.flush()
+            added = link(tx.info.get(_LAST) or await _last(tx), event)
+            row = {
+                "sequence": added.sequence,
+                "at": at,
+                "kind": kind,
+                "person": person,
+                "subject": subject,
+                "body": added.record.decode(),
+                "hash": added.hash,
+            }
+            await tx.execute(_INSERT, row)
+            tx.info[_LAST] = added
         except (SQLAlchemyError, ValueError) as error:
             self.writable = False
             raise AuditUnwritable from error
@@ -208,5 +216,5 @@ def _conditions(wanted: Wanted) -> Iterator[ColumnElement[bool]]:
 
 
 async def _last(tx: Tx) -> Link | None:
-    row = await tx.scalar(select(AuditRow).order_by(AuditRow.sequence.desc()).limit(1))
+    row = (await tx.execute(_NEWEST)).one_or_none()
     return Link(row.sequence, row.body.encode(), row.hash) if row else None

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, select
 
 from headrace.api.clock import Clock
 from headrace.api.events.broker import Broker
 from headrace.api.store import Database, Tx, after_commit
+from headrace.api.store.base import Base
 from headrace.api.store.tables_work import OutboxRow
 
 EVENTS = "events"
@@ -23,6 +24,7 @@ EVENTS = "events"
 Kind = Literal["plan", "transfer", "node", "endpoint", "policy", "halt"]
 
 _MOST_REMOVED = 10_000
+_INSERT = Base.metadata.tables[OutboxRow.__tablename__].insert()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Outbox:
     async def write(self, tx: Tx, kind: Kind, subject: str, state: str) -> None:
         """Add a change to the transaction that makes it; who waits for the subject, or for any, is woken after it."""
         event = {"at": self._clock(), "kind": kind, "subject": subject, "state": state}
-        await tx.execute(insert(OutboxRow).values(event))
+        await tx.execute(_INSERT, event)
 
         def committed() -> None:
             self._broker.notify(subject)

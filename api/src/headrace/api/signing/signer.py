@@ -6,7 +6,7 @@ All of it is checked anew from the stored bytes for every ticket, and renewals p
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sqlalchemy import select
 
@@ -15,7 +15,7 @@ from headrace.api.core import Core
 from headrace.api.errors import Code, Fenced, ServiceError
 from headrace.api.policy.budgets import day_of, used_today
 from headrace.api.policy.versions import Policies
-from headrace.api.sites.endpoints import Endpoints
+from headrace.api.sites.endpoints import Endpoints, Known
 from headrace.api.sites.halts import Halts, Held, roots_of
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import PersonRow
@@ -181,8 +181,9 @@ class Signer:
             "roles": sorted(person.roles),
             "groups": sorted(person.groups),
         }
+        endpoints = await self._endpoints.registry(tx)
         record["resource"] = {
-            end: await self._folder_now(tx, _mapping(plan.execution[end]), _mapping(folder))
+            end: _folder_now(endpoints, _mapping(plan.execution[end]), _mapping(folder))
             for end, folder in _mapping(record["resource"]).items()
         }
         sealed = _mapping(record["context"])
@@ -201,15 +202,16 @@ class Signer:
         record["context"] = {**sealed, **written}
         return redecide(self._policies.active, canonical(record).decode())
 
-    async def _folder_now(self, tx: Tx, place: JsonObject, folder: JsonObject) -> JsonObject:
-        """Return a recorded folder with the labels that its endpoint has now; a vanished endpoint is refused."""
-        for known in await self._endpoints.registry(tx):
-            if (known.node_key, known.root) == (place["node"], place["root"]):
-                labels = sorted(f"{name}={value}" for name, value in known.labels.items())
-                return {**folder, "endpoint": known.id, "labels": labels}
-        raise ServiceError(
-            Code.UNKNOWN_ENDPOINT, f"endpoint `{folder['endpoint']}` is gone; list endpoints with `headrace endpoints`"
-        )
+
+def _folder_now(endpoints: Iterable[Known], place: JsonObject, folder: JsonObject) -> JsonObject:
+    """Return a recorded folder with the labels that its endpoint has now; a vanished endpoint is refused."""
+    for known in endpoints:
+        if (known.node_key, known.root) == (place["node"], place["root"]):
+            labels = sorted(f"{name}={value}" for name, value in known.labels.items())
+            return {**folder, "endpoint": known.id, "labels": labels}
+    raise ServiceError(
+        Code.UNKNOWN_ENDPOINT, f"endpoint `{folder['endpoint']}` is gone; list endpoints with `headrace endpoints`"
+    )
 
 
 def _mapping(value: Json) -> JsonObject:

@@ -18,6 +18,7 @@ from typing import Any, Self, TypeVar
 _BUDGET_STEPS = 20_000
 """Steps of SQLite's machine that a reading statement may do in the event loop: about a millisecond."""
 _GIVEN_UP = "interrupted"
+_INTERRUPT_S = 0.01
 _WAITING = ("BEGIN", "PRAGMA")
 """Statements that may wait for a lock."""
 
@@ -89,9 +90,11 @@ class Connection:
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
-            if self._reads:
-                self._connection.interrupt()
-            await asyncio.wait({running})
+            while not running.done():
+                if self._reads:
+                    self._connection.interrupt()  # only what has begun is interrupted, so it is said again
+                await asyncio.wait({running}, timeout=_INTERRUPT_S)
+            running.exception()  # nobody is left to hear of it
             raise
 
 

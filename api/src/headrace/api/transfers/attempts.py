@@ -5,14 +5,13 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 
-from sqlalchemy import insert, update
-
 from headrace.api.audit.chain import Kind
 from headrace.api.data_folder import lists_dir, result_dir
 from headrace.api.errors import AuditUnwritable, Code, Fenced, ServiceError
 from headrace.api.policy.budgets import settle
 from headrace.api.problems import make, problem_of
 from headrace.api.store import Tx, after_commit
+from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.receipts import totals_of
@@ -26,6 +25,8 @@ _log = logging.getLogger(__name__)
 
 ADVANCE = "advance"
 """The task that carries transfers on."""
+_ATTEMPTS = Base.metadata.tables[AttemptRow.__tablename__]
+_NO_END = {"code": "", "message": "", "statements": ""}
 _AUDIT_RETRY = timedelta(seconds=5)
 
 
@@ -83,7 +84,7 @@ class Attempts:
                 write_standing(row, standing)
                 row.started = row.started or self._core.clock()
                 begun = {"transfer": row.id, "number": number, "started": self._core.clock()}
-                await tx.execute(insert(AttemptRow).values(begun))
+                await tx.execute(_ATTEMPTS.insert().values(_NO_END | begun))
                 kind = "started" if number == 1 else "attempt"
                 await parts.ledger.record(tx, row, kind, f"attempt {number} started")
                 return ticket.text, lists_dir(self._core.settings.data, row.plan)
@@ -179,8 +180,8 @@ class Attempts:
         }  # fmt: skip
         if end.failed_list is not None:
             ended["failed_list"] = str(end.failed_list.relative_to(self._core.settings.data))
-        this = (AttemptRow.transfer == row.id, AttemptRow.number == run.attempt)
-        await tx.execute(update(AttemptRow).where(*this).values(ended))
+        this = (_ATTEMPTS.c.transfer == row.id, _ATTEMPTS.c.number == run.attempt)
+        await tx.execute(_ATTEMPTS.update().where(*this).values(ended))
         message = f"attempt {run.attempt} ended: {end.outcome}" + (f" ({end.message})" if end.message else "")
         await self._parts.ledger.record(tx, row, "attempt_ended", message)
 

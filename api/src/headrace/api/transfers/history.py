@@ -3,16 +3,19 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from sqlalchemy import insert, select
+from sqlalchemy import bindparam, select
 
 from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, Fenced, ServiceError
 from headrace.api.store import Tx
+from headrace.api.store.base import Base
 from headrace.api.store.tables_work import TransferEventRow, TransferRow
 
 _MAX_MESSAGE = 2000
+_INSERT = Base.metadata.tables[TransferEventRow.__tablename__].insert()
+_ROW = select(TransferRow).where(TransferRow.id == bindparam("transfer"))
 
 
 class Ledger:
@@ -26,7 +29,7 @@ class Ledger:
     async def change(self, transfer: str, *, fence: int | None = None) -> AsyncIterator[tuple[Tx, TransferRow]]:
         """Give the writing transaction and the transfer's row; `Fenced` when it was taken up anew since `fence`."""
         async with self._core.database.write() as tx:
-            row = await tx.scalar(select(TransferRow).where(TransferRow.id == transfer))
+            row = await tx.scalar(_ROW, {"transfer": transfer})
             if row is None:
                 raise ServiceError(Code.UNKNOWN_TRANSFER, f"no transfer `{transfer}`; list them with `headrace status`")
             if fence is not None and row.fence != fence:
@@ -40,7 +43,7 @@ class Ledger:
         event = {
             "transfer": row.id, "sequence": row.events, "at": self._core.clock(), "kind": kind, "message": text,
         }  # fmt: skip
-        await tx.execute(insert(TransferEventRow).values(event))
+        await tx.execute(_INSERT, event)
         await self._core.outbox.write(tx, "transfer", row.id, row.state)
         detail = {"event": kind, "state": row.state, "attempt": str(row.attempt), "message": text}
         await self._core.audit.append(tx, Kind.TRANSFER_CHANGED, caller=caller, subject=row.id, detail=detail)

@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from sqlalchemy import insert, or_, select
+from sqlalchemy import or_, select
 
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.signing.signer import Signer
 from headrace.api.store import Tx
+from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, ReceiptRow, TransferRow
 from headrace.api.transfers.run_state import End
 from headrace.client import models as m
 from headrace.guardrails import Document, Ended, JsonObject, ReleasedPlan, SealError, sized, verify
 
 _CHUNK_BYTES = 1 << 18
+_RECEIPTS = Base.metadata.tables[ReceiptRow.__tablename__]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class Receipts:
             "summary": summary,
             "files_list": str(checked.files_list.relative_to(self._core.settings.data)),
         }
-        await tx.execute(insert(ReceiptRow).values(row))
+        await tx.execute(_RECEIPTS.insert().values(row))
         return Made(str(row["id"]), summary)
 
     async def find(self, receipt: str) -> ReceiptRow:
