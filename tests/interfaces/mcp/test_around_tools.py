@@ -60,3 +60,14 @@ async def test_endpoint_names_complete(era: str) -> None:
     assert found.completion.values == ["kr", "krios1"]
     assert ids.completion.values == ["tr_1"]
     assert nothing.completion.values == []
+
+
+async def test_nothing_is_offered_that_is_not_kept(era: str) -> None:
+    """No change of a resource or of a list is ever told, so none can be subscribed to."""
+    async with Client(server(), mode=era) as client:
+        offered = client.server_capabilities
+    assert offered is not None
+    assert offered.resources is not None
+    assert not offered.resources.subscribe
+    kinds = (offered.resources, offered.tools, offered.prompts)
+    assert not any(kind.list_changed for kind in kinds if kind is not None)

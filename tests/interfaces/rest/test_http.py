@@ -265,3 +265,25 @@ async def test_a_watch_goes_on_after_the_last_event_that_was_seen(site: Site) ->
     last = m.TransferEvent.model_validate_json(events[-1][2].removeprefix("data: "))
     assert last.transfer is not None
     assert last.transfer.state is m.TransferState.COMPLETE
+
+
+@pytest.mark.anyio
+async def test_a_method_that_an_address_does_not_take_is_answered_with_all_that_it_takes(quiet_site: Site) -> None:
+    async with browser(quiet_site) as client:
+        bearer = {"authorization": f"Bearer {quiet_site.ada.secret}"}
+        for method, path, allowed in (
+            ("DELETE", "/plans", "GET, POST"),
+            ("PUT", "/transfers", "GET, POST"),
+            ("PUT", "/endpoints/lab", "PATCH"),
+        ):
+            answered = await client.request(method, path, headers=bearer)
+            assert (answered.status_code, answered.headers["allow"]) == (405, allowed), path
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("after", ["x" * 256, "é" * 200, "a/b", "..", "\x00"])
+async def test_a_place_in_a_folder_that_no_name_can_have_is_a_wrong_request(site: Site, after: str) -> None:
+    async with browser(site) as client:
+        bearer = {"authorization": f"Bearer {site.ada.secret}"}
+        answered = await client.get("/endpoints/lab/browse", params={"after": after}, headers=bearer)
+        assert (answered.status_code, answered.json()["code"]) == (422, "bad_argument")

@@ -92,6 +92,9 @@ STATUS: dict[str, Status] = {
 }
 """The status of every code of service and auth. Other rails are 422, the engine's own codes 502."""
 
+_BAD_ARGUMENT = "bad_argument"
+"""The engine's word for an argument that can't be meant: the request is at fault, no node."""
+
 Known = ServiceError | AuthError | GuardrailError | EngineError
 KNOWN = (ServiceError, AuthError, GuardrailError, EngineError)
 """Errors whose messages are meant for callers; anything else is `internal_error` and only logged."""
@@ -114,7 +117,8 @@ def problem_of(error: BaseException, *, instance: str | None = None) -> m.Proble
         # Its message names folders of the service's or a node's host.
         _log.error("a folder for state can't be used: %s", error)
         return make(error.code, _STATE_FAILED, instance=instance, other=Status.BAD_GATEWAY)
-    other = Status.BAD_GATEWAY if isinstance(error, EngineError) else Status.UNPROCESSABLE_ENTITY
+    node = isinstance(error, EngineError) and error.code != _BAD_ARGUMENT
+    other = Status.BAD_GATEWAY if node else Status.UNPROCESSABLE_ENTITY
     fields = error.fields if isinstance(error, ServiceError) else ()
     return make(error.code, str(error.args[0]), fields=fields, instance=instance, other=other)
 

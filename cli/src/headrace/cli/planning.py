@@ -13,7 +13,7 @@ from headrace.cli.door import Door
 from headrace.cli.exits import Exit
 from headrace.cli.following import ended, follow
 from headrace.client import models as m
-from headrace.client.text import plural, visible
+from headrace.client.text import visible
 
 MAX_ROUNDS: Final = 8
 """Rounds of questions before a person is asked to write a new sentence."""
@@ -50,7 +50,7 @@ def surveyed(door: Door, plan: m.Plan) -> m.Plan:
     with door.out.notes.status(Text("reading the request")) as status:
         while plan.state == m.PlanState.SURVEYING:
             plan = door.wait(door.headrace.plan(plan.id, wait_s=WAIT_S))
-            status.update(Text(f"surveying: {plural(plan.surveyed_entries, 'entry')}"))
+            status.update(Text(visible(plan.next_step.message) or "surveying"))
     return plan
 
 

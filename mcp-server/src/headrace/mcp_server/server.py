@@ -82,6 +82,7 @@ def make_server(
         token_verifier=http_auth.verifier if http_auth else None,
         auth=http_auth.settings() if http_auth else None,
         log_level="WARNING",
+        subscriptions=False,  # nothing is published, so nothing is offered: clients ask transfer_status
     )
     _add_resources(server, tools)
     _add_prompts(server)

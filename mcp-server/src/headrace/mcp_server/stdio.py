@@ -46,4 +46,5 @@ def serve() -> None:
     """Serve until standard input ends."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     assistant = _Assistant()
-    make_server(lambda _token: assistant.port()).run("stdio")
+    url, _ = login.token()
+    make_server(lambda _token: assistant.port(), console_url=url).run("stdio")

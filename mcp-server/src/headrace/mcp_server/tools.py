@@ -218,11 +218,11 @@ class Tools:
 
     async def _planned(self, ctx: Context[Any, Any], plan: m.Plan) -> PlanCard:
         """Wait for planning to be done, telling a client that listens how far it is."""
-        port, until = await self.port(), monotonic() + PLAN_WAIT_S
+        port, until, waits = await self.port(), monotonic() + PLAN_WAIT_S, 0
         while plan.state == m.PlanState.SURVEYING and (left_s := until - monotonic()) > 0:
-            await ctx.report_progress(
-                plan.surveyed_entries, None, f"{plural(plan.surveyed_entries, 'entry')} looked at"
-            )
+            # How many entries there are is known only at the end, so that the turns of waiting count as progress.
+            await ctx.report_progress(waits, None, plan.next_step.message or "still listing")
+            waits += 1
             plan = await port.plan(plan.id, wait_s=min(5.0, left_s))
         return self.card(plan)
 

@@ -6,6 +6,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
 
 from headrace.api.errors import Code
 from headrace.api.problems import KNOWN, make, problem_of
@@ -53,7 +54,20 @@ def install(app: FastAPI) -> None:
         return problem_response(make(Code.INVALID_REQUEST, detail, fields=names))
 
     @app.exception_handler(HTTPException)
-    async def from_framework(_request: Request, error: HTTPException) -> JSONResponse:
+    async def from_framework(request: Request, error: HTTPException) -> JSONResponse:
         code, detail = _CODES.get(HTTPStatus(error.status_code), (Code.INVALID_REQUEST, str(error.detail)))
         problem = make(code, detail).model_copy(update={"status": error.status_code})
-        return problem_response(problem, dict(error.headers or {}))
+        headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["allow"] = ", ".join(sorted(_allowed(request))) or headers.get("allow", "")
+        return problem_response(problem, headers)
+
+
+def _allowed(request: Request) -> set[str]:
+    """Return the methods of every route at the address; the framework names those of the first only."""
+    return {
+        method.upper()
+        for template, operations in request.app.openapi()["paths"].items()
+        if compile_path(template)[0].match(request.url.path)
+        for method in operations
+    }
