@@ -3,6 +3,7 @@
 A failed or partial transfer may be tried again and keeps them. A node that is not attached hears of it when it is.
 """
 
+import asyncio
 import logging
 from datetime import datetime, timedelta
 
@@ -20,6 +21,8 @@ _log = logging.getLogger(__name__)
 _TIDY = "tidy"
 _OVER = ("complete", "canceled")
 _BATCH = 200
+_GATHER_S = 1.0
+"""What ends within this time is tidied up in one go."""
 _PERIOD = timedelta(minutes=5)
 
 
@@ -30,10 +33,16 @@ class Tidying:
         """Tell the nodes of the hub that are attached."""
         self._core = core
         self._nodes = nodes
+        self._timer: asyncio.TimerHandle | None = None
         core.jobs.add(Task(_TIDY, self._tidy, at_once=1))
 
     def wake(self) -> None:
-        """Look for what is over: a transfer has ended, or a node is back."""
+        """Look, in a moment, for what is over: a transfer has ended, or a node is back."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_GATHER_S, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
         self._core.jobs.wake(_TIDY, "")
 
     async def _tidy(self, _subject: str) -> datetime:
