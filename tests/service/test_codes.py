@@ -188,8 +188,10 @@ async def test_a_store_that_another_process_holds_is_busy(tmp_path: Path, monkey
             other.execute("BEGIN IMMEDIATE")
             with refused("store_busy"):
                 await site.person("bob", "requester")
+            assert (await site.ada.port.health()).status == "degraded"
             other.execute("ROLLBACK")
         assert (await site.person("bob", "requester")).principal.name == "bob"
+        assert (await site.ada.port.health()).status == "ok"
 
 
 @pytest.mark.anyio
@@ -202,5 +204,6 @@ async def test_a_store_without_room_is_full_and_goes_on_when_there_is(quiet_site
     policy = m.PolicyText(text=(await quiet_site.ada.port.policies())[0].text + "\n// " + "x" * 50_000, note="more")
     with refused("store_full"):
         await quiet_site.ada.port.propose_policy(policy)
+    assert (await quiet_site.ada.port.health()).status == "degraded"
     await grow_to("1000000")
     assert (await quiet_site.ada.port.propose_policy(policy)).state == "proposed"

@@ -98,7 +98,7 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
         endpoints=endpoints,
         executor=executor,
         halts=halts,
-        health=Health(audit, nodes, signer, jobs),
+        health=Health(audit, nodes, signer, core),
         nodes=nodes,
         people=People(core, authenticator, public_url),
         places=places,

@@ -11,6 +11,8 @@ from pathlib import Path
 from sqlalchemy import URL, event
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -37,6 +39,8 @@ class Database:
     def __init__(self, path: Path) -> None:
         """Open (without migrating) the SQLite file at `path`."""
         self.path = path
+        self.writable = True
+        """Whether the last writing transaction was not refused by a lock, the disk or too many others."""
         self._threads = ThreadPoolExecutor(_READERS + 1, thread_name_prefix="store")
         self._reader = _engine(path, "BEGIN", self._threads, readers=_READERS)
         self._writer = _engine(path, "BEGIN IMMEDIATE", self._threads, readers=0)
@@ -54,8 +58,13 @@ class Database:
         Writers queue for the single writing connection (at most 30 s).
         """
         async with AsyncSession(self._writer, expire_on_commit=False) as session:
-            async with session.begin():
-                yield session
+            try:
+                async with session.begin():
+                    yield session
+            except (OperationalError, PoolTimeout):
+                self.writable = False
+                raise
+            self.writable = True
             for act in session.info.get(_AFTER_COMMIT, ()):
                 act()
 
