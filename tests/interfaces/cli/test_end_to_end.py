@@ -99,9 +99,12 @@ def test_a_question_answered_at_the_terminal_leads_on(service: Service, anna: Pe
     with at_terminal("ask", sentence, **anna.environment) as person:
         person.wait_for("Your answer")
         person.type("10 Gb/s")
-        person.wait_for(r"Run it\?")
-        person.type("y")
+        person.wait_for(r"Reading: copy src:/\S+ to dst:/\S+ at 10 Gb/s")
+        person.wait_for(r"Run it\? \[Y/n\]")
+        person.type("")
         assert person.ends_with() == 0, person.shown
+    assert "is complete: 4 files" in person.shown
+    assert "receipts get tr_" in person.shown
     assert same(service.source / here, service.destination / here)
 
 
@@ -135,6 +138,48 @@ def test_an_overwrite_needs_the_persons_own_yes(service: Service, anna: Person, 
     assert (service.destination / here / "a.dat").read_bytes() == b"older"
     with at_terminal("confirm", plan["id"], **anna.environment) as person:
         person.wait_for("REPLACES +1 file")
+        person.wait_for("Confirm plan")
+        person.type("y")
+        assert person.ends_with() == 0, person.shown
+    assert anna.run("submit", plan["digest"]).code == 0
+    assert same(service.source / here, service.destination / here)
+
+
+def test_a_person_may_say_no(service: Service, anna: Person, here: str) -> None:
+    with at_terminal("copy", f"src:/{here}", f"dst:/{here}", **anna.environment) as person:
+        person.wait_for(r"Run it\?")
+        person.type("n")
+        assert person.ends_with() == 5, person.shown
+    assert "headrace submit" in person.shown
+    assert not (service.destination / here).exists()
+
+
+def test_yes_does_not_stand_for_a_confirmation_and_a_decline_holds(service: Service, anna: Person, here: str) -> None:
+    (service.destination / here).mkdir()
+    (service.destination / here / "a.dat").write_bytes(b"older")
+    asked = ("copy", f"src:/{here}", f"dst:/{here}", "--on-conflict", "overwrite", "--yes")
+    for said, code in (("n", 5), ("y", 0)):
+        assert (service.destination / here / "a.dat").read_bytes() == b"older"
+        with at_terminal(*asked, **anna.environment) as person:
+            person.wait_for("REPLACES +1 file")
+            person.wait_for("Confirm plan [0-9a-f]{12}")
+            person.type(said)
+            assert person.ends_with() == code, person.shown
+    assert same(service.source / here, service.destination / here)
+
+
+def test_an_approver_sees_the_plan_before_the_question(service: Service, anna: Person, here: str) -> None:
+    ben = service.person("ben", "approver")
+    (service.destination / here).mkdir()
+    for number in range(12):
+        (service.destination / here / f"old-{number}").touch()
+    plan = anna.run("plan", "sync", f"src:/{here}", f"dst:/{here}", "--delete", "--json").document
+    with at_terminal("approve", plan["id"], "--reason", "fine", **ben.environment) as person:
+        person.wait_for(r"DELETES +12 entries")
+        person.wait_for(r"Approve plan [0-9a-f]{12} of anna")
+        person.type("y")
+        assert person.ends_with() == 0, person.shown
+    with at_terminal("confirm", plan["id"], **anna.environment) as person:
         person.wait_for("Confirm plan")
         person.type("y")
         assert person.ends_with() == 0, person.shown

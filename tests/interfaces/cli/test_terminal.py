@@ -1,4 +1,7 @@
-"""What a person at a terminal sees and is asked; the service's answers are scripted, so that each turn can be had."""
+"""What a person at a terminal sees in states, silences and ends that a real service gives only by chance.
+
+The ordinary turns are in test_end_to_end.py, against a real service.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,7 +63,7 @@ def bodies(script: Script, method: str = "POST") -> list[str]:
     return [seen.body.decode() for seen in script.seen if seen.method == method]
 
 
-def test_a_question_is_asked_and_its_answer_becomes_part_of_the_sentence(script: Script, tmp_path: Path) -> None:
+def test_a_choice_is_made_by_its_number_and_becomes_part_of_the_sentence(script: Script, tmp_path: Path) -> None:
     choices = [{"value": "10 Gb/s", "label": "gigabits"}, {"value": "10 GB/s", "label": "gigabytes"}]
     question = {"slot": "rate_limit_bps", "message": "10 gig of what?", "words": "10 gig", "choices": choices}
     script.answers = [
@@ -79,51 +82,6 @@ def test_a_question_is_asked_and_its_answer_becomes_part_of_the_sentence(script:
     assert "receipts get tr_1" in person.shown
     assert '"words":"copy a:/x to b:/x at 10 Gb/s"' in bodies(script)[1]
     assert DIGEST in bodies(script)[2]
-
-
-def test_a_person_may_say_no(script: Script, tmp_path: Path) -> None:
-    script.answers = [answer(plan())]
-    with at_terminal("copy", "a:/x", "b:/x", **at(script, tmp_path)) as person:
-        person.wait_for(r"Run it\?")
-        person.type("n")
-        assert person.ends_with() == 5
-    assert f"headrace submit {DIGEST}" in person.shown
-    assert len(script.seen) == 1
-
-
-def test_yes_does_not_stand_for_a_confirmation(script: Script, tmp_path: Path) -> None:
-    script.answers = [
-        answer(plan(outcome="confirm")), answer(plan(confirmed=True)),
-        answer(transfer("queued")), stream((2, ended("complete"))),
-    ]  # fmt: skip
-    with at_terminal("copy", "a:/x", "b:/x", "--yes", **at(script, tmp_path)) as person:
-        person.wait_for(r"REPLACES +3 files")
-        person.wait_for(r"DELETES +3 entries")
-        person.wait_for(r"Confirm plan 3f3f3f3f3f3f")
-        person.type("y")
-        assert person.ends_with() == 0
-    assert [seen.path for seen in script.seen if seen.method == "POST"] == [
-        "/api/v1/plans", "/api/v1/plans/pl_1/confirmations", "/api/v1/transfers",
-    ]  # fmt: skip
-
-
-def test_a_confirmation_declined_is_told_to_the_service_and_nothing_runs(script: Script, tmp_path: Path) -> None:
-    script.answers = [answer(plan(outcome="confirm")), answer(plan(outcome="confirm"))]
-    with at_terminal("confirm", "pl_1", **at(script, tmp_path)) as person:
-        person.wait_for("Confirm plan")
-        person.type("n")
-        assert person.ends_with() == 5
-    assert '"verdict":"declined"' in bodies(script)[0]
-
-
-def test_an_approver_sees_the_plan_before_the_question(script: Script, tmp_path: Path) -> None:
-    script.answers = [answer(plan(outcome="approve")), answer(plan(outcome="approve"))]
-    with at_terminal("approve", "pl_1", "--reason", "fine", **at(script, tmp_path)) as person:
-        person.wait_for(r"DELETES +3 entries")
-        person.wait_for("Approve plan 3f3f3f3f3f3f of anna")
-        person.type("y")
-        assert person.ends_with() == 0
-    assert '"reason":"fine"' in bodies(script)[0]
 
 
 def test_what_did_not_arrive_is_listed_with_the_one_command_that_sends_it(script: Script, tmp_path: Path) -> None:
