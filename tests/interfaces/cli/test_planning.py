@@ -10,6 +10,7 @@ from headrace.guardrails.language import Context, interpret
 
 LANGUAGE = Path(__file__).parents[2] / "pure" / "language"
 ANSWERS = {
+    "include": "",
     "source": "krios1:/a", "destination": "archive:/b", "rate_limit_bps": "2 Gb/s", "start": "2026-12-05 02:00 UTC",
     "deadline": "2026-12-05 02:00 UTC", "window": "between 22:00 and 05:00", "repeat": "every weekday at 22:00",
     "modified_after": "modified after 2026-03-04", "action": "copy", "delete_extraneous": "", "delete_source": "",
@@ -58,7 +59,10 @@ def test_every_unclear_request_for_a_transfer_becomes_clear_by_answering() -> No
         for _ in range(MAX_ROUNDS):
             if read.outcome != "ask":
                 break
-            questions = [m.Question(slot=q.slot, message=q.message, words=q.words) for q in read.questions]
+            questions = [
+                m.Question(slot=q.slot, message=q.message, words=q.words, start=q.start, end=q.end)
+                for q in read.questions
+            ]
             question = first_of(questions)
             choices = read.questions[questions.index(question)].choices
             # Words for a place that was given already are left out.
@@ -98,3 +102,9 @@ def test_an_ended_transfer_has_an_exit_code(state: str, exit_code: Exit) -> None
         "source": "a:/x", "destination": "b:/x", "created": "2026-11-25T14:30:00Z",
     }  # fmt: skip
     assert exit_of_end(m.Transfer.model_validate(given)) == exit_code
+
+
+def test_an_answer_takes_the_place_of_the_words_that_are_meant_and_not_of_the_same_words_in_a_path() -> None:
+    question = m.Question(slot="exclude", message="?", words="with", start=30, end=34)
+    said = reworded("sync dtn3:/with to archive:/b with *.tmp", question, "without")
+    assert said == "sync dtn3:/with to archive:/b without *.tmp"

@@ -87,3 +87,14 @@ def test_a_but_that_nothing_follows_is_asked_about() -> None:
 
 def test_a_day_that_returns_does_not_vanish_from_an_order() -> None:
     assert asked("cancel b2d810 on Fridays") == {"repeat"}
+
+
+def test_a_question_says_where_its_words_stand_and_not_where_the_same_words_stand_first() -> None:
+    text = "sync dtn3:/zorp to archive:/b zorp *.tmp"
+    question = next(one for one in read(text).questions if one.words == "zorp")
+    assert (question.start, question.end) == (30, 34)
+
+
+def test_a_question_about_words_that_stand_twice_names_no_place() -> None:
+    question = read(f"{ROUTE} zorp, encrypted, zorp").questions[0]
+    assert (question.words, question.start, question.end) == ("zorp", None, None)

@@ -1996,10 +1996,14 @@ export interface components {
              * @default []
              */
             choices: components["schemas"]["Choice"][];
+            /** End */
+            end?: number | null;
             /** Message */
             message: string;
             /** Slot */
             slot: string;
+            /** Start */
+            start?: number | null;
             /** Words */
             words?: string | null;
         };

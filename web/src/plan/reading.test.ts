@@ -59,4 +59,9 @@ describe("an answer", () => {
   it("is put in literally", () => {
     expect(answered("to archvie", question, "$& $1")).toBe("to $& $1");
   });
+  it("takes the place of the words that are meant, not of the same words elsewhere", () => {
+    const second = { ...question, words: "with", start: 18, end: 22 };
+    expect(answered("sync 📦:/with a:/b with *.tmp", second, "without")).toBe("sync 📦:/with a:/b without *.tmp");
+    expect(answered("sync a:/b with *.tmp", second, "without")).toBe("sync a:/b without *.tmp");
+  });
 });

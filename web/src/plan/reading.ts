@@ -57,10 +57,17 @@ export function answered(text: string, question: Question, value: string): strin
   const cues = CUES[question.slot] ?? [];
   const begins = (phrase: string) => cues.find((cue) => phrase.toLowerCase().startsWith(`${cue} `));
   const spoken = (cue: string | undefined) => (cue === undefined || begins(value) !== undefined ? value : `${cue} ${value}`);
-  const at = words === "" ? -1 : text.indexOf(words);
+  const at = words === "" ? -1 : placeOf(text, question, words);
   if (at >= 0) return text.slice(0, at) + spoken(begins(words)) + text.slice(at + words.length);
   if (question.slot === "action") return `${value} ${text}`.trim();
   return `${text.trimEnd()} ${spoken(cues[0])}`.trim();
+}
+
+/** Where the words of a question stand: at its own place, which counts code points, else where they stand first. */
+function placeOf(text: string, question: Question, words: string): number {
+  const start = question.start ?? null;
+  const before = start === null ? "" : Array.from(text).slice(0, start).join("");
+  return start !== null && text.startsWith(words, before.length) ? before.length : text.indexOf(words);
 }
 
 const TIMES: ReadonlySet<string> = new Set(["start", "deadline", "modified_after", "modified_before"]);

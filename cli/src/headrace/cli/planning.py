@@ -84,6 +84,8 @@ def reworded(words: str, question: m.Question, answer: str) -> str:
         cue = "" if _CUE.match(answer) else _CUES.get(question.slot, "")
         return f"{words} {cue} {answer}" if cue else f"{words} {answer}"
     before, about, after = words.partition(question.words)
+    if question.start is not None and words[question.start : question.end] == question.words:
+        before, after = words[: question.start], words[question.end :]
     led_in = _CUE.match(about)
     if led_in and not _CUE.match(answer):
         answer = f"{led_in.group()} {answer}"

@@ -97,6 +97,9 @@ class Question(Model):
     slot: str
     message: str
     words: str | None = None
+    start: int | None = None
+    """Where these words stand in the text, in code points; None when they stand in several places or in none."""
+    end: int | None = None
     choices: list[Choice] = []
 
 

@@ -152,6 +152,8 @@ def _questions(answer: Interpretation) -> list[m.Question]:
             slot=one.slot,
             message=one.message,
             words=one.words,
+            start=one.start,
+            end=one.end,
             choices=[m.Choice(value=choice.value, label=choice.label) for choice in one.choices],
         )
         for one in answer.questions

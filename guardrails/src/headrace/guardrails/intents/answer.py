@@ -30,12 +30,18 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something that is missing or has several readings. `words` is what it is about, if any."""
+    """Something that is missing or has several readings.
+
+    `words` is what it is about, if any, and `start` and `end` are where these words stand in the text, in code
+    points; None when they stand in several places or in none.
+    """
 
     slot: str
     message: str
     words: str | None = None
     choices: tuple[Choice, ...] = ()
+    start: int | None = None
+    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,11 @@ class _Group:
         return self.items[-1].last
 
 
+def runs_of(leftover: Sequence[Item]) -> list[tuple[int, int]]:
+    """Give the token ranges of unowned words that stand together."""
+    return [(group.first, group.last) for group in _groups(leftover)]
+
+
 def _groups(leftover: Sequence[Item]) -> list[_Group]:
     groups: list[_Group] = []
     for item in leftover:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from headrace.guardrails.intents.answer import Interpretation, Question, Refusal, Span
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Intent
-from headrace.guardrails.language.assemble import assemble
+from headrace.guardrails.language.assemble import assemble, runs_of
 from headrace.guardrails.language.lattice import Chosen, read
 from headrace.guardrails.language.tokens import Token, scan
 from headrace.guardrails.resolve.request import resolve
@@ -45,7 +45,25 @@ def interpret(text: str, context: Context) -> Interpretation:
     draft = assemble(chosen, leftover, words_of)
     resolved = resolve(draft, context)
     answer = _end_checked(resolved.answer, resolved.unused, _unowned(tokens, chosen), words_of)
-    return _explained(answer, chosen, tokens)
+    owned = [(one.first, one.last) for one in chosen] + runs_of(leftover)
+    return _explained(_placed(answer, text, tokens, owned), chosen, tokens)
+
+
+def _placed(
+    answer: Interpretation, text: str, tokens: Sequence[Token], owned: Sequence[tuple[int, int]]
+) -> Interpretation:
+    """Say where the words of each question stand, so that an answer can take their place and no other."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    for first, last in owned:
+        piece = tokens[first : min(last, len(tokens))]
+        if piece:
+            start, end = piece[0].start, piece[-1].end
+            places.setdefault(text[start:end], []).append((start, end))
+    placed = []
+    for question in answer.questions:
+        found = places.get(question.words or "", [])
+        placed.append(replace(question, start=found[0][0], end=found[0][1]) if len(found) == 1 else question)
+    return replace(answer, questions=tuple(placed))
 
 
 def _unowned(tokens: Sequence[Token], chosen: Sequence[Chosen]) -> list[int]:
