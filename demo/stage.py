@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 REPOSITORY = Path(__file__).resolve().parent.parent
 HEADRACE = Path(sys.executable).parent / "headrace"
 NODE_PROGRAM = REPOSITORY / os.environ.get("NODE_PROGRAM", "engine/target/release/headrace-node")
-READY_LIMIT_S = 30
+READY_LIMIT_S = 120
 
 
 class DemoError(Exception):

@@ -17,7 +17,7 @@ PASSWORD = "correct horse battery staple"  # noqa: S105 - of a service that live
 NODES = {"left": "lab", "right": "archive"}
 AWAY = frozenset({"service_unreachable", "service_timeout", "shutting_down", "unexpected_answer"})
 """Codes of a call that a dead or dying service did not answer: nobody knows whether it was done."""
-ATTACH_LIMIT_S = 60.0
+ATTACH_LIMIT_S = 120.0
 
 T = TypeVar("T")
 P = ParamSpec("P")
