@@ -16,7 +16,7 @@ PAGE = 200
 LONG_PAGE = 1000
 TIDY_LIMIT_S = 10.0
 END_LIMIT_S = 240.0
-"""After the last kill, everything must end within this time without help (a loaded machine is slow, and nothing else)."""
+"""After the last kill, everything must end within this time without help (a busy machine takes a while)."""
 
 
 async def judge(house: House, book: Book) -> dict[str, int]:

@@ -42,6 +42,8 @@ class _Job:
     waits_for_room: bool = False
     again: bool = False
     due: datetime | None = None
+    by: float | None = None
+    """When the wait for `due` is over by the loop's own clock, which nobody sets back."""
     timer: asyncio.TimerHandle | None = None
     failures: int = 0
 
@@ -163,6 +165,7 @@ class LocalJobs:
             job.again = True
         elif not job.waits_for_room:
             job.due = due if job.due is None or due is None else min(job.due, due)
+            job.by = None
             self._set_timer(job)
 
     def _set_timer(self, job: _Job) -> None:
@@ -171,11 +174,13 @@ class LocalJobs:
             job.timer = None
         if not self._open:
             return
+        loop = asyncio.get_running_loop()
         wait_s = 0.0 if job.due is None else (job.due - self._clock()) / timedelta(seconds=1)
+        job.by = loop.time() + wait_s if job.by is None else job.by
+        wait_s = min(wait_s, job.by - loop.time())
         if wait_s <= 0:
             self._begin(job)
         else:
-            loop = asyncio.get_running_loop()
             job.timer = loop.call_later(min(wait_s, _LONGEST_SLEEP_S), self._set_timer, job)
 
     def _begin(self, job: _Job) -> None:
@@ -185,7 +190,7 @@ class LocalJobs:
             room.waiting.append(job)
             return
         room.running += 1
-        job.waits_for_room, job.again, job.due = False, False, None
+        job.waits_for_room, job.again, job.due, job.by = False, False, None, None
         job.running = asyncio.create_task(self._run(job, room), name=" ".join(job.key))
 
     async def _run(self, job: _Job, room: _Room) -> None:

@@ -3,10 +3,12 @@
 SQLite runs in WAL mode, so readers see a consistent state while the writer works. Reading connections are `query_only`.
 """
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import URL, event
 from sqlalchemy.engine import Connection, Engine
@@ -59,20 +61,37 @@ class Database:
         """
         async with AsyncSession(self._writer, expire_on_commit=False) as session:
             try:
-                async with session.begin():
-                    yield session
+                yield session
+                await _to_its_end(_commit(session))
             except (OperationalError, PoolTimeout):
                 self.writable = False
                 raise
             self.writable = True
-            for act in session.info.get(_AFTER_COMMIT, ()):
-                act()
 
     async def close(self) -> None:
         """Close all connections."""
         await self._reader.dispose()
         await self._writer.dispose()
         self._threads.shutdown(wait=False)
+
+
+async def _commit(session: AsyncSession) -> None:
+    await session.commit()
+    for act in session.info.get(_AFTER_COMMIT, ()):
+        act()
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Do `work` whole, even when the caller is canceled meanwhile: what is committed is told to whoever must know."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({task})
+        task.exception()  # nobody is left to hear of it
+        raise
 
 
 def _engine(path: Path, begin: str, threads: Executor, *, readers: int) -> AsyncEngine:

@@ -235,7 +235,8 @@ def _away(case: _Case) -> Step | None:
 
 def _backs_off(case: _Case) -> Step | None:
     again = case.now.not_before
-    if again is None or again <= case.clock:
+    # Further away than any wait: the clock was ahead when this was written, and was set back.
+    if again is None or not case.clock < again <= case.clock + case.limits.max_backoff:
         return None
     reason = f"tries again after: {case.now.last_error}"
     return Step(case.to(State.WAITING, reason, away_since=None), look_at=again)

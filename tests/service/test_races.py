@@ -1,0 +1,317 @@
+"""What happens when two things happen at once: every answer is named, nothing is stranded, nothing is counted twice."""
+
+import asyncio
+import os
+import random
+import sqlite3
+import subprocess
+from collections.abc import Awaitable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from tests.servers.site import WAIT_S, Person, Site, digest_of, started_site
+from tests.service.refusals import refused
+from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
+from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set, until
+
+from headrace.api.store import database
+from headrace.api.store.tables_work import ApprovalRow, ReservationRow, TransferRow
+from headrace.client import END_STATES, HeadraceError
+from headrace.client import models as m
+from headrace.engine import EngineError, Node
+
+pytestmark = pytest.mark.anyio
+
+
+async def at_once(*calls: Awaitable[Any]) -> list[Any]:
+    """Make calls at the same time; returns their answers, or the codes with which they were refused."""
+
+    async def answer(call: Awaitable[Any]) -> Any:  # noqa: ANN401 - whatever was asked
+        try:
+            return await call
+        except HeadraceError as error:
+            return error.problem.code
+
+    return await asyncio.gather(*map(answer, calls))
+
+
+def retried_code(answer: object, *codes: str) -> bool:
+    """Whether a call was answered with one of these codes (any other code fails the test)."""
+    assert not isinstance(answer, str) or answer in codes, answer
+    return isinstance(answer, str)
+
+
+async def audited_once(site: Site, kind: str, subject: str) -> None:
+    assert [event.subject for event in await site.audited(kind)].count(subject) == 1
+
+
+async def test_two_approvers_at_once_and_one_of_them_twice(site: Site) -> None:
+    plan = await plan_to_approve(site)
+    bea, cyd = await site.person("bea", "approver"), await site.person("cyd", "approver")
+    answers = await at_once(bea.approve(plan), cyd.approve(plan), bea.approve(plan))
+    assert all(isinstance(answer, m.Plan) for answer in answers[:2]), answers
+    ended = await site.ada.end_of(await site.ada.submit(plan))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    async with site.service.whole.core.database.read() as tx:
+        approvals = list(await tx.scalars(select(ApprovalRow)))
+    assert sorted(one.approver for one in approvals) == sorted([bea.principal.id, cyd.principal.id])
+
+
+async def test_an_approval_and_the_submission_that_needs_it_at_once(site: Site) -> None:
+    plan = await plan_to_approve(site)
+    bea = await site.person("bea", "approver")
+    approved, submitted = await at_once(bea.approve(plan), site.ada.submit(plan))
+    assert isinstance(approved, m.Plan)
+    if retried_code(submitted, "needs_approval"):
+        submitted = await site.ada.submit(plan)
+    assert (await site.ada.end_of(submitted)).state is m.TransferState.COMPLETE
+    await audited_once(site, "submitted", submitted.id)
+
+
+async def test_a_confirmation_and_a_refusal_at_once_leave_one_of_both(site: Site) -> None:
+    differing_files(site)
+    plan = await site.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    digest = digest_of(plan)
+    answers = await at_once(
+        site.ada.port.confirm_plan(plan.id, m.Confirmation(digest=digest)),
+        site.ada.port.confirm_plan(plan.id, m.Confirmation(digest=digest, verdict="declined")),
+    )
+    for answer in answers:
+        retried_code(answer, "plan_declined")
+    [submitted] = await at_once(site.ada.submit(plan))
+    if (await site.ada.port.plan(plan.id)).confirmed:
+        assert (await site.ada.end_of(submitted)).state is m.TransferState.COMPLETE
+    else:
+        assert submitted == "plan_declined"
+        assert (site.archive / "set" / "a.txt").read_text() == "old"
+
+
+async def test_a_policy_published_while_plans_are_submitted(site: Site) -> None:
+    small_set(site)
+    plans = [await site.ada.plan("lab:/set", f"archive:/{number}") for number in range(3)]
+    _, *answers = await at_once(publish(site, APPROVED_OVERWRITES), *map(site.ada.submit, plans))
+    for answer in answers:
+        if retried_code(answer, "policy_changed"):
+            continue
+        ended = await site.ada.end_of(answer)
+        code = ended.error.code if ended.error else ""
+        assert (ended.state, code) in {("complete", ""), ("failed", "policy_changed")}, ended.summary
+    assert len(await site.ada.port.transfers()) == sum(isinstance(answer, m.Transfer) for answer in answers)
+
+
+async def test_a_person_disabled_while_submitting_gets_nothing_further(site: Site) -> None:
+    large_set(site)
+    bob = await site.person("bob", "requester")
+    plan = await bob.plan("lab:/set", "archive:/copy", rate_limit_bps=8 * SLOW_BPS)
+    disabled, submitted = await at_once(site.ada.port.disable_person(bob.principal.id), bob.submit(plan))
+    assert disabled.state == "disabled"
+    if retried_code(submitted, "requester_inactive", "not_signed_in"):
+        assert not list(site.archive.iterdir())
+        return
+    ended = await site.ada.end_of(submitted)
+    assert ended.error is not None, ended.summary
+    assert (ended.state, ended.error.code) == ("failed", "requester_inactive")
+
+
+async def test_two_plans_for_one_budget_at_once_are_counted_one_after_the_other(site: Site) -> None:
+    small_set(site)
+    await publish(site, BUDGET_OF_ONE)
+    plans = [await site.ada.plan("lab:/set", f"archive:/{number}") for number in range(4)]
+    assert {plan.decision.outcome for plan in plans if plan.decision} == {"allowed"}
+    answers = await at_once(*map(site.ada.submit, plans))
+    ran = [answer for answer in answers if not retried_code(answer, "needs_confirmation")]
+    assert len(ran) == 1, answers
+    assert (await site.ada.end_of(ran[0])).state is m.TransferState.COMPLETE
+    async with site.service.whole.core.database.read() as tx:
+        assert len(list(await tx.scalars(select(ReservationRow)))) == 1
+
+
+BUDGET_OF_ONE = """
+@id("requesters")
+@reason("requesters may work")
+permit (principal in Role::"requester", action, resource);
+@id("one-at-a-time")
+@reason("one transfer at a time")
+@obligation("approval:approver:1")
+forbid (principal, action in [Action::"copy", Action::"sync", Action::"move"], resource)
+when { context.running_transfers > 0 || context.person_used_bytes > 0 };
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_pause_resume_cancel_and_retry_at_once_leave_one_state_and_cancel_is_final(site: Site, seed: int) -> None:
+    large_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS)
+    transfer = await site.ada.submit(plan)
+    await until(site, transfer, "running")
+    actions = ["pause", "resume", "cancel", "retry", "pause", "resume"]
+    random.Random(seed).shuffle(actions)  # noqa: S311 - repeatable
+    answers = await at_once(
+        *(site.ada.port.control(transfer.id, m.ControlRequest.model_validate({"action": one})) for one in actions)
+    )
+    for action, answer in zip(actions, answers, strict=True):
+        retried_code(answer, "transfer_state")
+        assert action != "cancel" or isinstance(answer, m.Transfer), answer
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.CANCELED, ended.summary
+    ends = [event for event in await site.audited("transfer_changed") if event.detail["event"] in END_STATES]
+    assert [event.detail["state"] for event in ends] == ["canceled"]
+
+
+async def test_one_join_token_used_by_two_nodes_at_once_lets_one_in(quiet_site: Site) -> None:
+    token = (await quiet_site.ada.port.create_join_token(m.JoinTokenRequest(name="dtn"))).token
+    (quiet_site.folder / "state").mkdir()
+
+    async def join(name: str) -> Node | EngineError:
+        try:
+            state = str(quiet_site.folder / "state" / name)
+            return await Node.start(state_dir=state, name="dtn", roots=[], join_token=token)
+        except EngineError as error:
+            return error
+
+    joined = await asyncio.gather(join("one"), join("two"))
+    nodes = [one for one in joined if isinstance(one, Node)]
+    [error] = [one for one in joined if isinstance(one, EngineError)]
+    for number, node in enumerate(nodes):
+        quiet_site.nodes[str(number)] = node
+    assert len(nodes) == 1
+    assert error.code == "join_refused", error
+    assert len(await quiet_site.audited("node_joined")) == 1
+
+
+async def test_a_client_that_goes_away_at_any_moment_strands_nothing(site: Site) -> None:
+    small_set(site)
+    digests = []
+    for steps in range(0, 60, 5):
+        plan = await site.ada.plan("lab:/set", f"archive:/{steps}")
+        digests.append(digest_of(plan))
+        leaving = asyncio.create_task(site.ada.submit(plan))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
+    for transfer in await site.ada.port.transfers():
+        assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
+    for digest in digests:
+        again = await site.ada.port.submit(m.SubmitRequest(plan_digest=digest))
+        assert (await site.ada.end_of(again)).state is m.TransferState.COMPLETE
+    assert len(await site.audited("submitted")) == len(digests)
+    assert all(arrived(folder) == arrived(site.lab / "set") for folder in site.archive.iterdir())
+
+
+async def test_a_clock_that_jumps_refuses_by_name_and_hurts_nothing_when_it_is_right_again(site: Site) -> None:
+    small_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/set")
+    for shift in (timedelta(days=2), timedelta(days=-2), timedelta(hours=-3), timedelta(minutes=10)):
+        site.clock.shift = shift
+        [answer] = await at_once(site.ada.submit(plan))
+        if retried_code(answer, "plan_expired"):
+            continue
+        moved = await site.ada.port.transfer(answer.id, wait_s=1)
+        assert moved.state != "complete", "nodes and service disagree about the time, and something ran"
+    site.clock.shift = timedelta()
+    transfer = await site.ada.submit(plan)
+    ended = await site.ada.end_of(transfer)
+    if ended.state == "failed":
+        assert ended.error is not None
+        assert ended.error.code in {"node_clock_skewed", "not_yet_valid", "plan_expired"}, ended.error
+        again = await site.ada.port.control(ended.id, m.ControlRequest(action="retry"))
+        ended = await site.ada.end_of(again)
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert (await site.use_cases.audit.verify(full=True)).intact
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let writers wait a short time only, so that the test need not."""
+    monkeypatch.setattr(database, "_BUSY_TIMEOUT_MS", 100)
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_store_that_another_process_holds_is_named_and_may_be_tried_again(tmp_path: Path) -> None:
+    async with started_site(tmp_path) as site:
+        await site.start_both()
+        small_set(site)
+        plan = await site.ada.plan("lab:/set", "archive:/set")
+        holder = sqlite3.connect(site.settings.data / "headrace.sqlite", isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        with refused("store_busy"):
+            await site.ada.submit(plan)
+        with refused("store_busy"):
+            await site.ada.port.create_plan(m.PlanRequest(words="copy lab:/set to archive:/set"))
+        # Reading goes on, and so does knowing who calls.
+        site.clock.shift += timedelta(minutes=2)
+        await who_is(site.ada)
+        assert await site.ada.port.transfers() == []
+        site.clock.shift = timedelta()
+        holder.execute("ROLLBACK")
+        holder.close()
+        assert (await site.ada.end_of(await site.ada.submit(plan))).state is m.TransferState.COMPLETE
+        assert len(await site.audited("submitted")) == 1
+
+
+async def who_is(person: Person) -> str:
+    return (await person.site.use_cases.people.of_session(person.secret)).id
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 24 MB."""
+    if os.geteuid() != 0:
+        pytest.skip("only the root account may mount")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+async def test_a_full_disk_is_named_and_nothing_is_lost_when_there_is_room_again(small_disk: Path) -> None:
+    async with started_site(small_disk) as site:
+        await site.start_both()
+        small_set(site)
+        running = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/first"))
+        plan = await site.ada.plan("lab:/set", "archive:/set")
+        await site.ada.end_of(running)
+        fill(small_disk / "ballast")
+        codes = await at_once(*(site.ada.submit(plan) for _ in range(3)))
+        codes += await at_once(site.ada.port.invite(m.InvitationRequest(name="bob", roles=["viewer"])))
+        assert set(codes) <= {"store_full", "audit_unwritable"}, codes
+        site.clock.shift += timedelta(minutes=2)
+        assert await who_is(site.ada) == site.ada.principal.id
+        assert (await site.ada.port.health()).status == "degraded"
+        (small_disk / "ballast").unlink()
+        site.clock.shift = timedelta()
+        ended = await site.ada.end_of(await site.ada.submit(plan))
+        assert ended.state is m.TransferState.COMPLETE, ended.summary
+        await until_well(site)
+        async with site.service.whole.core.database.read() as tx:
+            assert len(list(await tx.scalars(select(TransferRow)))) == 2
+        assert (await site.use_cases.audit.verify(full=True)).intact
+
+
+async def until_well(site: Site) -> None:
+    """Have what failed tried again at once, until health is good."""
+    jobs = site.service.whole.core.jobs
+    async with asyncio.timeout(WAIT_S):
+        while (await site.ada.port.health()).status != "ok":
+            for trouble in list(jobs.troubles):
+                task, _, subject = trouble.rpartition(" ")
+                jobs.wake(task, subject)
+            await asyncio.sleep(0)
+
+
+def fill(path: Path) -> None:
+    """Write until nothing fits any more."""
+    with path.open("wb", buffering=0) as file:
+        for size in (1 << 20, 4096, 1):
+            try:
+                while file.write(b"\0" * size):
+                    pass
+            except OSError:
+                continue
