@@ -145,6 +145,10 @@ class Site:
     async def ended(self, transfer: str) -> AttemptEnded:
         return await self.next(AttemptEnded, lambda event: event.transfer == transfer)
 
+    def last_progress(self, transfer: str) -> AttemptProgress:
+        """Return what was told last; before an end, that is what the destination had counted then."""
+        return [event for event in self.seen if isinstance(event, AttemptProgress) and event.transfer == transfer][-1]
+
     async def run(self, transfer: str, source: TestNode, destination: TestNode, /, **rules: object) -> AttemptEnded:
         """Survey, start, and wait for the end."""
         surveyed, _ = await self.plan(transfer, source, destination, **rules)

@@ -43,8 +43,8 @@ pub enum Peer {
 /// Settings of one attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// Bytes of a unit, a power of two from 256 KiB to 1 GiB. Larger ones cost memory for nothing, smaller ones shorten the end of a
-    /// transfer on a long path (4 MiB there). Default 16 MiB.
+    /// Bytes of a unit, a power of two from 256 KiB to 1 GiB. A unit of which only a part came is sent again, one for each stream, so
+    /// larger ones cost more after a cut and make the end of a transfer longer; smaller ones cost journal. Default 4 MiB.
     pub unit_bytes: u64,
     /// Data connections. Default: 2 where the other node is near, 8 where it is far.
     pub streams: Option<u16>,
@@ -65,7 +65,7 @@ pub struct Tuning {
 impl Default for Tuning {
     fn default() -> Self {
         Self {
-            unit_bytes: 16 << 20,
+            unit_bytes: 4 << 20,
             streams: None,
             keep_alive: Duration::from_secs(5),
             dead_after: Duration::from_secs(30),

@@ -22,9 +22,12 @@ use crate::session::ledger::Outcome;
 use crate::session::state_failed;
 
 /// Age of the oldest arrival at which an epoch is due.
-const MAX_AGE: Duration = Duration::from_secs(1);
+const MAX_AGE: Duration = Duration::from_millis(250);
 /// How often a waiting thread looks whether its session is over.
-const POLL: Duration = Duration::from_millis(250);
+const POLL: Duration = Duration::from_millis(100);
+
+/// Longest wait for a buffer to read a file back into.
+const BUFFER_PATIENCE: Duration = Duration::from_mins(1);
 
 /// What arrived since the last epoch.
 #[derive(Default)]
@@ -291,7 +294,7 @@ impl Landing {
         file.part.evict().map_err(failed)?;
         let mut buffer = self
             .buffers
-            .take(POLL * 240)
+            .take(BUFFER_PATIENCE)
             .ok_or_else(|| failed(io::ErrorKind::TimedOut.into()))?;
         let (mut hasher, mut offset) = (blake3::Hasher::new(), 0);
         while offset < file.entry.size {

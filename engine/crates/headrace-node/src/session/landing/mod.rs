@@ -101,7 +101,9 @@ impl Geometry {
 pub struct EpochRules {
     /// Whole files after which an epoch is due, sooner where few may be open; bounds what small files are sent again on loss of a node.
     pub max_files: usize,
-    /// Bytes after which an epoch is due; bounds what is sent again.
+    /// Bytes after which an epoch is due; bounds what is sent again. A node that is killed loses what came since the last epoch began,
+    /// and a part of one unit for each stream: at 10 Gb/s, with 10 ms for making an epoch durable, 16 + 2 x 12 MiB and at most 8 x 4 MiB more, on average half
+    /// of these. Default 16 MiB.
     pub max_bytes: u64,
     /// From so many files or folders on, one sync of the whole file system replaces one each.
     pub sync_everything_from: usize,
@@ -111,7 +113,7 @@ impl Default for EpochRules {
     fn default() -> Self {
         Self {
             max_files: 2048,
-            max_bytes: 256 << 20,
+            max_bytes: 16 << 20,
             sync_everything_from: 16,
         }
     }

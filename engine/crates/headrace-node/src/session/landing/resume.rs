@@ -122,7 +122,17 @@ impl ReceivedCount {
 
     /// Count bytes that arrived.
     pub(super) fn add(&self, bytes: u64) {
-        let count = self.count.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.change(bytes);
+    }
+
+    /// Count bytes that arrived and are asked for again.
+    pub(super) fn take_back(&self, bytes: u64) {
+        self.change(bytes.wrapping_neg());
+    }
+
+    fn change(&self, bytes: u64) {
+        let before = self.count.fetch_add(bytes, Ordering::Relaxed);
+        let count = before.wrapping_add(bytes);
         // Only a statistic: losing it must not stop a transfer.
         if let Err(error) = self.file.write_all_at(&count.to_le_bytes(), 0) {
             tracing::debug!(%error, "the count of received bytes could not be written");

@@ -321,6 +321,12 @@ impl UnitSink {
             ..
         } = &*self.writes;
         tracing::warn!(path = %incoming.path(), offset = self.offset, "a block arrived altered");
+        // The good blocks before it come again, too.
+        let again = self.offset - unit * self.geometry.unit_bytes;
+        let counters = &landing.counters;
+        add(&counters.bytes_received, again.wrapping_neg());
+        add(&counters.resent_bytes, again);
+        landing.received.take_back(again);
         landing.resend(incoming, *generation, *unit)?;
         Ok(Accepted::Bad)
     }
