@@ -9,7 +9,7 @@ use headrace_core::name::RelPath;
 use headrace_io::root::Root;
 use headrace_io::storage::real::RealStore;
 use headrace_io::storage::simulated::Disk;
-use headrace_io::storage::{Existing, Folder, Holding, Metadata, Store, Writing};
+use headrace_io::storage::{Existing, Folder, Holding, Metadata, Replaced, Store, Writing};
 
 /// Runs a check on the folder at the root of every store.
 fn on_every_store(check: impl Fn(&dyn Store, &dyn Folder)) {
@@ -258,4 +258,34 @@ fn a_file_that_never_fits_is_refused_before_its_content_comes() {
         );
         part.discard().expect("gone");
     }
+}
+
+#[test]
+fn a_part_replaces_only_what_was_expected() {
+    on_every_store(|_, folder| {
+        for holding in [Holding::Named, Holding::Unnamed] {
+            let part = |bytes: &[u8]| {
+                let part = folder.create(b".part", holding, Writing::Buffered);
+                let part = part.expect("a part");
+                part.write_at(bytes, 0).expect("written");
+                part
+            };
+            part(b"old")
+                .publish(b"name", Existing::Keep)
+                .expect("there");
+            let new = part(b"longer");
+            let replaced = new.replace(b"name", &|found| found.size == 99);
+            assert_eq!(replaced.expect("looked at"), Replaced::No);
+            assert_eq!(entry(folder, b"name"), Some((Kind::File, 3)));
+            let replaced = new.replace(b"name", &|found| found.size == 3);
+            assert_eq!(replaced.expect("looked at"), Replaced::Yes);
+            assert_eq!(entry(folder, b"name"), Some((Kind::File, 6)));
+            assert_eq!(entry(folder, b".part"), None);
+            folder.remove(b"name").expect("removed");
+            // Nothing is there any more, so nothing is lost.
+            let replaced = part(b"x").replace(b"name", &|_| false);
+            assert_eq!(replaced.expect("looked at"), Replaced::Yes);
+            folder.remove(b"name").expect("removed");
+        }
+    });
 }

@@ -599,3 +599,26 @@ fn nothing_is_made_wider_than_its_source_whatever_is_kept() {
         }
     }
 }
+
+#[test]
+fn invariant_2_what_changes_while_its_replacement_arrives_is_not_replaced() {
+    for size in [200_000, 3 << 20] {
+        let mut pair = Pair::new();
+        put(&pair.from(), "first", &content(1 << 20, 1));
+        put(&pair.from(), "listed", &content(size, 2));
+        put(&pair.to(), "listed", b"old");
+        pair.ticket.execution.on_conflict = OnConflict::Overwrite;
+        pair.list_overwrites(&["listed"]);
+        pair.ticket.rate_ceiling_bps = Some(8_000_000);
+        let (source, destination) = pair.start();
+        while destination.progress().files_total < 2 && destination.end().is_none() {
+            std::thread::yield_now();
+        }
+        // It was decided about; its content takes seconds to arrive.
+        put(&pair.to(), "listed", b"touched since");
+        let (_, end) = (source.wait(), destination.wait());
+        assert_eq!(code(&end), Some(Code::DestinationChanged), "{end:?}");
+        let left = std::fs::read(pair.to().join("listed")).expect("there");
+        assert_eq!(left, b"touched since");
+    }
+}

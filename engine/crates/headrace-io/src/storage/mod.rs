@@ -30,6 +30,15 @@ pub enum Existing {
     Replace,
 }
 
+/// Whether a file took another's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replaced {
+    /// It did.
+    Yes,
+    /// Something else than expected is there, and stays.
+    No,
+}
+
 /// How a new file is held until it is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holding {
@@ -228,6 +237,13 @@ pub trait Part: Send + Sync {
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`], or what the storage answers.
     fn publish(&self, name: &[u8], existing: Existing) -> io::Result<()>;
+
+    /// Give the file a name that something has, if that is what was `expected`; it is gone then. Otherwise all stays as it was, but for the
+    /// moment that looking takes where names can be exchanged. A name that nothing has any more is given as by [`Part::publish`].
+    ///
+    /// # Errors
+    /// What the storage answers.
+    fn replace(&self, name: &[u8], expected: &dyn Fn(&Entry) -> bool) -> io::Result<Replaced>;
 
     /// Remove the temporary name, if it has one.
     ///

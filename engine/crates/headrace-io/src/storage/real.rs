@@ -15,7 +15,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::{Existing, Folder, Holding, Metadata, Part, Store, Writing};
+use super::{Existing, Folder, Holding, Metadata, Part, Replaced, Store, Writing};
 use crate::descriptors::patiently;
 use crate::probe::is_memory;
 use crate::root::{Dir, Root};
@@ -270,6 +270,47 @@ impl Part for RealPart {
                 rename(&self.dir, &self.spare, name, existing)
             }
         }
+    }
+
+    fn replace(&self, name: &[u8], expected: &dyn Fn(&Entry) -> bool) -> io::Result<Replaced> {
+        let (dir, look) = (&*self.dir, |name: &[u8]| {
+            self.dir.entry(name, RelPath::root())
+        });
+        let temporary = self.name.as_deref().unwrap_or(&self.spare);
+        if self.name.is_none() {
+            link(&self.file, dir, temporary)?;
+        }
+        let exchange = || renameat_with(dir, temporary, dir, name, RenameFlags::EXCHANGE);
+        let replaced = match exchange() {
+            Ok(()) => {
+                // Looked at where nobody else changes it any more.
+                let found = look(temporary)?;
+                if found.is_some_and(|found| expected(&found)) {
+                    unlinkat(dir, temporary, AtFlags::empty())?;
+                    return Ok(Replaced::Yes);
+                }
+                exchange()?;
+                Replaced::No
+            }
+            Err(Errno::NOENT) => {
+                rename(dir, temporary, name, Existing::Keep)?;
+                Replaced::Yes
+            }
+            // Not on this file system: look as late as possible.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                if look(name)?.is_none_or(|found| expected(&found)) {
+                    rename(dir, temporary, name, Existing::Replace)?;
+                    Replaced::Yes
+                } else {
+                    Replaced::No
+                }
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if replaced == Replaced::No && self.name.is_none() {
+            unlinkat(dir, temporary, AtFlags::empty())?;
+        }
+        Ok(replaced)
     }
 
     fn discard(&self) -> io::Result<()> {

@@ -12,7 +12,7 @@ use headrace_core::entry::{Entry, Kind};
 use headrace_core::name::RelPath;
 use parking_lot::Mutex;
 
-use super::{Existing, Folder, Holding, Metadata, Part, Store, Writing};
+use super::{Existing, Folder, Holding, Metadata, Part, Replaced, Store, Writing};
 
 /// Torn writes end at multiples of this.
 const SECTOR_BYTES: usize = 512;
@@ -660,6 +660,21 @@ impl Part for SimulatedPart {
             add: Some((name.into(), self.inode)),
         });
         Ok(())
+    }
+
+    fn replace(&self, name: &[u8], expected: &dyn Fn(&Entry) -> bool) -> io::Result<Replaced> {
+        let folder = SimulatedFolder {
+            disk: self.disk.clone(),
+            inode: self.folder,
+        };
+        if folder
+            .entry(name, RelPath::root())?
+            .is_some_and(|found| !expected(&found))
+        {
+            return Ok(Replaced::No);
+        }
+        self.publish(name, Existing::Replace)?;
+        Ok(Replaced::Yes)
     }
 
     fn discard(&self) -> io::Result<()> {

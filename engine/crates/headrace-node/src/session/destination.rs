@@ -49,6 +49,7 @@ pub(super) fn run(
             guard.fail(failure);
         }
     };
+    let permitted = || context.shared.check().and_then(|()| guard.outcome());
     let beat = |keep_alive| {
         if let Err(failure) = control.beat(keep_alive) {
             guard.fail(failure);
@@ -56,7 +57,7 @@ pub(super) fn run(
     };
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            if let Err(failure) = commit(&landing, &control, &guard, &end) {
+            if let Err(failure) = commit(&landing, &control, &guard, &end, &permitted) {
                 guard.fail(failure);
             }
         });
@@ -126,12 +127,13 @@ fn commit(
     control: &Control,
     guard: &Guard,
     end: &Mutex<Option<Finished>>,
+    permitted: &dyn Fn() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     while landing.wait_for_epoch(&|| guard.is_over()) {
         landing.check()?;
         landing.epoch()?;
         if landing.is_settled() {
-            let finished = landing.finish()?;
+            let finished = landing.finish(permitted)?;
             let totals = finished.totals;
             *end.lock() = Some(finished);
             return control.send(&Message::End(totals));

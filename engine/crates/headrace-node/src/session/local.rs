@@ -81,7 +81,7 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
                 }));
             });
         }
-        scope.spawn(|| run(commit(&landing, &guard, &end)));
+        scope.spawn(|| run(commit(&landing, &guard, &end, &|| context.shared.check())));
         while !guard.is_over() {
             run(context.shared.check());
             std::thread::park_timeout(POLL / 10);
@@ -99,7 +99,7 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
         return Err(Failure::new(Code::Internal, "a local copy without an end"));
     };
     let removed = if context.shared.current().execution.delete_source {
-        supply.remove_sources()?
+        supply.remove_sources(&|| context.shared.check())?
     } else {
         Removed::default()
     };
@@ -122,12 +122,13 @@ fn commit(
     landing: &Arc<Landing>,
     guard: &Guard,
     end: &Mutex<Option<Finished>>,
+    permitted: &dyn Fn() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     while landing.wait_for_epoch(&|| guard.is_over()) {
         landing.check()?;
         landing.epoch()?;
         if landing.is_settled() {
-            *end.lock() = Some(landing.finish()?);
+            *end.lock() = Some(landing.finish(permitted)?);
             guard.finish();
         }
     }

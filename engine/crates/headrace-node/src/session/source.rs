@@ -93,7 +93,7 @@ pub(super) fn run(
         .take()
         .ok_or_else(|| Failure::new(Code::Internal, "a session without an end"))?;
     let removed = if context.shared.current().execution.delete_source {
-        supply.remove_sources()?
+        supply.remove_sources(&|| context.shared.check())?
     } else {
         Removed::default()
     };

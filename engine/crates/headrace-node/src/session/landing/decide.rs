@@ -269,7 +269,10 @@ impl Landing {
                 Outcome::Created
             }
             // An earlier session made it and did not come to its end.
-            Some((Kind::Dir, inode)) if self.resume.lock().made(&path, inode) => Outcome::Created,
+            Some((Kind::Dir, inode)) if self.resume.lock().made(&path, inode) => {
+                self.touch_folder_above(&path);
+                Outcome::Created
+            }
             Some((Kind::Dir, _)) => Outcome::Identical(None),
             Some(_) => {
                 let message = format!("{} is no folder", self.place(&entry.path));
@@ -304,6 +307,12 @@ impl Landing {
             && (landed.inode, entry.size) == (found.inode, found.size)
             && (entry.mtime_ns == found.mtime_ns || !self.spec.execution.preserves(Preserve::Mtime))
         {
+            if !landed.published {
+                // Its name may be known to memory alone: the session that gave it was killed before it synced the folder.
+                above
+                    .sync()
+                    .map_err(|error| self.failed(&error, entry, "making durable"))?;
+            }
             intake.want(self, entry)?;
             self.copied(id, entry, landed.hash)?;
             intake.there += 1;
@@ -317,18 +326,12 @@ impl Landing {
         };
         if verdict == Verdict::Compare {
             let geometry = self.spec.geometry;
-            let incoming = Incoming::new(
-                id,
-                entry.clone(),
-                Existing::Keep,
-                Phase::Comparing,
-                geometry,
-            );
+            let incoming = Incoming::new(id, entry.clone(), None, Phase::Comparing, geometry);
             incoming.state.lock().listed = listed;
             self.active.lock().insert(id, Arc::new(incoming));
             return Ok(Decision::Compare);
         }
-        self.apply(intake, id, entry, &verdict, None)
+        self.apply(intake, id, entry, &verdict, listed, None)
     }
 
     /// Do what the rules say of a file or symlink. `hash` is that of the content at the destination, where it was read.
@@ -338,6 +341,7 @@ impl Landing {
         id: u64,
         entry: &Entry,
         verdict: &Verdict,
+        listed: Option<ListEntry>,
         hash: Option<[u8; 32]>,
     ) -> Result<Decision, Stop> {
         match *verdict {
@@ -356,30 +360,27 @@ impl Landing {
                 let message = format!("{}: {}", self.place(&entry.path), reason(code));
                 Err(Failure::new(code, message).into())
             }
-            Verdict::Stop => {
-                let message = format!(
-                    "{} is no longer as it was when replacing it was confirmed",
-                    self.place(&entry.path)
-                );
-                Err(Stop::All(Failure::new(Code::DestinationChanged, message)))
-            }
+            Verdict::Stop => Err(Stop::All(
+                self.changed_since_confirmed(&entry.path, "replacing"),
+            )),
             Verdict::Copy(existing) => {
                 intake.want(self, entry)?;
                 if entry.kind == Kind::Symlink {
                     // Made at the end, so that none is ever in the way of a file. What to do is found out again then.
                     return Ok(Decision::Nothing);
                 }
-                Ok(self.want(id, entry, existing))
+                let replaces = listed.filter(|_| existing == Existing::Replace);
+                Ok(self.want(id, entry, replaces))
             }
         }
     }
 
     /// Ask for a file, or for what an earlier session did not get of it.
-    fn want(&self, id: u64, entry: &Entry, existing: Existing) -> Decision {
+    fn want(&self, id: u64, entry: &Entry, replaces: Option<ListEntry>) -> Decision {
         let incoming = Incoming::new(
             id,
             entry.clone(),
-            existing,
+            replaces,
             Phase::Arriving,
             self.spec.geometry,
         );
@@ -530,6 +531,7 @@ impl Landing {
                     incoming.id,
                     &entry,
                     &verdict,
+                    listed,
                     same.then_some(theirs),
                 )
             });

@@ -11,10 +11,11 @@ use headrace_core::integrity::PieceHash;
 use headrace_core::journal::{Identity, Landed, MAX_UNITS, Record};
 use headrace_core::name::RelPath;
 use headrace_core::ticket::{Preserve, Verify};
-use headrace_io::storage::{Metadata, Part, Writing};
+use headrace_io::storage::{Existing, Metadata, Part, Replaced, Writing};
 use parking_lot::MutexGuard;
 
 use super::Landing;
+use super::conflict::is_unchanged;
 use super::incoming::{Incoming, IncomingState, Phase};
 use super::places::Place;
 use crate::session::counters::{Stage, add};
@@ -284,8 +285,21 @@ impl Landing {
     fn publish(&self, file: &Sealed) -> Result<(), Failure> {
         let path = self.full_path(&file.entry.path)?;
         let name = path.file_name().unwrap_or_default();
-        let published = file.part.publish(name, file.incoming.existing);
-        published.map_err(|error| self.failed(&error, &file.entry, "giving the final name to"))
+        let published = match &file.incoming.replaces {
+            None => file
+                .part
+                .publish(name, Existing::Keep)
+                .map(|()| Replaced::Yes),
+            // It was looked at when it was decided about, which may be hours ago.
+            Some(listed) => file
+                .part
+                .replace(name, &|found| is_unchanged(found, listed)),
+        };
+        match published {
+            Ok(Replaced::Yes) => Ok(()),
+            Ok(Replaced::No) => Err(self.changed_since_confirmed(&file.entry.path, "replacing")),
+            Err(error) => Err(self.failed(&error, &file.entry, "giving the final name to")),
+        }
     }
 
     /// Read a file back from its storage.

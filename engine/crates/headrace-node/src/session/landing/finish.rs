@@ -54,11 +54,14 @@ impl Touched {
 }
 
 impl Landing {
-    /// Complete the session, after [`Landing::is_settled`].
+    /// Complete the session, after [`Landing::is_settled`]. Before anything is deleted, `permitted` is asked whether that is still allowed.
     ///
     /// # Errors
-    /// [`Failure`] when the attempt cannot be completed; what was committed stays and is found again on resume.
-    pub fn finish(self: &Arc<Self>) -> Result<Finished, Failure> {
+    /// [`Failure`] when the attempt cannot be completed, or what `permitted` answers; what was committed stays and is found again on resume.
+    pub fn finish(
+        self: &Arc<Self>,
+        permitted: &dyn Fn() -> Result<(), Failure>,
+    ) -> Result<Finished, Failure> {
         self.epoch()?;
         self.check()?;
         self.remove_rest();
@@ -70,7 +73,7 @@ impl Landing {
         // What could not be copied may be the reason why something looked superfluous.
         if self.spec.deletes.is_some() && self.totals.lock().failed == 0 {
             self.check_deletes()?;
-            self.delete(&mut deleted, &mut touched)?;
+            self.delete(&mut deleted, &mut touched, permitted)?;
         }
         self.complete_folders(&mut touched)?;
         self.sync_folders(&touched.folders)?;
@@ -124,11 +127,7 @@ impl Landing {
                     .map_err(|error| self.cannot_delete(&line.path, &error))?
                 && !is_unchanged(&found, &line)
             {
-                let message = format!(
-                    "{} is no longer as it was when deleting it was confirmed",
-                    self.place(&line.path)
-                );
-                return Err(Failure::new(Code::DestinationChanged, message));
+                return Err(self.changed_since_confirmed(&line.path, "deleting"));
             }
         }
         Ok(())
@@ -150,12 +149,19 @@ impl Landing {
     }
 
     /// Delete what is on the list, folders after what they hold.
-    fn delete(&self, ledger: &mut Ledger, touched: &mut Touched) -> Result<(), Failure> {
+    fn delete(
+        &self,
+        ledger: &mut Ledger,
+        touched: &mut Touched,
+        permitted: &dyn Fn() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let mut source = self.ledger.lock().read().map_err(state_failed)?;
         let mut ahead = source.next().map_err(state_failed)?;
         let mut open: Vec<(u64, RelPath)> = Vec::new();
         for line in self.open_delete_list()?.into_iter().flatten() {
             let line = line.map_err(|error| list_altered(io::Error::other(error)))?;
+            // A stop, the kill switch or the end of the ticket also ends this.
+            permitted()?;
             while let Some((id, folder)) = open.pop_if(|(_, folder)| !line.path.starts_with(folder))
             {
                 self.delete_one(ledger, touched, id, &folder, Kind::Dir)?;
@@ -182,10 +188,17 @@ impl Landing {
             } else if line.kind == Kind::Dir {
                 open.push((id, line.path));
             } else {
+                // The list was checked as a whole before; with many names, that is long ago.
+                let found = self.look(&line.path);
+                if found.is_ok_and(|found| found.is_some_and(|found| !is_unchanged(&found, &line)))
+                {
+                    return Err(self.changed_since_confirmed(&line.path, "deleting"));
+                }
                 self.delete_one(ledger, touched, id, &line.path, line.kind)?;
             }
         }
         while let Some((id, folder)) = open.pop() {
+            permitted()?;
             self.delete_one(ledger, touched, id, &folder, Kind::Dir)?;
         }
         Ok(())

@@ -7,7 +7,7 @@ use headrace_core::entry::Entry;
 use headrace_core::integrity::{HashTree, PieceHash, WholeFile};
 use headrace_core::list::ListEntry;
 use headrace_core::name::RelPath;
-use headrace_io::storage::{Existing, Part};
+use headrace_io::storage::Part;
 use parking_lot::Mutex;
 
 use super::Geometry;
@@ -15,8 +15,8 @@ use super::Geometry;
 /// A file that the source was asked for. The entry and what has arrived change when the file restarts.
 pub(super) struct Incoming {
     pub(super) id: u64,
-    /// Whether its name may replace what is there: the overwrite list said so.
-    pub(super) existing: Existing,
+    /// Its line on the overwrite list, when it takes the place of what is there.
+    pub(super) replaces: Option<ListEntry>,
     pub(super) state: Mutex<IncomingState>,
 }
 
@@ -62,14 +62,14 @@ impl Incoming {
     pub(super) fn new(
         id: u64,
         entry: Entry,
-        existing: Existing,
+        replaces: Option<ListEntry>,
         phase: Phase,
         geometry: Geometry,
     ) -> Self {
         let state = IncomingState::new(entry, 0, phase, geometry);
         Self {
             id,
-            existing,
+            replaces,
             state: Mutex::new(state),
         }
     }

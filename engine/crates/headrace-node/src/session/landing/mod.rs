@@ -318,8 +318,8 @@ impl Landing {
 
     /// A file is not going to arrive: forget its content and say so. Other files go on.
     fn fail(&self, incoming: &Incoming, failure: &Failure) -> Result<(), Failure> {
-        if failure.code == Code::TooBusy {
-            // Too much is open: that is never the fault of one file.
+        if matches!(failure.code, Code::TooBusy | Code::DestinationChanged) {
+            // Too much is open, or the plan is not what was confirmed any more: neither is the fault of one file.
             return Err(failure.clone());
         }
         let part = {
@@ -389,6 +389,15 @@ impl Landing {
 
     fn new_part_number(&self) -> u64 {
         self.next_part.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// What was confirmed is not what is there any more.
+    fn changed_since_confirmed(&self, path: &RelPath, doing: &str) -> Failure {
+        let place = self.place(path);
+        Failure::new(
+            Code::DestinationChanged,
+            format!("{place} is no longer as it was when {doing} it was confirmed"),
+        )
     }
 
     /// Where an entry goes, for messages.

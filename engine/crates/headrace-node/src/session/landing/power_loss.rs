@@ -250,7 +250,7 @@ impl Case {
         while !landing.is_settled() {
             landing.epoch()?;
         }
-        landing.finish()
+        landing.finish(&|| Ok(()))
     }
 
     /// What the decisions ask for. Nothing that was promised may be asked for again.

@@ -43,11 +43,14 @@ impl Removed {
 
 impl Supply {
     /// Delete every file and symlink that the destination reported as done, if it still is what was sent, and then folders that are
-    /// empty. Of a file that this session did not send, the destination's hash has to be that of the source. Only called when the destination has confirmed the end.
+    /// empty, each after `permitted` was asked. Of a file that this session did not send, the destination's hash has to be that of the source. Only called when the destination has confirmed the end.
     ///
     /// # Errors
     /// [`Code::StateFailed`] when the scratch folder cannot be read.
-    pub fn remove_sources(&self) -> Result<Removed, Failure> {
+    pub fn remove_sources(
+        &self,
+        permitted: &dyn Fn() -> Result<(), Failure>,
+    ) -> Result<Removed, Failure> {
         let mut removed = Removed::default();
         let mut entries = self.ledger.lock().read().map_err(state_failed)?;
         let mut open: Vec<Entry> = Vec::new();
@@ -55,6 +58,15 @@ impl Supply {
             let entry = item.entry();
             while let Some(folder) = open.pop_if(|folder| !entry.path.starts_with(&folder.path)) {
                 self.remove_folder(&folder);
+            }
+            let arrived = matches!(outcome, Outcome::Copied(_) | Outcome::Identical(_));
+            if let Err(why) = permitted() {
+                // A stop, the kill switch or the end of the ticket also ends this; everything has arrived, so the rest just stays.
+                if entry.kind != Kind::Dir && arrived {
+                    removed.keep(&self.place(&entry.path), &why.message);
+                }
+                open.clear();
+                continue;
             }
             match (entry.kind, outcome) {
                 // What was moved is what the folder held.

@@ -1,12 +1,14 @@
-//! When epochs are due.
+//! When epochs are due, and what ends a session early.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use headrace_core::batch::{BatchFile, Sparse};
-use headrace_core::code::Failure;
+use headrace_core::code::{Code, Failure};
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::integrity::piece_hash;
+use headrace_core::list::{ListEntry, ListWriter};
 use headrace_core::manifest::Item;
 use headrace_core::message::Message;
 use headrace_core::name::RelPath;
@@ -14,6 +16,7 @@ use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::descriptors::Descriptors;
 use headrace_io::disk::DiskPool;
 use headrace_io::storage::simulated::Disk;
+use headrace_io::storage::{Holding, Writing};
 use tempfile::TempDir;
 
 use super::super::{Answers, Landing, LandingSpec, WINDOW};
@@ -165,4 +168,58 @@ fn invariant_6_files_that_wait_hold_no_more_than_their_part_of_the_descriptors()
         .batch(&batch(192..500), &|| true)
         .expect("as far as there is room");
     assert_eq!(landing.pending.lock().whole.len(), 192);
+}
+
+#[test]
+fn a_stop_also_ends_the_deletes() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let path = scratch.path().join("deletes.jsonl");
+    let mut list = ListWriter::new(std::fs::File::create(&path).expect("a file"));
+    let names = [&b"a"[..], b"b", b"c"];
+    for name in names {
+        let Item::Entry(entry) = item(name) else {
+            unreachable!("an entry")
+        };
+        let gone = Entry {
+            size: 0,
+            mtime_ns: 0,
+            ..entry
+        };
+        list.push(&ListEntry::from(&gone)).expect("written");
+    }
+    let digest = list.finish().expect("written").1;
+    let disk = Disk::default();
+    let mut spec = landing_spec(&disk, scratch.path()).expect("a spec");
+    (spec.deletes, spec.execution.deletes) = (Some(path), digest);
+    spec.execution.delete_extraneous = true;
+    let to = spec.execution.destination.path.clone();
+    let mut folder = spec.store.folder(&RelPath::root()).expect("the root");
+    for name in to.components() {
+        folder.make_folder(name).expect("made");
+        folder = folder.folder(name).expect("there");
+    }
+    for name in names {
+        let part = folder.create(name, Holding::Named, Writing::Buffered);
+        part.expect("a file");
+    }
+    let threads = Arc::new(DiskPool::new(0).expect("no threads"));
+    let buffers = BufferPool::new(BUFFER_BYTES);
+    let quiet = Arc::new(Late::default());
+    let landing = Landing::open(spec, quiet, Arc::default(), buffers, threads).expect("opened");
+    landing
+        .handle(Message::ItemsEnd { count: 0 })
+        .expect("nothing");
+    let asked = AtomicU64::new(0);
+    let stopped = landing.finish(&|| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 => Ok(()),
+        _ => Err(Failure::new(Code::Stopped, "enough")),
+    });
+    assert_eq!(stopped.expect_err("stopped").code, Code::Stopped);
+    let left = names.map(|name| {
+        folder
+            .entry(name, RelPath::root())
+            .expect("readable")
+            .is_some()
+    });
+    assert_eq!(left, [false, true, true]);
 }
