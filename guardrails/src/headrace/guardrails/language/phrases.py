@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 UNKNOWN_MARK = "~"
 _PIECE = re.compile(r"<[a-z]+>|\{[a-z_.0-9]+\}|[()\[\]|]|[^\s()\[\]{}|]+")
 _KIND = re.compile(r"<[a-z]+>")
+_MOST_NEEDS = 4
 _VALUE = TypeVar("_VALUE")
 
 KNOWN_WORDS: set[str] = set()
@@ -77,12 +78,12 @@ Reading = tuple[str, "Value"]
 class Rule:
     """A recogniser of phrases: what its words look like and which slots they fill.
 
-    `kinds` are the values without which it can't match, so most rules are never even compiled.
+    It can only match where each of `needs` has one of its words or values, so most rules are never even compiled.
     """
 
     name: str
     expression: str
-    kinds: frozenset[str]
+    needs: tuple[frozenset[str], ...]
     make: Callable[[Hit], Sequence[Reading]]
 
     @cached_property
@@ -112,26 +113,26 @@ def _macro(name: str) -> _Part:
     return part
 
 
-def read_phrase(source: str) -> tuple[str, frozenset[str]]:
+def read_phrase(source: str) -> tuple[str, tuple[frozenset[str], ...]]:
     """Turn a pattern into a regular expression; its words become known words.
 
-    Gives the expression and the kinds of value without which it can't match.
+    Gives the expression, and sets of words and values of which it needs one each.
     """
     pieces = _PIECE.findall(source)
     whole, rest = _sequence(pieces, 0)
     if rest != len(pieces):
         message = f"unbalanced phrase: {source}"
         raise ValueError(message)
-    return rf"(?:(?<= )|^){whole.text}", whole.kinds
+    return rf"(?:(?<= )|^){whole.text}", whole.needs
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A compiled piece of a pattern: its expression, its words, the kinds that it must have."""
+    """A compiled piece of a pattern: its expression, its length, and what it needs: one of each set."""
 
     text: str
     length: int
-    kinds: frozenset[str]
+    needs: tuple[frozenset[str], ...] = ()
 
 
 def _sequence(pieces: list[str], at: int) -> tuple[_Part, int]:
@@ -146,32 +147,37 @@ def _sequence(pieces: list[str], at: int) -> tuple[_Part, int]:
             choices[-1].append(inner)
         elif piece == "[":
             inner, at = _sequence(pieces, at + 1)
-            choices[-1].append(_Part(f"{inner.text}?", inner.length, frozenset()))
+            choices[-1].append(_Part(f"{inner.text}?", inner.length))
         else:
             choices[-1].append(_word(piece))
         at += 1
     # Python's regular expressions take the first alternative that fits, and longest wins here.
     joined = sorted((_joined(parts) for parts in choices), key=lambda part: -part.length)
-    kinds = frozenset.intersection(*(part.kinds for part in joined))
-    return _Part(f"(?:{'|'.join(part.text for part in joined)})", joined[0].length, kinds), at
+    text = f"(?:{'|'.join(part.text for part in joined)})"
+    if len(joined) == 1:
+        return _Part(text, joined[0].length, joined[0].needs), at
+    # Each choice needs something: then the whole needs one of the rarest things of each.
+    rarest = [min(part.needs, key=len) for part in joined if part.needs]
+    needs = (frozenset().union(*rarest),) if len(rarest) == len(joined) else ()
+    return _Part(text, joined[0].length, needs), at
 
 
 def _joined(parts: list[_Part]) -> _Part:
-    kinds = frozenset(kind for part in parts for kind in part.kinds)
-    return _Part("".join(part.text for part in parts), sum(part.length for part in parts), kinds)
+    needs = sorted({need for part in parts for need in part.needs}, key=lambda need: (len(need), sorted(need)))
+    return _Part("".join(part.text for part in parts), sum(part.length for part in parts), tuple(needs[:_MOST_NEEDS]))
 
 
 def _word(piece: str) -> _Part:
     if piece.startswith("{"):
         return _macro(piece[1:-1])
     if piece == "<any>":
-        return _Part(rf"{UNKNOWN_MARK}[^ ]+ ", 1, frozenset())
+        return _Part(rf"{UNKNOWN_MARK}[^ ]+ ", 1)
     if piece == "<word>":
-        return _Part(rf"(?:{UNKNOWN_MARK}[^ ]+|[a-z0-9][a-z0-9_.'-]*) ", 1, frozenset())
+        return _Part(rf"(?:{UNKNOWN_MARK}[^ ]+|[a-z0-9][a-z0-9_.'-]*) ", 1)
     if _KIND.fullmatch(piece):
-        return _Part(f"{piece} ", 1, frozenset({piece}))
+        return _Part(f"{piece} ", 1, (frozenset({piece}),))
     KNOWN_WORDS.add(piece)
-    return _Part(f"{re.escape(piece)} ", 1, frozenset())
+    return _Part(f"{re.escape(piece)} ", 1, (frozenset({piece}),))
 
 
 def say(name: str, slot: str, value: Value, *sources: str) -> list[Rule]:
@@ -203,11 +209,11 @@ class Line:
             offset += len(item.symbol) + 1
         self._index[offset] = len(self._items)
         self.text = "".join(f"{item.symbol} " for item in self._items)
-        self._kinds = frozenset(item.symbol for item in self._items)
+        self._symbols = frozenset(item.symbol for item in self._items)
 
     def hits(self, found: Rule) -> Iterator[Hit]:
         """Find every place where a rule's phrase stands."""
-        if not found.kinds <= self._kinds:
+        if any(self._symbols.isdisjoint(need) for need in found.needs):
             return
         position = 0
         while position < len(self.text) and (match := found.pattern.search(self.text, position)):
