@@ -33,7 +33,13 @@ def test_a_published_policy_denies_the_same_request_until_it_is_rolled_back(hous
     cleo.get_by_role("row").filter(has_text="Retired").first.get_by_role("link").click()
     cleo.get_by_role("button", name="Roll back to this version").click()
     cleo.get_by_role("dialog").get_by_role("button", name="Roll back to this version").click()
-    expect(cleo.get_by_text("is in force.").last).to_be_visible()
+    expect(cleo.get_by_text("Another policy administrator can publish it.")).to_be_visible()
+    assert plan_outcome(house) == "Denied"
+    bob = house.page("bob", "/policies")
+    bob.get_by_role("row").filter(has_text="Proposed").first.get_by_role("link").click()
+    bob.get_by_role("button", name="Publish").click()
+    bob.get_by_role("dialog").get_by_role("button", name="Publish").click()
+    expect(bob.get_by_text("is in force.")).to_be_visible()
     assert plan_outcome(house) == "Allowed"
 
 
@@ -214,17 +220,23 @@ def test_a_text_that_would_take_back_a_newer_version_says_so_before_and_when_it_
     )
 
 
-def test_rolling_back_is_not_offered_to_the_author_of_the_old_version(house: House) -> None:
+def test_the_author_of_an_old_version_may_propose_it_again_and_not_publish_that(house: House) -> None:
     text = house.people["bob"].texts("/policies")[0]
     for note in ("bob's first", "bob's second"):
         house.people["cleo"].call("POST", f"/policies/{propose(house.people['bob'], text + f'// {note}')}/publish")
     versions = house.people["bob"].get("/policies")
     own = next(one["version"] for one in versions if one["state"] == "retired" and one["note"] == "by a test")
     page = house.page("bob", f"/policies?version={own}")
-    back = page.get_by_role("button", name="Roll back to this version")
-    expect(back).to_have_attribute("aria-description", "Somebody else must publish what you wrote.")
-    page = house.page("cleo", f"/policies?version={own}")
-    expect(page.get_by_role("button", name="Roll back to this version")).not_to_have_attribute("aria-disabled", "true")
+    page.get_by_role("button", name="Roll back to this version").click()
+    expect(page.get_by_role("dialog")).to_contain_text("when another policy administrator publishes it")
+    page.get_by_role("dialog").get_by_role("button", name="Roll back to this version").click()
+    expect(page.get_by_text("Another policy administrator can publish it.")).to_be_visible()
+    [again] = [one for one in house.people["bob"].get("/policies") if one["note"] == f"back to version {own}"]
+    assert again["state"] == "proposed"
+    page = house.page("bob", f"/policies?version={again['version']}")
+    expect(page.get_by_role("button", name="Publish")).to_have_attribute(
+        "aria-description", "Somebody else must publish what you wrote."
+    )
 
 
 def propose(person: Caller, text: str) -> str:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 from tests.servers.site import Site, digest_of
-from tests.service.test_consent import differing_files, publish
+from tests.service.test_consent import differing_files, plan_to_approve, publish
 
 from headrace.api.errors import ServiceError
 from headrace.api.sites.halts import HALT_FILE
@@ -112,6 +112,23 @@ async def test_invariant_1_the_kill_switch_stops_tickets_and_permits_and_says_wh
     assert "storage maintenance" in plan.summary
     (site.settings.data / HALT_FILE).unlink()
     assert await refusal_of(site, transfer) == ""
+
+
+@pytest.mark.anyio
+async def test_somebody_who_is_no_approver_any_more_does_not_count_when_it_starts(site: Site) -> None:
+    plan = await plan_to_approve(site)
+    bea = await site.person("bea", "approver")
+    await bea.approve(plan)
+    async with site.service.whole.core.database.write() as tx:
+        row = await tx.get(PlanRow, plan.id)
+        assert row is not None
+        transfer = (await site.use_cases.submissions.insert(tx, row)).id
+    assert await refusal_of(site, transfer) == ""
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(PersonRow).where(PersonRow.id == bea.principal.id).values(roles=("viewer",)))
+    assert await refusal_of(site, transfer) == "approval_missing"
+    await change(site, TransferRow, started=site.clock())
+    assert await refusal_of(site, transfer) == "", "what runs by then goes on"
 
 
 @pytest.mark.anyio

@@ -9,22 +9,23 @@ import { Act } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { tell } from "../ui/toasts";
 
-/** Put a proposed version in force, or go back to a retired one. */
+/** Put a proposed version in force; or propose a retired one again, since going back takes two people, too. */
 export function Publish({ version, active }: { version: PolicyVersion; active: PolicyVersion | undefined }) {
   const { data: me } = useSuspenseQuery(meQuery);
   const client = useQueryClient();
   const [asking, setAsking] = useState(false);
-  const verb = version.state === "retired" ? t("policies.rollBack") : t("policies.publish");
+  const back = version.state === "retired";
+  const verb = back ? t("policies.rollBack") : t("policies.publish");
   const publish = useMutation({
     mutationFn: () => answer(api.POST("/api/v1/policies/{version}/publish", { params: { path: { version: version.version } } })),
-    onSuccess: async () => {
-      tell(t("policies.published", { version: version.version.slice(0, 12) }));
+    onSuccess: async (made) => {
+      tell(made.state === "active" ? t("policies.published", { version: made.version.slice(0, 12) }) : t("policies.proposed"));
       setAsking(false);
       await client.invalidateQueries({ queryKey: policiesQuery.queryKey });
     },
   });
-  // Nobody puts their own text in force, an old one of theirs neither.
-  const own = version.author === me.name || version.author === me.id ? t("policies.own") : null;
+  // Nobody puts their own text in force.
+  const own = version.state === "proposed" && (version.author === me.name || version.author === me.id) ? t("policies.own") : null;
   const short = version.version.slice(0, 12);
   const overtaken = version.state === "proposed" && active?.published != null && active.published > version.created;
   return (
@@ -36,9 +37,11 @@ export function Publish({ version, active }: { version: PolicyVersion; active: P
         <Reasoned
           title={verb}
           detail={
-            overtaken
-              ? t("policies.publish.overtaken", { version: short, active: active.version.slice(0, 12) })
-              : t("policies.publish.detail", { version: short })
+            back
+              ? t("policies.rollBack.detail", { version: short })
+              : overtaken
+                ? t("policies.publish.overtaken", { version: short, active: active.version.slice(0, 12) })
+                : t("policies.publish.detail", { version: short })
           }
           verb={verb}
           danger={false}

@@ -135,6 +135,7 @@ export const site = {
   "policies.published": "Version {version} is in force.",
   "policies.publisher": "Published by",
   "policies.rollBack": "Roll back to this version",
+  "policies.rollBack.detail": "The text of version {version} is proposed again. It comes into force when another policy administrator publishes it.",
   "policies.text": "Version {version}",
   "policies.textOf": "Text of version {version}",
   "policies.valid": "The text is valid and its examples hold: {rules}",
