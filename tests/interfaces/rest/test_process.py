@@ -133,6 +133,38 @@ async def test_the_embedded_node_serves_its_roots_and_a_restart_keeps_them(runni
 
 
 @pytest.mark.anyio
+async def test_a_service_that_was_killed_ends_its_transfers_without_help_when_it_is_back(running: Running) -> None:
+    secret = await first_admin(running)
+    content = os.urandom(8 << 20)
+    (running.folder / "lab" / "a.bin").write_bytes(content)
+    wish = {"action": "copy", "source": "lab:/a.bin", "destination": "archive:/a.bin", "rate_limit_bps": 16_000_000}
+    async with HttpHeadrace(running.url, secret) as headrace:
+        planned = await headrace.create_plan(m.PlanRequest.model_validate({"intent": wish}))
+        plan = await headrace.plan(planned.id, wait_s=20)
+        assert plan.digest is not None, plan.summary
+        transfer = await headrace.submit(m.SubmitRequest(plan_digest=plan.digest))
+        async with aclosing(headrace.watch(transfer.id)) as events:
+            async for event in events:
+                if event.transfer is not None and event.transfer.progress.bytes_received:
+                    break
+    running.process.kill()
+    running.process.wait(20)
+    again = start(running.folder, str(running.ready["hub"]))
+    try:
+        async with HttpHeadrace(again.url, secret) as headrace:
+            ended = await headrace.transfer(transfer.id, wait_s=30)
+            assert ended.state is m.TransferState.COMPLETE, ended.summary
+            assert (await headrace.verify_audit()).intact
+            about = await headrace.audit(subject=transfer.id)
+        assert [event.kind for event in about].count("submitted") == 1
+        assert (running.folder / "archive" / "a.bin").read_bytes() == content
+    finally:
+        assert again.end() == 0
+        assert again.process.stdout is not None
+        again.process.stdout.close()
+
+
+@pytest.mark.anyio
 async def test_an_assistant_plans_and_submits_over_mcp_as_itself(running: Running) -> None:
     secret = await first_admin(running)
     (running.folder / "lab" / "a.txt").write_text("a")

@@ -14,7 +14,7 @@ from headrace.client import END_STATES, HeadraceError, HttpHeadrace
 from headrace.client import models as m
 from headrace.guardrails import default_policy_text
 
-PLAN_AGAIN = frozenset({"policy_changed", "plan_expired", "interrupted", "node_away"})
+PLAN_AGAIN = frozenset({"policy_changed", "plan_expired", "interrupted", "node_away", "node_unreachable"})
 """Codes whose documented answer is a new plan; they end a transfer only before its first byte."""
 POLL_S = 0.2
 
