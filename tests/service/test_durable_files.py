@@ -34,14 +34,14 @@ class Recorder:
         monkeypatch.setattr(os, "link", named(link))
 
     def is_durable(self, path: Path) -> bool:
-        """Whether the content was synced before the file got a later name, if it did, and the folder after both."""
+        """Whether the content was synced before the file got a later name, if it did, and the folder at once."""
         file, folder = path.stat().st_ino, path.parent.stat().st_ino
         if ("sync", file) not in self.done:
             return False
         start = content = self.done.index(("sync", file))
         if ("name", file) in self.done:
             start = self.done.index(("name", file))
-        return content <= start and ("sync", folder) in self.done[start:]
+        return content <= start and self.done[start + 1] == ("sync", folder)
 
 
 @pytest.fixture

@@ -215,3 +215,112 @@ fn slow(node: PublicKey) -> Problem {
     );
     Problem::new(ControlCode::NodeTimeout, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use headrace_core::sealed::SigningKey;
+    use headrace_core::ticket::Verify;
+    use headrace_core::value::{Digest, Timestamp};
+
+    use super::*;
+
+    fn node(seed: u8) -> SigningKey {
+        SigningKey::from_seed(&[seed; 32])
+    }
+
+    fn record() -> Record {
+        Record {
+            transfer: "tr_1".parse().expect("an id"),
+            attempt: 2,
+            ticket: String::new(),
+            plan_digest: Digest([9; 32]),
+            source: node(1).public(),
+            destination: node(2).public(),
+            expires: Timestamp::from(std::time::SystemTime::UNIX_EPOCH),
+            lists_dir: "lists".into(),
+            result_dir: "results".into(),
+            ends: vec![],
+            stop: None,
+            reported: false,
+            first_end: None,
+        }
+    }
+
+    /// The word of node 2, as it has to be.
+    fn word() -> Statement {
+        let moment = Timestamp::from(std::time::SystemTime::UNIX_EPOCH);
+        Statement {
+            role: Role::Destination,
+            node: node(2).public(),
+            plan_digest: Digest([9; 32]),
+            transfer: "tr_1".parse().expect("an id"),
+            attempt: 2,
+            outcome: Achieved::Complete,
+            files: 1,
+            bytes: 5,
+            identical: 0,
+            failed: 0,
+            deleted: 0,
+            resent_bytes: 0,
+            list_digest: Digest([1; 32]),
+            root: Digest([2; 32]),
+            verified: Verify::InTransit,
+            encrypted: false,
+            cipher: "".parse().expect("a label"),
+            started: moment,
+            ended: moment,
+            changed: vec![],
+        }
+    }
+
+    fn checked(statement: &Statement, signer: u8) -> Result<(), String> {
+        let text = statement.seal(&node(signer)).expect("small").text();
+        let complete = Outcome::Complete;
+        let me = node(2).public();
+        check_statements(&record(), me, Part::Destination, complete, &[text]).map(drop)
+    }
+
+    #[test]
+    fn a_statement_of_anything_else_is_no_end_of_this_attempt() {
+        assert_eq!(checked(&word(), 2), Ok(()));
+        let changes: [fn(&mut Statement); 5] = [
+            |word| word.transfer = "tr_2".parse().expect("an id"),
+            |word| word.attempt = 1,
+            |word| word.plan_digest = Digest([8; 32]),
+            |word| word.role = Role::Source,
+            |word| word.outcome = Achieved::Partial,
+        ];
+        for change in changes {
+            let mut foreign = word();
+            change(&mut foreign);
+            let said = checked(&foreign, 2).expect_err("refused");
+            assert_eq!(said, "its statement is of something else");
+        }
+    }
+
+    #[test]
+    fn a_statement_that_another_node_signed_or_speaks_in_is_refused() {
+        assert!(checked(&word(), 1).is_err());
+        let mut foreign = word();
+        foreign.node = node(1).public();
+        assert!(checked(&foreign, 2).is_err());
+    }
+
+    #[test]
+    fn an_end_without_its_statement_or_with_one_too_many_is_refused() {
+        let text = word().seal(&node(2)).expect("small").text();
+        let check = |outcome, texts: &[String]| {
+            check_statements(
+                &record(),
+                node(2).public(),
+                Part::Destination,
+                outcome,
+                texts,
+            )
+        };
+        assert!(check(Outcome::Complete, &[]).is_err());
+        assert!(check(Outcome::Complete, &[text.clone(), text.clone()]).is_err());
+        assert!(check(Outcome::Stopped, &[text]).is_err());
+        assert!(check(Outcome::Stopped, &[]).is_ok());
+    }
+}

@@ -295,6 +295,10 @@ fn entries_that_come_wrongly_end_the_attempt() {
     break_the_protocol("names that fall", |puppet, _| {
         puppet.say(&items(3, &["a"]));
     });
+    let (said, _) = break_the_protocol("a name of a temporary", |puppet, _| {
+        puppet.say(&items(3, &["x/.headrace-part-tr_1-7"]));
+    });
+    assert!(said.message.contains("kept for temporaries"), "{said:?}");
     break_the_protocol("another number of entries than came", |puppet, _| {
         puppet.say(&Message::ItemsEnd { count: 4 });
     });

@@ -82,6 +82,12 @@ impl Landing {
                 "entries out of order, too many or too late",
             )));
         }
+        // No listing shows these, so nobody would ever see what stands there.
+        if items.iter().any(|item| item.entry().path.has_part()) {
+            return Err(violation(&WireError::contradiction(
+                "a name that is kept for temporaries",
+            )));
+        }
         if !intake.prepared {
             intake.prepared = true;
             self.check_deletes()?;
