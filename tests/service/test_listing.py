@@ -1,0 +1,54 @@
+"""Lists: searching, counting, the newest first, and what a plan may take from what was moved before."""
+
+import pytest
+from tests.servers.site import Site
+from tests.service.refusals import refused
+
+from headrace.client import models as m
+
+
+async def moved(site: Site, name: str) -> m.Transfer:
+    (site.lab / name).mkdir()
+    (site.lab / name / "a.bin").write_bytes(b"a" * 1_000_000)
+    return await site.ada.end_of(await site.ada.submit(await site.ada.plan(f"lab:/{name}", f"archive:/{name}")))
+
+
+@pytest.mark.anyio
+async def test_transfers_are_searched_filtered_and_counted_in_the_service(site: Site) -> None:
+    port, first, second = site.ada.port, await moved(site, "run_41"), await moved(site, "run%42")
+    assert [one.id for one in await port.transfers(search="RUN_41")] == [first.id]
+    assert [one.id for one in await port.transfers(search="run%")] == [second.id], "no sign is a pattern"
+    assert [one.id for one in await port.transfers(search="ada")] == [second.id, first.id]
+    assert [one.id for one in await port.transfers(states=["complete", "failed"])] == [second.id, first.id]
+    assert await port.transfers(states=["failed"]) == []
+    counted = await port.transfer_counts()
+    assert (counted.by_state, counted.total, counted.exact) == ({m.TransferState.COMPLETE: 2}, 2, True)
+    assert (await port.transfer_counts(search=first.id)).total == 1
+    assert (await (await site.person("eve", "requester")).port.transfer_counts()).total == 0
+    with refused("invalid_request"):
+        await port.transfers(states=["nearly"])
+
+
+@pytest.mark.anyio
+async def test_a_history_is_read_from_its_end(site: Site) -> None:
+    transfer = await moved(site, "set")
+    events = await site.ada.port.transfer_events(transfer.id)
+    backwards = await site.ada.port.transfer_events(transfer.id, order="newest", limit=2)
+    assert [one.sequence for one in backwards] == [one.sequence for one in reversed(events)][:2]
+    earlier = await site.ada.port.transfer_events(transfer.id, order="newest", after=backwards[-1].sequence)
+    assert [one.sequence for one in (*backwards, *earlier)] == [one.sequence for one in reversed(events)]
+
+
+@pytest.mark.anyio
+async def test_a_plan_says_how_long_it_may_take_once_something_was_moved(site: Site) -> None:
+    (site.lab / "first").mkdir()
+    (site.lab / "first" / "a").write_text("a")
+    assert (await site.ada.plan("lab:/first", "archive:/first")).eta_s is None, "no answer rather than a guess"
+    done = await moved(site, "set")
+    assert done.progress.average_bps
+    (site.lab / "more").mkdir()
+    (site.lab / "more" / "b.bin").write_bytes(b"b" * 1_000_000)
+    asked = await site.ada.plan("lab:/more", "archive:/more", rate_limit_bps=80_000)
+    assert asked.eta_s is not None
+    assert asked.eta_s >= 100, "a megabyte at 10 kB/s takes no less"
+    assert (await site.ada.port.plan_counts()).mine_open == 2
