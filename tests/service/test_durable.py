@@ -284,6 +284,7 @@ async def test_numbers_follow_the_order_of_commits_even_behind_a_slow_writer(qui
     with core.broker.subscribe(EVENTS) as woken:
         writers = [asyncio.create_task(slow())]
         await begun.wait()
+        assert not woken.is_set()  # it is not committed yet
         writers.append(asyncio.create_task(fast()))
         assert await core.outbox.after(before, 10) == []
         go_on.set()
