@@ -23,6 +23,7 @@ const PATIENCE: Patience = Patience {
     unsent_bytes: 2 << 20,
 };
 /// For who waits as long as it takes.
+#[expect(clippy::unnecessary_wraps, reason = "it is what a write asks")]
 fn patient() -> io::Result<()> {
     Ok(())
 }

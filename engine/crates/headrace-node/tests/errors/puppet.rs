@@ -340,6 +340,7 @@ pub(crate) fn code(end: &AttemptEnd) -> Option<Code> {
 }
 
 /// For who waits as long as it takes.
+#[expect(clippy::unnecessary_wraps, reason = "it is what a write asks")]
 fn patient() -> std::io::Result<()> {
     Ok(())
 }

@@ -38,24 +38,28 @@ impl Landing {
         let mut whole = Vec::with_capacity(files.len());
         for (file, incoming) in files.iter().zip(wanted) {
             let Some(incoming) = incoming else { continue };
-            let place = match self.places.try_take(self.max_places()) {
-                Some(place) => place,
-                None => {
-                    // Those before it may be what takes all places.
-                    self.all_whole(std::mem::take(&mut whole));
-                    match self.wait_for_place(is_over)? {
-                        Some(place) => place,
-                        None => break,
-                    }
+            let place = if let Some(place) = self.places.try_take(self.max_places()) {
+                place
+            } else {
+                // Those before it may be what takes all places.
+                self.count_received(std::mem::take(&mut received));
+                self.all_whole(std::mem::take(&mut whole));
+                match self.wait_for_place(is_over)? {
+                    Some(place) => place,
+                    None => break,
                 }
             };
             received += file.bytes.len() as u64;
             whole.extend(self.small_file(file, incoming, place)?);
         }
-        self.received.add(received);
-        add(&self.counters.bytes_received, received);
+        self.count_received(received);
         self.all_whole(whole);
         Ok(())
+    }
+
+    fn count_received(&self, bytes: u64) {
+        self.received.add(bytes);
+        add(&self.counters.bytes_received, bytes);
     }
 
     /// Verify and write one small file; `None` when it is not wanted or failed.

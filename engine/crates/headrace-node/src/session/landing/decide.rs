@@ -192,19 +192,19 @@ impl Landing {
         mode: u32,
     ) -> io::Result<Arc<dyn Folder>> {
         above.make_folder(name)?;
-        let made = above.folder(name)?;
-        let (path_made, inode) = (path.clone(), made.inode()?);
-        self.journal.lock().push(&Record::Made {
-            path: path_made,
-            inode,
-        });
-        made.set_metadata(Metadata {
+        let folder = above.folder(name)?;
+        let record = Record::Made {
+            path: path.clone(),
+            inode: folder.inode()?,
+        };
+        self.journal.lock().push(&record);
+        folder.set_metadata(Metadata {
             mode: Some(mode | 0o700),
             mtime_ns: None,
         })?;
-        self.folders.keep_fresh(path.clone(), Arc::clone(&made));
+        self.folders.keep_fresh(path.clone(), Arc::clone(&folder));
         self.touch_folder_above(path);
-        Ok(made)
+        Ok(folder)
     }
 
     fn folder_failure(&self, error: &io::Error, path: &RelPath) -> Failure {
