@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { expect, it, vi } from "vitest";
 import { ApiError, inWords, toProblem, Unreachable } from "../api/problem";
 import type { Me } from "../api/schema";
-import { Act, Failure, Name } from "./basics";
+import { Act, Copyable, Failure, Name } from "./basics";
 import { who } from "./who";
 import { whyNot } from "./permissions";
 
@@ -62,4 +62,13 @@ it("roles decide what is offered, by scope", () => {
   const me: Me = { id: "pe_1", name: "vera", roles: ["viewer"], scopes: ["transfer:read"], session: true, agent: null };
   expect(whyNot(me, "plan")).toContain("Only requesters");
   expect(whyNot({ ...me, scopes: ["transfer:plan"] }, "plan")).toBeNull();
+});
+
+it("a clipboard that is refused is said, so that nobody leaves without what they copied", async () => {
+  vi.stubGlobal("navigator", { clipboard: { writeText: () => Promise.reject(new DOMException("no", "NotAllowedError")) } });
+  show(<Copyable label="secret" text="hrt_1" />);
+  screen.getByRole("button", { name: "Copy: secret" }).click();
+  expect((await screen.findByRole("alert")).textContent).toContain("select the text");
+  expect(screen.queryByText("Copied")).toBeNull();
+  vi.unstubAllGlobals();
 });

@@ -1,0 +1,117 @@
+import { MantineProvider } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from "@tanstack/react-router";
+import { fireEvent, render, screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { useState, type ReactNode } from "react";
+import { expect, it, vi } from "vitest";
+import { folderQuery } from "../api/queries";
+import type { AllowedAction, Endpoint, Entry, Plan } from "../api/schema";
+import { Browser } from "./Browser";
+import { IntentForm } from "./IntentForm";
+import { EMPTY, type Draft } from "./intent";
+import { ApproverActions } from "./ApproverActions";
+import { RequesterActions } from "./RequesterActions";
+import { WordsBar } from "./WordsBar";
+
+const when = "2026-01-01T00:00:00Z";
+
+async function show(node: ReactNode, client = new QueryClient()) {
+  const router = createRouter({ routeTree: createRootRoute({ component: () => node }), history: createMemoryHistory() });
+  await router.load();
+  render(
+    <MantineProvider env="test">
+      <QueryClientProvider client={client}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+}
+
+const endpoint = (id: string): Endpoint => ({ id, aliases: [], kind: "posix", node: "n", root: id, access: "write", labels: {}, online: true });
+const entry = (name: string, kind: Entry["kind"]): Entry => ({ name, kind, size_bytes: 1, modified: when });
+
+it("the panes name a source as it is and a destination as a folder to copy into", async () => {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
+  const opened = "/2026/x";
+  for (const [id, path] of [["krios1", "/"], ["archive", opened]] as const) {
+    client.setQueryData(folderQuery(id, path).queryKey, {
+      pages: [{ endpoint: id, path, entries: [entry("run42", "dir"), entry("film.tiff", "file")], count: 2, names_withheld: false, next_after: null }],
+      pageParams: [""],
+    });
+  }
+  const seen = vi.fn<(draft: Draft) => void>();
+  function Panes() {
+    const [draft, setDraft] = useState<Draft>({ ...EMPTY, destination: `archive:${opened}/y` });
+    seen(draft);
+    return <Browser draft={draft} endpoints={[endpoint("krios1"), endpoint("archive")]} onChange={setDraft} />;
+  }
+  await show(<Panes />, client);
+  const pane = (name: string) => within(screen.getByRole("region", { name }));
+  fireEvent.change(pane("Source").getByRole("combobox"), { target: { value: "krios1" } });
+  fireEvent.click(pane("Source").getByRole("button", { name: "Choose this folder" }));
+  fireEvent.click(pane("Destination").getByRole("button", { name: "Copy into this folder" }));
+  expect(seen.mock.lastCall?.[0]).toMatchObject({ source: "krios1:/", destination: `archive:${opened}/` });
+});
+
+it("a field that can't be read says so, and its text is kept", async () => {
+  const changed = vi.fn<(draft: Draft) => void>();
+  await show(<IntentForm draft={{ ...EMPTY, rate: "3 gigs" }} endpoints={[]} onChange={changed} />);
+  const rate = screen.getByRole("textbox", { name: "No faster than" });
+  expect(rate.getAttribute("aria-invalid")).toBe("true");
+  fireEvent.change(rate, { target: { value: "4 gigs" } });
+  expect(changed.mock.lastCall?.[0].rate).toBe("4 gigs");
+});
+
+const may = (allowed: boolean, reason = ""): AllowedAction[] =>
+  (["confirm", "decline", "approve", "refuse", "submit", "revise"] as const).map((action) => ({ action, allowed, reason }));
+const plan: Plan = {
+  id: "pl_1", state: "ready", state_reason: "", requester: "pn_1", created: when, digest: "0".repeat(64), surveyed_entries: 0, danger: [], questions: [], refusals: [],
+  notes: [], confirmed: false, approvals: [], summary: "", needs: [], next_step: { kind: "submit", by: "you", message: "It can be submitted." }, allowed_actions: may(true), names_withheld: false,
+};
+const start = () => screen.queryByRole("button", { name: "Start the transfer" });
+
+it("a plan is started only when the service allows it and it is of the words beside it", async () => {
+  await show(<RequesterActions plan={plan} stale={false} />);
+  expect(start()?.getAttribute("aria-disabled")).toBeNull();
+});
+it("a plan of other words can't be started", async () => {
+  await show(<RequesterActions plan={plan} stale />);
+  expect(start()?.getAttribute("aria-description")).toContain("made from other words");
+});
+it("what the service does not allow can't be started, with its reason", async () => {
+  await show(<RequesterActions plan={{ ...plan, allowed_actions: may(false, "the policy has changed") }} stale={false} />);
+  expect(start()?.getAttribute("aria-description")).toBe("the policy has changed");
+});
+it("a plan that is over offers to ask again, and nothing else", async () => {
+  await show(<RequesterActions plan={{ ...plan, words: "copy a:/x to b:/y", state_reason: "refused", next_step: { kind: "plan_again", by: "you", message: "It was refused." } }} stale={false} />);
+  expect(start()).toBeNull();
+  expect(screen.getByRole("link", { name: "Ask for it again" }).getAttribute("href")).toContain("/new?words=");
+});
+it("an approver ticks what will be lost before the yes", async () => {
+  const survey = {
+    files: 1, bytes: 1, directories: 0, symlinks: 0, identical_files: 0, excluded_files: 0, skipped_special: 0, conflicts: 0, overwrites: 0, overwritten_bytes: 0,
+    deletes: 3, deleted_bytes: 1, destination_free_bytes: 1, sample: [], overwrites_sample: [], deletes_sample: [], conflicts_sample: [],
+  };
+  const intent = { action: "sync", source: "a:/x", destination: "b:/y", include: [], exclude: [], priority: "normal", encryption: true, verify: "default", compare: "size-mtime", delete_extraneous: true, preserve: [] } as const;
+  await show(<ApproverActions plan={{ ...plan, survey, intent: { ...intent, include: [], exclude: [], preserve: [] } }} />);
+  const approve = () => screen.getByRole("button", { name: "Approve" });
+  expect(approve().getAttribute("aria-disabled")).toBe("true");
+  await userEvent.click(screen.getByRole("checkbox"));
+  expect(approve().getAttribute("aria-disabled")).toBeNull();
+});
+
+it("Enter makes the plan, and not while an input method composes", async () => {
+  const made = vi.fn();
+  await show(
+    <WordsBar text="copy" onChange={vi.fn()} onPlan={made} reading={undefined} current={false}>
+      {null}
+    </WordsBar>,
+  );
+  const words = screen.getByLabelText("What should be where?");
+  fireEvent.keyDown(words, { key: "Enter", isComposing: true });
+  fireEvent.keyDown(words, { key: "Enter", shiftKey: true });
+  expect(made).not.toHaveBeenCalled();
+  fireEvent.keyDown(words, { key: "Enter" });
+  expect(made).toHaveBeenCalledOnce();
+});
