@@ -26,8 +26,8 @@ export function Requests() {
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("requests.what")}</Table.Th>
-                <Table.Th>{t("requests.state")}</Table.Th>
-                <Table.Th>{t("requests.next")}</Table.Th>
+                <Table.Th className={classes.onDesk}>{t("requests.state")}</Table.Th>
+                <Table.Th className={classes.onDesk}>{t("requests.next")}</Table.Th>
                 <Table.Th>{t("requests.made")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -51,6 +51,7 @@ export function Requests() {
 function Row({ plan }: { plan: Plan }) {
   const { id, agent, decision, next_step: next, transfer } = plan;
   const waits = plan.state === "ready" && plan.state_reason === "" && transfer == null;
+  const badge = waits && decision != null ? <DecisionBadge outcome={decision.outcome} /> : <PlanBadge plan={plan} />;
   return (
     <Table.Tr>
       <Table.Td className={classes.what}>
@@ -61,11 +62,12 @@ function Row({ plan }: { plan: Plan }) {
           {id}
           {agent != null && <> · {t("transfers.through", { agent: visible(agent) })}</>}
         </div>
+        <div className={classes.onPhone}>
+          {badge} <Prose>{next.message}</Prose>
+        </div>
       </Table.Td>
-      <Table.Td>
-        {waits && decision != null ? <DecisionBadge outcome={decision.outcome} /> : <PlanBadge plan={plan} />}
-      </Table.Td>
-      <Table.Td className={classes.wide}>
+      <Table.Td className={classes.onDesk}>{badge}</Table.Td>
+      <Table.Td className={`${classes.wide ?? ""} ${classes.onDesk ?? ""}`}>
         <Prose>{next.message}</Prose>
         {transfer != null && (
           <div>
