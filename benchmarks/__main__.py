@@ -22,6 +22,7 @@ from demo.stage import REPOSITORY, DemoError, Stage, say
 
 from benchmarks.cases import CASES, Case
 from benchmarks.peers import Headrace, Peer, RsyncDaemon, Run
+from benchmarks.service import Cost, measure_service
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,16 @@ def main() -> int:
     )
     parser.add_argument("--runs", type=int, default=5, help="counted runs of each peer and case (default 5)")
     parser.add_argument("--memory", type=Path, default=Path("/dev/shm"), help="a folder in memory (default /dev/shm)")  # noqa: S108
+    parser.add_argument("--transfers", type=int, default=100, help="transfers that measure the service (default 100)")
+    parser.add_argument("--service-only", action="store_true", help="measure the service alone; nothing is kept")
     arguments = parser.parse_args()
     disk = REPOSITORY / ".demo"
     disk.mkdir(exist_ok=True)
     try:
+        cost = measure_service(disk, arguments.transfers)
+        say(f"the service's own cost: {json.dumps(cost.data())}")
+        if arguments.service_only:
+            return 0
         results = [
             result
             for storage, home in (("memory", arguments.memory), ("disk", disk))
@@ -77,7 +84,7 @@ def main() -> int:
     except DemoError as error:
         say(f"The benchmark stopped: {error}")
         return 1
-    report(results)
+    report(results, cost)
     return 0
 
 
@@ -119,7 +126,7 @@ def measure(storage: str, home: Path, runs: int) -> list[Result]:
     return results
 
 
-def report(results: Sequence[Result]) -> None:
+def report(results: Sequence[Result], cost: Cost) -> None:
     """Print the table and keep the data."""
     say(f"\n{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}\n")
     say(
@@ -142,7 +149,10 @@ def report(results: Sequence[Result]) -> None:
         for result in results
     ]  # fmt: skip
     path.write_text(
-        json.dumps({"cores": os.cpu_count(), "kernel": platform.release(), "results": rows}, indent=1) + "\n",
+        json.dumps(
+            {"cores": os.cpu_count(), "kernel": platform.release(), "results": rows, "service": cost.data()}, indent=1
+        )
+        + "\n",
         encoding="utf-8",
     )
     say(f"\nData: {path.relative_to(REPOSITORY)}")

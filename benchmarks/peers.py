@@ -28,6 +28,12 @@ class Run:
     cpu_s: float
 
 
+def cpu_s_of(process: int) -> float:
+    """Return the CPU seconds that a process has used, in user and system mode."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+
+
 class Peer(Protocol):
     """Something that copies a folder of the source root into a new folder of the destination root."""
 
@@ -74,11 +80,7 @@ class Headrace:
         return Run(seconds, self._cpu_s() - cpu)
 
     def _cpu_s(self) -> float:
-        total = 0
-        for process in self._stage.processes.values():
-            fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
-            total += int(fields[11]) + int(fields[12])
-        return total / TICKS_PER_S
+        return sum(cpu_s_of(process.pid) for process in self._stage.processes.values())
 
 
 class RsyncDaemon:
