@@ -3744,7 +3744,7 @@ export interface operations {
         parameters: {
             query?: {
                 state?: components["schemas"]["TransferState"] | null;
-                /** @description several states, with commas between */
+                /** @description several, with commas between */
                 states?: string;
                 /** @description part of an id, a place or the requester's name */
                 search?: string;

@@ -15,6 +15,10 @@ from headrace.client.port import Order
 router = APIRouter(tags=["transfers"])
 
 After = Annotated[int, Query(ge=0, description="skip what is up to this number")]
+_STATE = "|".join(m.TransferState)
+States = Annotated[
+    str, Query(pattern=f"^(({_STATE})(,({_STATE}))*)?$", max_length=200, description="several, with commas between")
+]
 Search = Annotated[str, Query(max_length=200, description="part of an id, a place or the requester's name")]
 LongPage = Annotated[int, Query(ge=1, le=1000)]
 
@@ -30,13 +34,13 @@ async def transfers(  # noqa: PLR0913 - one parameter each filter
     port: Port,
     *,
     state: m.TransferState | None = None,
-    states: Annotated[str, Query(max_length=200, description="several states, with commas between")] = "",
+    states: States = "",
     search: Search = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: str | None = None,
 ) -> list[m.Transfer]:
     """List the caller's transfers (all of them for operators and auditors), newest first."""
-    some = [one.strip() for one in states.split(",") if one.strip()]
+    some = states.split(",") if states else []
     return await port.transfers(state=state, states=some, search=search, limit=limit, after=after)
 
 
