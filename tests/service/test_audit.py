@@ -74,7 +74,7 @@ async def test_the_chain_is_whole_and_says_who_did_what_by_which_door(quiet_site
     assert [event.sequence for event in events] == list(range(1, verdict.events + 1))
     assert all(after.previous == before.hash for before, after in pairwise(events))
     [asked] = await aud.port.audit(kind="asked")
-    assert (asked.person, asked.agent, asked.door) == (quiet_site.ada.principal.id, "helper", "api")
+    assert (asked.person, asked.agent, asked.door) == (quiet_site.ada.principal.id, "helper", "mcp")
     assert secret not in "".join(event.model_dump_json() for event in events)
     assert [event.kind for event in await aud.port.audit(after=verdict.events - 1)] == [events[-1].kind]
     assert {event.person for event in await aud.port.audit(person=aud.principal.id)} <= {aud.principal.id}
@@ -161,11 +161,14 @@ async def test_words_that_are_cut_leave_the_digest_of_the_whole(quiet_site: Site
 @pytest.mark.anyio
 async def test_another_tables_refusal_is_not_called_an_unwritable_audit_log(quiet_site: Site) -> None:
     core = quiet_site.service.whole.core
-    stray = InvitationRow(hash="1", person="nobody", created=utc_now(), expires=utc_now())
-    async with core.database.write() as tx:
-        tx.add(stray)
-        with pytest.raises(IntegrityError, match="FOREIGN KEY"):
+
+    async def invite_a_stray() -> None:
+        async with core.database.write() as tx:
+            tx.add(InvitationRow(hash="1", person="nobody", created=utc_now(), expires=utc_now()))
             await core.audit.append(tx, Kind.INVITED)
+
+    with pytest.raises(IntegrityError, match="FOREIGN KEY"):
+        await invite_a_stray()
     assert core.audit.writable
 
 
