@@ -82,6 +82,19 @@ async def test_a_follow_up_makes_a_new_plan_with_a_new_digest(site: Site) -> Non
 
 
 @pytest.mark.anyio
+async def test_a_plan_that_preserves_nothing_says_so_and_a_follow_up_keeps_it(site: Site) -> None:
+    one_file(site)
+    first = await site.ada.plan("lab:/set", "archive:/set", preserve=[])
+    assert "Modification times and permissions are not kept." in first.notes
+    again = await site.ada.ask("also skip *.bak", plan=first.id)
+    assert again.state is m.PlanState.READY, again.summary
+    assert again.intent is not None
+    assert (again.intent.exclude, again.intent.preserve) == (["*.bak"], [])
+    said = await site.ada.port.interpret(m.InterpretRequest(intent=first.intent))
+    assert (said.transfer, said.canonical_sentence) == (first.intent, None)
+
+
+@pytest.mark.anyio
 async def test_words_for_something_else_are_no_plan(site: Site) -> None:
     plan = await site.ada.ask("list my transfers")
     assert (plan.state, [one.slot for one in plan.questions]) == (m.PlanState.ASK, ["action"])

@@ -15,7 +15,7 @@ _DEFAULT_PRESERVE = ("timestamps", "permissions", "symlinks")
 
 
 def to_reading(intent: m.TransferIntent) -> Intent:
-    """Say a typed intent in the terms of the language; `compare`, which has no words, is left out.
+    """Say a typed intent in the terms of the language; `compare` and to preserve nothing have no words.
 
     Verification at rest is what people ask for by the name of BLAKE3; in transit is the default.
     Raises `invalid_request` for a location without a path.
@@ -43,6 +43,7 @@ def to_reading(intent: m.TransferIntent) -> Intent:
         on_conflict=intent.on_conflict,
         delete_source=True if intent.action == "move" else None,
         delete_extraneous=intent.delete_extraneous or None,
+        # `()` says that nothing was said of it, so an empty list has no form of its own: `from_reading` keeps it.
         preserve=() if preserve == _DEFAULT_PRESERVE else preserve,
     )
 
@@ -54,7 +55,9 @@ def from_reading(reading: Intent, before: m.TransferIntent | None = None) -> m.T
     """
     if reading.action not in _TRANSFERS or reading.source is None or reading.destination is None:
         raise ServiceError(Code.INVALID_REQUEST, "say what to copy, sync or move, from where and to where")
-    kept = before if before is not None and to_reading(before).verify == reading.verify else None
+    earlier = None if before is None else to_reading(before)
+    kept = before if earlier is not None and earlier.verify == reading.verify else None
+    unsaid = before.preserve if before is not None and earlier is not None and not earlier.preserve else None
     try:
         return m.TransferIntent.model_validate(
             {
@@ -78,7 +81,7 @@ def from_reading(reading: Intent, before: m.TransferIntent | None = None) -> m.T
                 "on_conflict": reading.on_conflict,
                 "compare": before.compare if before else "size-mtime",
                 "delete_extraneous": bool(reading.delete_extraneous),
-                "preserve": list(reading.preserve or _DEFAULT_PRESERVE),
+                "preserve": list(reading.preserve or (_DEFAULT_PRESERVE if unsaid is None else unsaid)),
             }
         )
     except ValidationError as error:
@@ -106,7 +109,12 @@ def changed(intent: m.TransferIntent, changes: m.Changes) -> m.TransferIntent:
 
 
 def sentence_of(intent: m.TransferIntent) -> str:
-    """Write the intent as a sentence that reads back to the same intent; empty where a name fits in no sentence."""
+    """Write the intent as a sentence that reads back to the same intent, but for `compare`, which has no words.
+
+    Empty where no sentence can: a name that fits in none, or nothing to be preserved.
+    """
+    if not intent.preserve:
+        return ""
     try:
         return canonical_sentence(to_reading(intent))
     except ValueError:

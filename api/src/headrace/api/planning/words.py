@@ -13,7 +13,7 @@ from sqlalchemy import select
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
-from headrace.api.planning.intents import changed, from_reading, is_transfer, to_reading
+from headrace.api.planning.intents import changed, from_reading, is_transfer, sentence_of, to_reading
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
@@ -78,7 +78,7 @@ class Words:
         else:
             answer = await asyncio.to_thread(interpret, request.text or "", context)
         complete = answer.outcome == "intent"
-        transfer = from_reading(answer.intent) if complete and is_transfer(answer.intent) else None
+        transfer = from_reading(answer.intent, request.intent) if complete and is_transfer(answer.intent) else None
         return m.Interpretation(
             outcome=answer.outcome,
             action=answer.intent.action,
@@ -91,7 +91,7 @@ class Words:
                 m.Span(start=span.start, end=span.end, text=span.text, slot=span.slot, reading=span.reading)
                 for span in answer.spans
             ],
-            canonical_sentence=_sentence(answer.intent) if complete or request.intent is not None else None,
+            canonical_sentence=_said(answer.intent, request.intent) if complete or request.intent is not None else None,
         )
 
     def _to_plan(self, answer: Interpretation, context: Context, before: m.Plan | None) -> Reading:
@@ -164,7 +164,10 @@ def _refusals(answer: Interpretation) -> list[m.Refusal]:
     return [m.Refusal(rule=one.rule, message=one.message, words=one.words) for one in answer.refusals]
 
 
-def _sentence(intent: Intent) -> str | None:
+def _said(intent: Intent, typed: m.TransferIntent | None) -> str | None:
+    """Return the sentence of what was read or typed, if words can say it."""
+    if typed is not None:
+        return sentence_of(typed) or None
     try:
         return canonical_sentence(intent)
     except ValueError:

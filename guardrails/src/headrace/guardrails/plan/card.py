@@ -7,6 +7,7 @@ from headrace.guardrails.policy.decision import Decision, why
 from headrace.guardrails.seal.execution import GROWTH_PERCENT, Execution, SurveyCounts
 
 _VERBS: Final = {"copy": "Copy", "sync": "Bring up to date with a sync of", "move": "Move"}
+_METADATA: Final = {"mtime": "modification times", "mode": "permissions"}
 
 
 def card_notes(execution: Execution, counts: SurveyCounts) -> tuple[str, ...]:
@@ -23,6 +24,9 @@ def card_notes(execution: Execution, counts: SurveyCounts) -> tuple[str, ...]:
         )
     if counts.symlinks:
         notes.append("Symbolic links are copied as links; what they point at is not.")
+    lost = [named for mode, named in _METADATA.items() if mode not in execution.preserve]
+    if lost:
+        notes.append(f"{' and '.join(lost).capitalize()} are not kept.")
     if counts.case_collisions:
         notes.append(
             f"{_do(counts.case_collisions, 'name', 'differ')} from another only in upper and lower case; each is kept."
