@@ -136,3 +136,36 @@ def test_shells_complete_commands(tmp_path: Path) -> None:
         config=tmp_path, _HEADRACE_COMPLETE="complete_bash", COMP_WORDS="headrace copy --no", COMP_CWORD="2"
     )
     assert "--no-wait" in options.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["ask", ""], "words"),
+        (["ask", "x" * 5000], "words"),
+        (["plan", "x" * 5000], "words"),
+        (["pause", "tr_x", "--reason", "x" * 600], "reason"),
+        (["cancel", "tr_x", "--reason", "x" * 600], "reason"),
+        (["retry", "tr_x", "--reason", "x" * 600], "reason"),
+        (["halt", "everything", "--reason", ""], "reason"),
+        (["node-token", "x" * 130], "name"),
+        (["invite", "x" * 130, "--role", "viewer"], "name"),
+        (["token", "create", "x", "--scope", "transfer:read", "--valid", "1min"], "valid_s"),
+    ],
+)
+def test_a_value_beyond_its_limits_is_a_usage_mistake_that_names_it(
+    tmp_path: Path, arguments: list[str], field: str
+) -> None:
+    wrong = headrace(*arguments, config=tmp_path)
+    assert wrong.returncode == 2, wrong.stderr
+    assert f"`{field}` does not fit" in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+    problem = json.loads(headrace(*arguments, "--json", config=tmp_path).stdout)
+    assert (problem["code"], problem["fields"]) == ("invalid_request", [field])
+
+
+def test_a_hold_of_something_unknown_is_a_usage_mistake_that_lists_what_can_be_held(tmp_path: Path) -> None:
+    wrong = headrace("halt", "badscope", "x", "--reason", "y", config=tmp_path)
+    assert wrong.returncode == 2, wrong.stderr
+    assert "'endpoint'" in wrong.stderr
+    assert "Traceback" not in wrong.stderr

@@ -6,12 +6,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from headrace.cli.exits import Exit, exit_of
 from headrace.client import HeadraceError, HttpHeadrace, login
+from headrace.client.models import Problem
 from headrace.client.text import visible
 
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
@@ -76,7 +77,10 @@ class Door:
 
 
 def run(work: Callable[[Door], Exit | None], *, as_json: bool) -> NoReturn:
-    """Do a command's work and end with its exit code; problems and Ctrl-C are told and have codes of their own."""
+    """Do a command's work and end with its exit code; problems and Ctrl-C are told and have codes of their own.
+
+    `work` makes the requests, too: one beyond the limits of its model is a usage mistake.
+    """
     out = Out(as_json=as_json)
     try:
         with asyncio.Runner() as runner:
@@ -91,6 +95,8 @@ def run(work: Callable[[Door], Exit | None], *, as_json: bool) -> NoReturn:
                 runner.run(headrace.aclose())
     except HeadraceError as error:
         code = tell(out, error)
+    except ValidationError as error:
+        code = tell(out, HeadraceError(_mistake(error)))
     except OSError as error:
         if error.filename is None:  # a closed pipe is the caller's wish, anything else a fault of ours
             raise
@@ -107,6 +113,14 @@ def tell(out: Out, error: HeadraceError) -> Exit:
     out.note(f"headrace: {problem.detail}{hint} [{problem.code}]", "red")
     out.document(problem)
     return code
+
+
+def _mistake(error: ValidationError) -> Problem:
+    """Say which value of a request is beyond its limits, in the words of the service, which would refuse it as well."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"])) or "request"
+    detail = f"`{where}` does not fit: {first['msg']}"
+    return Problem(title="Invalid request", status=422, code="invalid_request", detail=detail, fields=[where])
 
 
 def _console(*, to_stderr: bool) -> Console:

@@ -14,7 +14,7 @@ Reason = Annotated[str, typer.Option(help="Why; everybody whose work waits reads
 
 def halt(
     scope: Annotated[
-        str, typer.Argument(metavar="SCOPE", help="everything, transfer, person, agent, endpoint or node.")
+        m.HaltScope, typer.Argument(metavar="SCOPE", help="everything, transfer, person, agent, endpoint or node.")
     ],
     subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="Its id or name; none for everything.")] = "",
     *,
@@ -22,10 +22,9 @@ def halt(
     json: Json = False,
 ) -> None:
     """Hold something: what runs of it stops within 2 s and waits, and nothing of it starts, until it is released."""
-    request = m.HaltRequest.model_validate({"scope": scope, "subject": subject, "reason": reason})
 
     def work(door: Door) -> None:
-        made = door.wait(door.headrace.halt(request))
+        made = door.wait(door.headrace.halt(m.HaltRequest(scope=scope, subject=subject, reason=reason)))
         door.out.say(f"Held: {_what(made)}. To lift it: headrace release {made.id}")
         door.out.document(made)
 

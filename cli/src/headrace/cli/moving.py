@@ -29,8 +29,12 @@ def ask(
     json: Json = False,
 ) -> None:
     """Ask in a sentence: see the plan and what policy says, answer questions, run it, follow it."""
-    request = m.PlanRequest(words=" ".join(words), timezone=f.zone())
-    run(lambda door: decided(door, answered(door, request), Wishes(yes, wait)), as_json=json)
+
+    def work(door: Door) -> Exit:
+        request = m.PlanRequest(words=" ".join(words), timezone=f.zone())
+        return decided(door, answered(door, request), Wishes(yes, wait))
+
+    run(work, as_json=json)
 
 
 def _mover(action: f.Action, *, help: str) -> Callable[..., None]:  # noqa: A002 - as typer names it
@@ -95,15 +99,18 @@ def plan(  # noqa: PLR0913 - one parameter a flag
     given = f.Flags(
         include, exclude, min_size, max_size, newer_than, older_than, on_conflict, checksum, delete, rate, verify
     )
-    asked = None
+    intent = None
     if len(request) == _TYPED_WORDS and f.is_action(request[0]):
         action, source, destination = request
-        asked = m.PlanRequest(intent=given.intent(action, source, destination), timezone=f.zone())  # type: ignore[arg-type]  # is_action
-    elif len(request) != 1 or not _IS_PLAN.fullmatch(request[0]):
-        asked = m.PlanRequest(words=" ".join(request), timezone=f.zone())
+        intent = given.intent(action, source, destination)  # type: ignore[arg-type]  # is_action
 
     def work(door: Door) -> Exit:
-        found = answered(door, asked) if asked else surveyed(door, door.wait(door.headrace.plan(request[0])))
+        if intent is not None:
+            found = answered(door, m.PlanRequest(intent=intent, timezone=f.zone()))
+        elif len(request) == 1 and _IS_PLAN.fullmatch(request[0]):
+            found = surveyed(door, door.wait(door.headrace.plan(request[0])))
+        else:
+            found = answered(door, m.PlanRequest(words=" ".join(request), timezone=f.zone()))
         return _shown(door, found, document)
 
     run(work, as_json=json)

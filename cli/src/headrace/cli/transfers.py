@@ -69,17 +69,17 @@ def watch(transfer: TransferName, *, json: Json = False) -> None:
 
 def pause(transfer: TransferName, *, reason: Reason = "", json: Json = False) -> None:
     """Pause a transfer; what is safe stays safe."""
-    _control(transfer, m.ControlRequest(action="pause", reason=reason), as_json=json)
+    _control(transfer, "pause", reason=reason, as_json=json)
 
 
 def resume(transfer: TransferName, *, reason: Reason = "", json: Json = False) -> None:
     """Let a paused transfer go on where it stopped."""
-    _control(transfer, m.ControlRequest(action="resume", reason=reason), as_json=json)
+    _control(transfer, "resume", reason=reason, as_json=json)
 
 
 def cancel(transfer: TransferName, *, reason: Reason = "", json: Json = False) -> None:
     """Stop a transfer for good; files that are complete stay."""
-    _control(transfer, m.ControlRequest(action="cancel", reason=reason), as_json=json)
+    _control(transfer, "cancel", reason=reason, as_json=json)
 
 
 def retry(
@@ -116,7 +116,7 @@ def rate(
     json: Json = False,
 ) -> None:
     """Change the rate ceiling of a transfer while it runs."""
-    _control(transfer, m.ControlRequest(action="set_rate", rate_bps=ceiling or None), as_json=json)
+    _control(transfer, "set_rate", rate_bps=ceiling or None, as_json=json)
 
 
 def failed(
@@ -186,23 +186,26 @@ def receipts_files(
     run(work, as_json=json)
 
 
-def _control(transfer: str, request: m.ControlRequest, *, as_json: bool) -> None:
+_Action = Literal["pause", "resume", "cancel", "set_rate"]
+
+
+def _control(transfer: str, action: _Action, *, reason: str = "", rate_bps: int | None = None, as_json: bool) -> None:
     def work(door: Door) -> None:
+        request = m.ControlRequest(action=action, reason=reason, rate_bps=rate_bps)
         after = door.wait(door.headrace.control(transfer, request))
         ceiling = f" at most {bit_rate(after.rate_ceiling_bps)}" if after.rate_ceiling_bps else ""
         # What was asked for is done at the next unit or batch, so the state may still be the one before.
-        door.out.say(f"Transfer {after.id}, {request.action} asked for{ceiling}: {progress_line(after)}")
+        door.out.say(f"Transfer {after.id}, {action} asked for{ceiling}: {progress_line(after)}")
         if after.state not in END_STATES:
-            door.out.say(_NEXT[request.action].format(after.id), "dim")
+            door.out.say(_NEXT[action].format(after.id), "dim")
         door.out.document(after)
 
     run(work, as_json=as_json)
 
 
-_NEXT: dict[Literal["pause", "resume", "cancel", "retry", "set_rate"], str] = {
+_NEXT: dict[_Action, str] = {
     "pause": "To go on: headrace resume {}",
     "resume": "To follow it: headrace watch {}",
     "cancel": "To see it end: headrace watch {}",
-    "retry": "To follow it: headrace watch {}",
     "set_rate": "To follow it: headrace watch {}",
 }
