@@ -1,13 +1,15 @@
 """Every call of the port, for every kind of caller, compared with the committed table `access_table.toml`.
 
 Answers are `refused: CODE`, or what came back: `names` (of files below an endpoint with the label `names=restricted`),
-`redacted` (the same answer without them), for lists `own` or `all` (of other people, too) before it, else `ok`.
+`redacted` (the same answer without them), for lists `own` or `all` (of other people, too) before it, else `ok`. Of
+`changes`: whose plans and transfers, and which kinds.
 """
 
 import inspect
 import os
 import tomllib
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,6 +103,8 @@ async def targets(site: Site) -> dict[str, Target]:
     stranger = (await site.person("sam", "requester")).port
     mine, its = await work_of(site, pia.port, "pia"), await work_of(site, agent, "helper")
     await work_of(site, stranger, "sam")
+    held = await site.ada.port.halt(m.HaltRequest(scope="everything", reason="for the changes that this makes"))
+    await site.ada.port.release_halt(held.id)
     await restrict(site, site.ada)
     return {
         "person": Target("pia", pia.port, mine),
@@ -134,6 +138,7 @@ def arguments(method: str, work: Work) -> dict[str, object]:
         "transfer": {"transfer": transfer.id},
         "control": {"transfer": transfer.id, "request": m.ControlRequest(action="cancel")},
         "watch": {"transfer": transfer.id},
+        "changes": {"after": 0},
         "transfer_events": {"transfer": transfer.id},
         "failed_files": {"transfer": transfer.id},
         "receipt": {"receipt": transfer.id},
@@ -161,15 +166,29 @@ async def answer(target: Target, method: str) -> str:
     try:
         given = getattr(target.port, method)(**arguments(method, target.work))
         if method == "changes":
-            found: object = await anext(given)  # the rest comes when something changes
-            await given.aclose()
-        else:
-            found = [item async for item in given] if isinstance(given, AsyncIterator) else await awaited(given)
+            return await told(target, given)
+        found: object = [item async for item in given] if isinstance(given, AsyncIterator) else await awaited(given)
         if method == "create_plan":
             found = await settled(target.port, found)  # type: ignore[arg-type]  # a plan
     except HeadraceError as error:
         return f"refused: {error.problem.code}"
     return described(target.name, found)
+
+
+async def told(target: Target, given: AsyncGenerator[m.Change]) -> str:
+    """Read the changes up to the one that all may see and that comes last, of the restricted endpoint."""
+    people, kinds = set[str | None](), set[str]()
+    async with aclosing(given):
+        async for one in given:
+            if one.kind == "plan":
+                people.add((await target.port.plan(one.subject)).requester_name)
+            elif one.kind == "transfer":
+                people.add((await target.port.transfer(one.subject)).requester_name)
+            kinds.add(one.kind)
+            if (one.kind, one.state) == ("endpoint", "changed"):
+                break
+    whose = "none" if not people else "own" if people == {target.name} else "all"
+    return f"{whose}, {' '.join(sorted(kinds - {'now'}))}"
 
 
 async def awaited(given: object) -> object:

@@ -6,19 +6,19 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
-from tests.servers.site import WAIT_S, Site, digest_of, started_site
+from tests.servers.site import WAIT_S, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
 from tests.service.test_signer import FROZEN
 from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set, until, until_durable
 
 from headrace.api.errors import Fenced
 from headrace.api.events.broker import wait_for
-from headrace.api.events.outbox import EVENTS
+from headrace.api.events.outbox import EVENTS, Kind
 from headrace.api.settings import Settings
 from headrace.api.store.tables_work import JobRow, PlanRow, TransferRow
 from headrace.api.transfers.attempts import Attempts
@@ -370,15 +370,51 @@ async def test_a_reader_who_is_too_far_behind_is_told_to_reload(quiet_site: Site
 
 
 @pytest.mark.anyio
-async def test_every_kind_of_change_is_told(quiet_site: Site) -> None:
-    site = quiet_site
-    async with aclosing(site.ada.port.changes(after=0)) as changes:
-        await site.start_both()
-        assert (await next_of(changes, "endpoint")).state == "made"
-        while (await next_of(changes, "node")).state != "attached":
-            pass
-        await site.ada.port.drain_node("left", drain=True)
-        while (await next_of(changes, "node")).state != "draining":
-            pass
-        await site.ada.port.propose_policy(m.PolicyText(text=FROZEN))
-        assert (await next_of(changes, "policy")).state == "proposed"
+async def test_every_kind_of_change_is_told_to_whom_it_concerns(quiet_site: Site) -> None:
+    site, admin = quiet_site, quiet_site.ada.port
+    stranger = await site.person("eve", "requester")
+    await site.start_both()
+    await admin.drain_node("left", drain=True)
+    await admin.update_endpoint("lab", m.EndpointUpdate(labels={"names": "restricted"}))
+    await admin.update_endpoint("lab", m.EndpointUpdate(id="laboratory"))
+    await admin.propose_policy(m.PolicyText(text=FROZEN))
+    held = await admin.halt(m.HaltRequest(scope="everything", reason="maintenance"))
+    await admin.release_halt(held.id)
+    await site.ada.ask("list my transfers")
+
+    def of(changes: list[m.Change], kind: str) -> list[tuple[str, str]]:
+        return [(one.subject, one.state) for one in changes if one.kind == kind]
+
+    newest = (await site.service.whole.core.outbox.bounds())[1]
+    told = await changes_until(site.ada, newest)
+    assert of(told, "endpoint") == [
+        ("lab", "made"), ("archive", "made"), ("lab", "changed"), ("lab", "changed"), ("laboratory", "changed"),
+    ]  # fmt: skip
+    assert [state for _, state in of(told, "node")] == ["enrolled", "attached", "enrolled", "attached", "draining"]
+    assert [state for _, state in of(told, "policy")][-1] == "proposed"
+    assert of(told, "halt") == [(held.id, "held"), (held.id, "released")]
+    assert {one.kind for one in told} | {"transfer"} == set(get_args(Kind))
+    # A requester learns what a requester may list: nobody else's plan, and no halts.
+    foreign = await changes_until(stranger, newest)
+    assert foreign == [one for one in told if one.kind not in {"plan", "halt"}]
+
+
+async def changes_until(person: Person, newest: int) -> list[m.Change]:
+    """All that a person is told of the kept changes; the first one made after them ends the reading."""
+    mine = await person.port.create_plan(m.PlanRequest(words="list my transfers"))
+    told: list[m.Change] = []
+    async with asyncio.timeout(WAIT_S), aclosing(person.port.changes(after=0)) as changes:
+        async for one in changes:
+            if one.subject == mine.id:
+                break
+            told.append(one)
+    return [one for one in told if one.sequence <= newest and one.kind != "now"]
+
+
+@pytest.mark.anyio
+async def test_a_kind_of_change_that_nobody_thought_of_is_told_to_nobody(quiet_site: Site) -> None:
+    core = quiet_site.service.whole.core
+    async with core.database.write() as tx:
+        await core.outbox.write(tx, "secret", "x", "y")  # type: ignore[arg-type]  # a kind of a later version
+    newest = (await core.outbox.bounds())[1]
+    assert "secret" not in {one.kind for one in await changes_until(quiet_site.ada, newest)}

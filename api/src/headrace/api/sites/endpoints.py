@@ -98,7 +98,9 @@ class Endpoints:
                     await self._core.audit.append(
                         tx, Kind.ENDPOINT_CHANGED, subject=existing[root.name].pk, detail={"access": root.access}
                     )
-                    await self._core.outbox.write(tx, "endpoint", existing[root.name].pk, "changed")
+                    known = EndpointNameRow.endpoint == existing[root.name].pk, EndpointNameRow.main
+                    name = (await tx.scalars(select(EndpointNameRow.name).where(*known))).one()
+                    await self._core.outbox.write(tx, "endpoint", name, "changed")
 
     async def list(self) -> list[m.Endpoint]:
         """Every endpoint, with whether its node is attached."""
@@ -124,7 +126,9 @@ class Endpoints:
             detail = {"endpoint": known.id, **update.model_dump(mode="json", exclude_none=True, exclude={"labels"})}
             detail = {key: str(value) for key, value in detail.items()} | {"labels": row.labels}
             await self._core.audit.append(tx, Kind.ENDPOINT_CHANGED, caller=caller, subject=row.pk, detail=detail)
-            await self._core.outbox.write(tx, "endpoint", row.pk, "changed")
+            # Under both ids when it was renamed: who watches the old one finds it gone.
+            for name in dict.fromkeys((known.id, update.id or known.id)):
+                await self._core.outbox.write(tx, "endpoint", name, "changed")
             shown = self._view(await self.find(tx, update.id or known.id))
         self._core.reactions.tell()
         return shown
@@ -148,7 +152,7 @@ class Endpoints:
         tx.add(row)
         await tx.flush()
         tx.add(EndpointNameRow(name_key=name.casefold(), name=name, endpoint=row.pk, main=True))
-        await self._core.outbox.write(tx, "endpoint", row.pk, "made")
+        await self._core.outbox.write(tx, "endpoint", name, "made")
         await self._core.audit.append(
             tx,
             Kind.ENDPOINT_MADE,

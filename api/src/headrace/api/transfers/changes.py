@@ -1,7 +1,7 @@
 """What changes, as a caller may know of it: the outbox, without what is not theirs to see."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 
 from sqlalchemy import select
 
@@ -9,12 +9,17 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.events.broker import wait_for
 from headrace.api.events.outbox import EVENTS, Change
+from headrace.api.permissions import missing
 from headrace.api.planning.plan_queries import visible_to
 from headrace.api.store.tables_work import PlanRow, TransferRow
 from headrace.api.transfers.queries import visible_transfers
 from headrace.client import models as m
 
 _PAGE = 200
+_LISTED_BY: Mapping[str, str] = {"node": "nodes", "endpoint": "endpoints", "policy": "policies", "halt": "halts"}
+"""Kind of change -> the call whose answer it is a change of: who may make the call may know of the change."""
+_BY_SUBJECT = frozenset({"plan", "transfer"})
+"""Kinds of which the store says whose each is."""
 RELOAD = "reload"
 """The kind of the message to a reader who is too far behind: changes were removed that it has not seen."""
 
@@ -63,11 +68,12 @@ class Changes:
                     await wait_for(woken, look_again - loop.time())
 
     async def _visible(self, caller: Caller, changes: list[Change]) -> list[Change]:
-        """Leave out plans and transfers that are not the caller's to see."""
-        subjects = {kind: {one.subject for one in changes if one.kind == kind} for kind in ("plan", "transfer")}
+        """Leave out others' plans and transfers, changes of lists that the caller may not read, and unknown kinds."""
+        listed = {kind for kind, method in _LISTED_BY.items() if missing(caller.principal, method) is None}
+        subjects = {kind: {one.subject for one in changes if one.kind == kind} for kind in _BY_SUBJECT}
         plans = select(PlanRow.id).where(PlanRow.id.in_(subjects["plan"]), visible_to(caller))
         transfers = select(TransferRow.id).where(TransferRow.id.in_(subjects["transfer"]), visible_transfers(caller))
         async with self._core.database.read() as tx:
             seen = set(await tx.scalars(plans)) if subjects["plan"] else set()
             seen |= set(await tx.scalars(transfers)) if subjects["transfer"] else set()
-        return [one for one in changes if one.kind not in subjects or one.subject in seen]
+        return [one for one in changes if one.kind in listed or (one.kind in subjects and one.subject in seen)]
