@@ -1,6 +1,7 @@
 """Each code of the service that no other test meets, produced by what leads to it; and no code is without a test."""
 
 import ast
+import asyncio
 import os
 import re
 import sqlite3
@@ -11,20 +12,22 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
 from tests.servers.headrace import HEADRACE
-from tests.servers.site import Site, started_site
+from tests.servers.site import WAIT_S, Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_signer import refusal_of, stored_transfer
-from tests.service.test_transfers import small_set, until
+from tests.service.test_transfers import small_set
 
 from headrace.api.errors import Code
 from headrace.api.planning import pipeline
 from headrace.api.settings import Settings
 from headrace.api.store import database
 from headrace.api.store.tables_work import ReceiptRow, TransferRow
+from headrace.api.transfers.attempts import Attempts
 from headrace.client import models as m
 
 TESTS = Path(__file__).parents[1]
@@ -143,7 +146,15 @@ async def test_a_transfer_whose_requester_was_altered_gets_no_ticket(site: Site)
 
 
 @pytest.mark.anyio
-async def test_attempts_that_move_nothing_end_the_transfer(tmp_path: Path) -> None:
+async def test_attempts_that_move_nothing_end_the_transfer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin, begun = Attempts.begin, asyncio.Event()
+
+    async def told(*arguments: Any) -> bool:  # noqa: ANN401 - as it is called
+        again = await begin(*arguments)
+        begun.set()
+        return again
+
+    monkeypatch.setattr(Attempts, "begin", told)
     settings = replace(Settings(), attempts_without_progress=1)
     async with started_site(tmp_path, settings) as site:
         await site.start_node("left", [("lab", str(site.lab), "delete")], data_listen="")
@@ -160,7 +171,8 @@ async def test_attempts_that_move_nothing_end_the_transfer(tmp_path: Path) -> No
             try:
                 await site.until_nodes(lambda: site.use_cases.nodes.attached_count == len(("left", "right")))
                 transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy"))
-                await until(site, transfer, "running")
+                # Both nodes know of the attempt now: a stop between their two starts would reach only one of them.
+                await asyncio.wait_for(begun.wait(), WAIT_S)
                 # Sooner than the nodes give up looking for each other.
                 await site.service.whole.core.hub.stop_attempt(transfer=transfer.id, reason="nobody answers")
                 ended = await site.ada.end_of(transfer)
