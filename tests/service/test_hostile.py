@@ -15,7 +15,7 @@ from headrace.client import HeadraceError
 from headrace.client import models as m
 
 SEEDS = range(4)
-STEPS = 60
+STEPS = 90
 FLOORS = {"obligations": 2, "submit": 5, "consent": 2}
 """How often each walk at least plans something that needs a yes, submits a real digest, and gives a yes to one."""
 NAMES = ("keep.txt", "differs.txt", "only-there.txt")
