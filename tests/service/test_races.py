@@ -8,10 +8,11 @@ import subprocess
 from collections.abc import Awaitable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from tests.servers.site import WAIT_S, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
@@ -159,6 +160,32 @@ async def test_pause_resume_cancel_and_retry_at_once_leave_one_state_and_cancel_
     assert ended.state is m.TransferState.CANCELED, ended.summary
     ends = [event for event in await site.audited("transfer_changed") if event.detail["event"] in END_STATES]
     assert [event.detail["state"] for event in ends] == ["canceled"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "signed", "outcome"),
+    [("cancel", 1, "canceled"), ("cancel", 2, "complete"), ("run", 1, "failed (statement_invalid)")],
+)
+async def test_a_cancel_that_meets_the_end_leaves_it_complete_if_both_nodes_signed_and_else_canceled(
+    site: Site, monkeypatch: pytest.MonkeyPatch, wish: str, signed: int, outcome: str
+) -> None:
+    executor, heard = site.use_cases.executor, asyncio.Queue[Any]()
+    hear = executor.on_ended
+    monkeypatch.setattr(executor, "on_ended", heard.put_nowait)
+    files = small_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy"))
+    end = await asyncio.wait_for(heard.get(), WAIT_S)
+    assert (end.outcome, len(end.statements)) == ("complete", 2)
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(TransferRow).values(wish=wish, wish_reason="canceled by ada"))
+    # The destination signs first; a source that a cancel reaches before it has signed says nothing.
+    said = {name: getattr(end, name) for name in dir(end) if not name.startswith("_")}
+    told: Any = SimpleNamespace(**said | {"statements": end.statements[:signed]})
+    hear(told)
+    ended = await site.ada.end_of(transfer)
+    assert outcome == ended.state + (f" ({ended.error.code})" if ended.error else ""), ended.summary
+    assert (ended.receipt is not None) == (outcome == "complete")
+    assert arrived(site.archive / "copy") == files
 
 
 async def test_one_join_token_used_by_two_nodes_at_once_lets_one_in(quiet_site: Site) -> None:

@@ -79,6 +79,7 @@ TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
     ("says no word", canceled(STOPPING), Seen(lost=True), State.CANCELED, Effect.CLOSE),
     ("arrives", OPEN, Seen(end=ending("complete")), State.COMPLETE, Effect.CONCLUDE),
     ("arrives after a cancel", canceled(STOPPING), Seen(end=ending("complete")), State.COMPLETE, Effect.CONCLUDE),
+    ("has no proof after a cancel", canceled(STOPPING), Seen(end=ending("failed")), State.CANCELED, Effect.CLOSE),
     ("arrives in part", OPEN, Seen(end=ending("partial")), State.PARTIAL, Effect.CONCLUDE),
     ("stopped for a cancel", canceled(STOPPING), Seen(end=ending("stopped")), State.CANCELED, Effect.CLOSE),
     ("stopped for a pause", paused(STOPPING), Seen(end=ending("stopped")), State.PAUSED, Effect.CLOSE),
