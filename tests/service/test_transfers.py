@@ -152,8 +152,11 @@ async def test_pause_resume_rate_and_cancel(site: Site) -> None:
     port = site.ada.port
     with refused("rate_above_plan"):
         await port.control(transfer.id, m.ControlRequest(action="set_rate", rate_bps=SLOW_BPS + 1))
-    slower = await port.control(transfer.id, m.ControlRequest(action="set_rate", rate_bps=SLOW_BPS // 2))
+    slower = await port.control(
+        transfer.id, m.ControlRequest(action="set_rate", rate_bps=SLOW_BPS // 2, reason="office hours")
+    )
     assert slower.rate_ceiling_bps == SLOW_BPS // 2
+    assert (await port.transfer_events(transfer.id))[-1].message.endswith("bit/s: office hours")
     await port.control(transfer.id, m.ControlRequest(action="pause", reason="lunch"))
     paused = await until(site, transfer, "paused")
     assert "lunch" in paused.state_reason
@@ -274,9 +277,11 @@ async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: 
     assert ended.progress.bytes_durable == sum(len(files[name]) for name in ("sub/b.bin", "sub/empty"))
     assert (await site.ada.port.receipt(ended.id)).summary.startswith("partial")
     (site.archive / "copy" / "a.txt").rmdir()
-    await site.ada.port.control(ended.id, m.ControlRequest(action="retry"))
+    await site.ada.port.control(ended.id, m.ControlRequest(action="retry", reason="the folder is gone"))
     again = await site.ada.end_of(ended)
     assert again.state is m.TransferState.COMPLETE, again.summary
+    said = [one.message for one in await site.ada.port.transfer_events(ended.id) if one.kind == "retry"]
+    assert said == ["tried again by ada: the folder is gone"]
     assert arrived(site.archive / "copy") == arrived(site.lab / "set")
 
 

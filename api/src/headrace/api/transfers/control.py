@@ -35,16 +35,16 @@ class Steering:
             if fault is not None:
                 raise fault
             if request.action == "retry":
-                await self._retry(tx, caller, fresh)
+                await self._retry(tx, caller, fresh, request.reason)
             elif request.action == "set_rate":
-                await self._set_rate(tx, caller, fresh, request.rate_bps)
+                await self._set_rate(tx, caller, fresh, request)
             else:
                 await self._wish(tx, caller, fresh, _WISHES[request.action], request.reason)
         return await self._transfers.view(caller, await self._transfers.row(caller, row.id))
 
     async def _wish(self, tx: Tx, caller: Caller, row: TransferRow, asked: Wish, reason: str) -> None:
         """Pause, resume or cancel a transfer that has not ended."""
-        said = f"{_VERBS[asked]} by {caller.principal.name}" + (f": {reason}" if reason else "")
+        said = _because(f"{_VERBS[asked]} by {caller.principal.name}", reason)
         try:
             after = wished(standing_of(row), asked, said if asked is not Wish.RUN else "")
         except WishRefused as error:
@@ -53,8 +53,9 @@ class Steering:
         await self._parts.ledger.record(tx, row, f"asked_{asked}", said, caller=caller)
         await self._parts.core.jobs.defer(tx, ADVANCE, row.id)
 
-    async def _set_rate(self, tx: Tx, caller: Caller, row: TransferRow, rate_bps: int | None) -> None:
+    async def _set_rate(self, tx: Tx, caller: Caller, row: TransferRow, request: m.ControlRequest) -> None:
         """Change the rate ceiling; `None` lifts it to the plan's own."""
+        rate_bps = request.rate_bps
         ceiling_bps = await self._plan_ceiling(tx, row)
         if rate_bps is not None and ceiling_bps is not None and rate_bps > ceiling_bps:
             raise ServiceError(
@@ -64,10 +65,11 @@ class Steering:
             )
         row.rate_ceiling_bps = rate_bps or ceiling_bps
         limit = f"{row.rate_ceiling_bps} bit/s" if row.rate_ceiling_bps else "none"
-        await self._parts.ledger.record(tx, row, "rate", f"the rate ceiling is now {limit}", caller=caller)
+        said = _because(f"the rate ceiling is now {limit}", request.reason)
+        await self._parts.ledger.record(tx, row, "rate", said, caller=caller)
         after_commit(tx, lambda: self._executor.new_rate(row.id))
 
-    async def _retry(self, tx: Tx, caller: Caller, row: TransferRow) -> None:
+    async def _retry(self, tx: Tx, caller: Caller, row: TransferRow, reason: str) -> None:
         """Run the same plan again: what failed of a partial transfer, or a failed one (what arrived is skipped)."""
         only_failed = row.state == State.PARTIAL
         try:
@@ -82,13 +84,18 @@ class Steering:
         write_standing(row, queued)
         row.wish, row.wish_reason, row.fence = queued.wish, queued.wish_reason, row.fence + 1
         row.only_failed, row.error, row.ended = only_failed, None, None
-        await self._parts.ledger.record(tx, row, "retry", f"tried again by {caller.principal.name}", caller=caller)
+        said = _because(f"tried again by {caller.principal.name}", reason)
+        await self._parts.ledger.record(tx, row, "retry", said, caller=caller)
         await self._executor.admit(tx, row)
 
     async def _plan_ceiling(self, tx: Tx, row: TransferRow) -> int | None:
         plan = await tx.get(PlanRow, row.plan)
         card = m.Plan.model_validate_json(plan.card) if plan else None
         return card.intent.rate_limit_bps if card and card.intent else None
+
+
+def _because(said: str, reason: str) -> str:
+    return f"{said}: {reason}" if reason else said
 
 
 def _refused(row: TransferRow, error: WishRefused) -> ServiceError:
