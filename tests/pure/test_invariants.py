@@ -3,7 +3,6 @@
 import re
 import tomllib
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from tests.faults.run import FAULTS, REPOSITORY, load
 
@@ -60,9 +59,3 @@ def test_every_fault_that_names_an_invariant_is_in_one_of_its_claims() -> None:
     for fault in FAULTS_BY_NAME.values():
         for number in re.findall(r"^invariant (\d)", fault.promise):
             assert fault.name in of(int(number), "faults"), fault.name
-
-
-def test_every_fault_of_a_claim_is_tried_with_tests_of_the_repository() -> None:
-    for name in {name for claim in CLAIMS for name in claim["faults"]}:
-        files = [word for word in FAULTS_BY_NAME[name].test if word.endswith(".py")]
-        assert all((REPOSITORY / Path(file)).is_file() for file in files), name

@@ -810,7 +810,7 @@ export interface paths {
         put?: never;
         /**
          * Control
-         * @description Pause, resume, cancel, retry the failed files of, or change the rate of a transfer.
+         * @description Pause, resume or cancel a transfer, try it again, or change its rate.
          */
         post: operations["control"];
         delete?: never;
@@ -1393,7 +1393,7 @@ export interface components {
         };
         /**
          * Interpretation
-         * @description How the words were read; `intent` is the corpus form (tests/pure/language/SCHEMA.md).
+         * @description How the words were read: `slots` say it to people, and `transfer` is the typed intent.
          */
         Interpretation: {
             /** Action */
@@ -2432,8 +2432,9 @@ export interface components {
          * TransferState
          * @description Where a transfer stands.
          *
-         *     queued -> running <-> waiting (a node is away, or a retry is due) | paused
-         *     -> complete | partial | failed | canceled.
+         *     It goes between queued (it has not begun, or it waits for its turn), running, waiting (a node is away, an operator
+         *     holds it, or it is tried again later) and paused, until it is complete, partial, failed or canceled; a retry
+         *     queues a partial or failed one again.
          * @enum {string}
          */
         TransferState: "queued" | "running" | "waiting" | "paused" | "complete" | "partial" | "failed" | "canceled";

@@ -89,7 +89,7 @@ def retry(
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow it to its end.")] = True,
     json: Json = False,
 ) -> None:
-    """Send the files that did not arrive again."""
+    """Try again: the failed files of a partial transfer, or all of a failed one; what is there already is skipped."""
 
     def work(door: Door) -> Exit:
         again = door.wait(door.headrace.control(transfer, m.ControlRequest(action="retry", reason=reason)))

@@ -134,7 +134,7 @@ class InterpretRequest(Model):
 
 
 class Interpretation(Model):
-    """How the words were read; `intent` is the corpus form (tests/pure/language/SCHEMA.md)."""
+    """How the words were read: `slots` say it to people, and `transfer` is the typed intent."""
 
     outcome: Literal["intent", "ask", "refuse"]
     action: str | None = None
@@ -343,8 +343,9 @@ class Approval(Model):
 class TransferState(StrEnum):
     """Where a transfer stands.
 
-    queued -> running <-> waiting (a node is away, or a retry is due) | paused
-    -> complete | partial | failed | canceled.
+    It goes between queued (it has not begun, or it waits for its turn), running, waiting (a node is away, an operator
+    holds it, or it is tried again later) and paused, until it is complete, partial, failed or canceled; a retry
+    queues a partial or failed one again.
     """
 
     QUEUED = "queued"

@@ -98,7 +98,11 @@ class Headrace(Protocol):
         ...
 
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
-        """Pause, resume, cancel, retry the failed files of, or change the rate of a transfer."""
+        """Pause, resume or cancel a transfer, try it again, or change its rate.
+
+        A retry of a partial transfer sends its failed files; of a failed one, it runs the whole plan again, and files
+        that are there already are skipped as identical.
+        """
         ...
 
     def watch(self, transfer: str) -> AsyncGenerator[m.TransferEvent]:

@@ -197,7 +197,10 @@ class Tools:
         transfer_id: TransferId,
         action: Annotated[
             Literal["pause", "resume", "cancel", "retry", "set_rate"],
-            Field(description="`retry` sends only the files that did not arrive."),
+            Field(
+                description="`retry` of a partial transfer sends its failed files; a failed one runs its plan again, "
+                "and skips what is there already."
+            ),
         ],
         rate_bps: Annotated[
             int | None, Field(gt=0, description="With set_rate: bits per second; null lifts the ceiling.")

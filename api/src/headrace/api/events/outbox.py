@@ -2,8 +2,9 @@
 
 Numbers follow the order of commits, so a reader that has seen number n has seen everything up to n: SQLite has one
 writer at a time, and a number is taken inside its transaction. (On PostgreSQL, where writers overlap, the same holds
-when each takes `pg_advisory_xact_lock` before its first event: docs/decisions/0005.) Events carry no data: who reads
-one looks into the store. They are kept for a time; a reader that is further behind begins anew.
+when each takes `pg_advisory_xact_lock` before its first event: docs/decisions/0005-work-outlives-its-process.md.)
+Events carry no data: who reads one looks into the store. They are kept for a time; a reader that is further behind
+begins anew.
 """
 
 from dataclasses import dataclass

@@ -58,7 +58,7 @@ async def transfer(port: Port, transfer: str, *, wait_s: Wait = 0) -> m.Transfer
 
 @router.post("/transfers/{transfer}/control")
 async def control(port: Port, transfer: str, body: m.ControlRequest) -> m.Transfer:
-    """Pause, resume, cancel, retry the failed files of, or change the rate of a transfer."""
+    """Pause, resume or cancel a transfer, try it again, or change its rate."""
     return await port.control(transfer, body)
 
 
