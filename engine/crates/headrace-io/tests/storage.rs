@@ -277,6 +277,8 @@ fn a_part_replaces_only_what_was_expected() {
             let replaced = new.replace(b"name", &|found| found.size == 99);
             assert_eq!(replaced.expect("looked at"), Replaced::No);
             assert_eq!(entry(folder, b"name"), Some((Kind::File, 3)));
+            new.discard().expect("gone");
+            let new = part(b"longer");
             let replaced = new.replace(b"name", &|found| found.size == 3);
             assert_eq!(replaced.expect("looked at"), Replaced::Yes);
             assert_eq!(entry(folder, b"name"), Some((Kind::File, 6)));

@@ -246,7 +246,8 @@ fn invariant_5_a_cut_connection_is_sought_again_and_only_units_under_way_are_sen
 fn a_file_that_changes_while_it_is_read_starts_again_alone() {
     let mut pair = pair();
     put(&pair.from(), "other", &content(to_usize(4 * MIB), 1));
-    let changing = put(&pair.from(), "zchanging", &content(to_usize(4 * MIB), 2));
+    // Far more than is read ahead: its end is still unread when it changes.
+    let changing = put(&pair.from(), "zchanging", &content(to_usize(64 * MIB), 2));
     pair.ticket.rate_ceiling_bps = Some(100_000_000);
     let (source, destination) = pair.start();
     wait_for_bytes(&destination, 5 * MIB / 2);

@@ -240,6 +240,7 @@ pub trait Part: Send + Sync {
 
     /// Give the file a name that something has, if that is what was `expected`; it is gone then. Otherwise all stays as it was, but for the
     /// moment that looking takes where names can be exchanged. A name that nothing has any more is given as by [`Part::publish`].
+    /// After [`Replaced::No`] the part can only be discarded: one without a name can't be given a name twice.
     ///
     /// # Errors
     /// What the storage answers.
