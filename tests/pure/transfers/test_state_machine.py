@@ -120,17 +120,18 @@ def test_waits_double_and_are_bounded() -> None:
     assert waits[-1] == LIMITS.max_backoff
 
 
-@pytest.mark.parametrize("asked", [Wish.PAUSE, Wish.RUN])
+@pytest.mark.parametrize("asked", Wish)
 def test_a_wish_after_a_cancel_does_not_undo_it(asked: Wish) -> None:
     final = wished(OPEN, Wish.CANCEL, "wrong run")
     with pytest.raises(WishRefused, match="final"):
         wished(final, asked, "")
-    assert wished(final, Wish.CANCEL, "again").wish is Wish.CANCEL
 
 
 def test_only_what_is_paused_is_resumed_and_only_what_failed_is_tried_again() -> None:
     with pytest.raises(WishRefused, match="only a paused"):
         wished(OPEN, Wish.RUN, "")
+    with pytest.raises(WishRefused, match="paused already"):
+        wished(wished(OPEN, Wish.PAUSE, "lunch"), Wish.PAUSE, "tea")
     with pytest.raises(WishRefused, match="only a partial or failed"):
         retried(Standing(State.CANCELED))
     with pytest.raises(WishRefused, match="has ended"):
@@ -240,7 +241,7 @@ class EveryWay(RuleBasedStateMachine):
             world = replace(self.world, begun=list(self.world.begun), done_after_cancel=[])
             if world.standing.state in END_STATES:
                 return
-            if enough:
+            if enough and world.standing.wish is not Wish.CANCEL:
                 world.standing = wished(world.standing, Wish.CANCEL, "enough")
             elif world.standing.wish is Wish.PAUSE:
                 world.standing = wished(world.standing, Wish.RUN, "")

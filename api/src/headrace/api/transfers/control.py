@@ -10,7 +10,7 @@ from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.run_state import standing_of, write_standing
 from headrace.api.transfers.scheduler import Executor
-from headrace.api.transfers.state_machine import Standing, State, Wish, WishRefused, retried, wished
+from headrace.api.transfers.state_machine import State, Wish, retried, wished
 from headrace.api.transfers.steps import fault_of
 from headrace.client import models as m
 
@@ -45,10 +45,7 @@ class Steering:
     async def _wish(self, tx: Tx, caller: Caller, row: TransferRow, asked: Wish, reason: str) -> None:
         """Pause, resume or cancel a transfer that has not ended."""
         said = _because(f"{_VERBS[asked]} by {caller.principal.name}", reason)
-        try:
-            after = wished(standing_of(row), asked, said if asked is not Wish.RUN else "")
-        except WishRefused as error:
-            raise _refused(row, error) from error
+        after = wished(standing_of(row), asked, said if asked is not Wish.RUN else "")
         row.wish, row.wish_reason = after.wish, after.wish_reason
         await self._parts.ledger.record(tx, row, f"asked_{asked}", said, caller=caller)
         await self._parts.core.jobs.defer(tx, ADVANCE, row.id)
@@ -72,10 +69,7 @@ class Steering:
     async def _retry(self, tx: Tx, caller: Caller, row: TransferRow, reason: str) -> None:
         """Run the same plan again: what failed of a partial transfer, or a failed one (what arrived is skipped)."""
         only_failed = row.state == State.PARTIAL
-        try:
-            queued: Standing = retried(standing_of(row))
-        except WishRefused as error:
-            raise _refused(row, error) from error
+        queued = retried(standing_of(row))
         core = self._parts.core
         await self._executor.require_room(tx)
         plan = await self._parts.signer.released(tx, row, starts=True)
@@ -96,7 +90,3 @@ class Steering:
 
 def _because(said: str, reason: str) -> str:
     return f"{said}: {reason}" if reason else said
-
-
-def _refused(row: TransferRow, error: WishRefused) -> ServiceError:
-    return ServiceError(Code.TRANSFER_STATE, f"transfer `{row.id}`: {error}")

@@ -21,8 +21,8 @@ from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, Tran
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.receipts import receipt_view, unknown_receipt
 from headrace.api.transfers.scheduler import Executor
-from headrace.api.transfers.state_machine import Wish
-from headrace.api.transfers.steps import RETRIED, Standing
+from headrace.api.transfers.state_machine import RETRIED_STATES, Wish
+from headrace.api.transfers.steps import Standing
 from headrace.api.transfers.views import event_view, transfer_view
 from headrace.client import models as m
 from headrace.guardrails import path_text
@@ -248,7 +248,7 @@ class Transfers:
 
     async def _standings(self, tx: Tx, rows: Sequence[TransferRow]) -> list[Standing]:
         # Only what can be tried again depends on its plan.
-        plans = [row.plan for row in rows if row.state in RETRIED]
+        plans = [row.plan for row in rows if row.state in RETRIED_STATES]
         found = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires).where(PlanRow.id.in_(plans))
         facts = {plan.id: plan for plan in await tx.execute(found)} if plans else {}
         held = await self._halts.of_transfers(tx, [row.id for row in rows if row.state not in m.END_STATES])

@@ -171,25 +171,37 @@ def step(now: Standing, seen: Seen, clock: datetime, limits: Limits) -> Step:
     return next(found for rule in rules if (found := rule(case)) is not None)
 
 
+def against_wish(state: State, wish: Wish, asked: Wish) -> str | None:
+    """Say what stands against a wish, of a transfer in this state for which `wish` was the last one."""
+    if state in END_STATES:
+        return f"has ended ({state}); nothing is left to steer"
+    if wish is Wish.CANCEL:
+        return "is being canceled, which is final"
+    if asked is wish is Wish.PAUSE:
+        return "is paused already"
+    if asked is Wish.RUN and wish is not Wish.PAUSE:
+        return f"is {state}; only a paused one is resumed"
+    return None
+
+
+def against_retry(state: State) -> str | None:
+    """Say what stands against trying a transfer in this state again."""
+    return None if state in RETRIED_STATES else f"is {state}; only a partial or failed one is tried again"
+
+
 def wished(now: Standing, asked: Wish, reason: str) -> Standing:
     """Take over what people want; raises `WishRefused`."""
-    if now.state in END_STATES:
-        message = f"it has ended ({now.state}); nothing is left to steer"
-        raise WishRefused(message)
-    if now.wish is Wish.CANCEL and asked is not Wish.CANCEL:
-        message = "it is being canceled, and that is final"
-        raise WishRefused(message)
-    if asked is Wish.RUN and now.wish is not Wish.PAUSE:
-        message = f"it is {now.state}; only a paused one is resumed"
-        raise WishRefused(message)
+    against = against_wish(now.state, now.wish, asked)
+    if against is not None:
+        raise WishRefused(against)
     return replace(now, wish=asked, wish_reason=reason)
 
 
 def retried(now: Standing) -> Standing:
     """Queue a failed or partial transfer again; raises `WishRefused`."""
-    if now.state not in RETRIED_STATES:
-        message = f"it is {now.state}; only a partial or failed one is tried again"
-        raise WishRefused(message)
+    against = against_retry(now.state)
+    if against is not None:
+        raise WishRefused(against)
     return Standing(State.QUEUED, attempt=now.attempt)
 
 

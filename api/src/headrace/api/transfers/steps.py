@@ -1,5 +1,6 @@
-"""What comes next for a transfer, and what its caller may do to it: the one home of these rules.
+"""What comes next for a transfer, and what its caller may do to it: the one home of who may, and when.
 
+Whether the state allows a wish or a retry is for the state machine to say.
 Pure functions of what is stored, the caller and the clock. The use cases refuse with the very faults that the
 interfaces show as the reason of a disabled action.
 """
@@ -11,6 +12,7 @@ from typing import Final, Literal, get_args
 
 from headrace.api.errors import Code, ServiceError
 from headrace.api.permissions import missing
+from headrace.api.transfers.state_machine import Wish, against_retry, against_wish
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
 
@@ -19,7 +21,6 @@ Fault = ServiceError | None
 State = m.TransferState
 
 ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
-RETRIED: Final = frozenset({State.PARTIAL, State.FAILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,33 +117,16 @@ def not_its_agent(agent: str | None, caller: Principal) -> Fault:
     )
 
 
-def _live(transfer: Standing) -> Fault:
-    if transfer.ended:
-        return ServiceError(
-            Code.TRANSFER_STATE, f"transfer `{transfer.id}` has ended ({transfer.state}); nothing is left to steer"
-        )
-    if transfer.wish == "cancel":
-        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is being canceled, which is final")
-    return None
+def _state_fault(transfer: Standing, against: str | None) -> Fault:
+    return None if against is None else ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` {against}")
 
 
-def _pause_fault(transfer: Standing, caller: Principal) -> Fault:
-    if transfer.wish == "pause" and not transfer.ended:
-        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is paused already")
-    return _steer_fault(transfer, caller) or _live(transfer)
+def _wish_fault(asked: Wish) -> Callable[[Standing, Principal], Fault]:
+    def fault(transfer: Standing, caller: Principal) -> Fault:
+        against = against_wish(transfer.state, Wish(transfer.wish), asked)
+        return _steer_fault(transfer, caller) or _state_fault(transfer, against)
 
-
-def _resume_fault(transfer: Standing, caller: Principal) -> Fault:
-    fault = _steer_fault(transfer, caller) or _live(transfer)
-    if fault is None and transfer.wish != "pause":
-        return ServiceError(
-            Code.TRANSFER_STATE, f"transfer `{transfer.id}` is {transfer.state}; only a paused one is resumed"
-        )
     return fault
-
-
-def _cancel_fault(transfer: Standing, caller: Principal) -> Fault:
-    return _steer_fault(transfer, caller) or _live(transfer)
 
 
 def _retry_fault(transfer: Standing, caller: Principal) -> Fault:
@@ -159,12 +143,7 @@ def _retry_fault(transfer: Standing, caller: Principal) -> Fault:
         return ServiceError(
             Code.FORBIDDEN, f"its plan deletes files, and your token lacks the scope {Scope.TRANSFER_DELETE}"
         )
-    if transfer.state not in RETRIED:
-        return ServiceError(
-            Code.TRANSFER_STATE,
-            f"transfer `{transfer.id}` is {transfer.state}; only a partial or failed one is tried again",
-        )
-    return _retry_too_late(transfer)
+    return _state_fault(transfer, against_retry(transfer.state)) or _retry_too_late(transfer)
 
 
 def _retry_too_late(transfer: Standing) -> Fault:
@@ -179,7 +158,7 @@ def _retry_too_late(transfer: Standing) -> Fault:
 
 def _hold_fault(transfer: Standing, caller: Principal) -> Fault:
     if transfer.ended:
-        return _live(transfer)
+        return _state_fault(transfer, against_wish(transfer.state, Wish(transfer.wish), Wish.PAUSE))
     if transfer.held is not None:
         return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is on hold already: {transfer.held}")
     return missing(caller, "halt")
@@ -198,11 +177,11 @@ def _run_again_fault(transfer: Standing, caller: Principal) -> Fault:
 
 
 _FAULTS: Final[dict[Action, Callable[[Standing, Principal], Fault]]] = {
-    "pause": _pause_fault,
-    "resume": _resume_fault,
-    "cancel": _cancel_fault,
+    "pause": _wish_fault(Wish.PAUSE),
+    "resume": _wish_fault(Wish.RUN),
+    "cancel": _wish_fault(Wish.CANCEL),
     "retry": _retry_fault,
-    "set_rate": _cancel_fault,
+    "set_rate": _wish_fault(Wish.CANCEL),  # whatever can still be canceled
     "hold": _hold_fault,
     "release": _release_fault,
     "run_again": _run_again_fault,
