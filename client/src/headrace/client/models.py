@@ -427,6 +427,32 @@ class TransferCounts(Model):
     exact: bool = Field(description="whether `total` is exact; from 1,000 on it says `at least`")
 
 
+class TransferEventKind(StrEnum):
+    """What an entry of a transfer's history is about; a later service may know more kinds.
+
+    Those that are named as a state say that the transfer has come into it, or stays in it for another reason.
+    """
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    CANCELED = "canceled"
+    STARTED = "started"
+    ATTEMPT = "attempt"
+    ATTEMPT_ENDED = "attempt_ended"
+    ASKED_RUN = "asked_run"
+    ASKED_PAUSE = "asked_pause"
+    ASKED_CANCEL = "asked_cancel"
+    RATE = "rate"
+    RETRY = "retry"
+    PROGRESS = "progress"
+    """Only streamed, never kept."""
+
+
 class TransferEvent(Model):
     """One entry of a transfer's history; also what `watch` streams (`kind` `progress` is not kept)."""
 

@@ -8,7 +8,7 @@ from typing import Final, Protocol, TypeVar
 import httpx2
 from pydantic import ValidationError
 
-from headrace.client.models import END_STATES, Transfer, TransferEvent
+from headrace.client.models import END_STATES, Transfer, TransferEvent, TransferEventKind
 from headrace.client.port import HeadraceError
 from headrace.client.wire import Code, Wire, segment
 
@@ -98,7 +98,7 @@ class _Following:
         if self.ended or (not ended and not wait_s):
             return
         at = current.ended or current.progress.at or current.started or current.created
-        kind = "progress" if not ended else "ended"
+        kind = TransferEventKind(current.state) if ended else TransferEventKind.PROGRESS
         yield self._seen(
             TransferEvent(sequence=self._after, at=at, kind=kind, message=current.summary, transfer=current)
         )
@@ -118,7 +118,7 @@ class _Following:
                 return answer
 
     def _seen(self, event: TransferEvent) -> TransferEvent:
-        if event.kind != "progress":
+        if event.kind != TransferEventKind.PROGRESS:
             self._after = max(self._after, event.sequence)
         self.ended = event.transfer is not None and event.transfer.state in END_STATES
         return event

@@ -38,5 +38,5 @@ async def event_stream(
 
 
 def _written(event: Event) -> bytes:
-    number = "" if event.kind == "progress" else f"id: {event.sequence}\n"
+    number = "" if event.kind == m.TransferEventKind.PROGRESS else f"id: {event.sequence}\n"
     return f"event: {event.kind}\n{number}data: {event.model_dump_json()}\n\n".encode()

@@ -18,6 +18,7 @@ from headrace.api.transfers.receipts import totals_of
 from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN, End, Refusal, Run, write_standing
 from headrace.api.transfers.state_machine import END_STATES, Standing, State
 from headrace.api.transfers.turns import Turns
+from headrace.client import models as m
 from headrace.engine import EngineError
 from headrace.guardrails import GuardrailError
 
@@ -52,7 +53,7 @@ class Attempts:
             row.away_since = standing.away_since
             if standing_now != (standing.state, standing.reason):
                 message = standing.reason or f"the transfer is {standing.state}"
-                await self._parts.ledger.record(tx, row, standing.state.value, message)
+                await self._parts.ledger.record(tx, row, m.TransferEventKind(standing.state), message)
 
     async def begin(self, run: Run, standing: Standing) -> bool:
         """Sign the ticket of a new attempt and hand it to its nodes."""
@@ -85,7 +86,7 @@ class Attempts:
                 row.started = row.started or self._core.clock()
                 begun = {"transfer": row.id, "number": number, "started": self._core.clock()}
                 await tx.execute(_ATTEMPTS.insert().values(_NO_END | begun))
-                kind = "started" if number == 1 else "attempt"
+                kind = m.TransferEventKind.STARTED if number == 1 else m.TransferEventKind.ATTEMPT
                 await parts.ledger.record(tx, row, kind, f"attempt {number} started")
                 return ticket.text, lists_dir(self._core.settings.data, row.plan)
         except BaseException:
@@ -183,7 +184,7 @@ class Attempts:
         this = (_ATTEMPTS.c.transfer == row.id, _ATTEMPTS.c.number == run.attempt)
         await tx.execute(_ATTEMPTS.update().where(*this).values(ended))
         message = f"attempt {run.attempt} ended: {end.outcome}" + (f" ({end.message})" if end.message else "")
-        await self._parts.ledger.record(tx, row, "attempt_ended", message)
+        await self._parts.ledger.record(tx, row, m.TransferEventKind.ATTEMPT_ENDED, message)
 
     async def _settle(self, tx: Tx, row: TransferRow, run: Run, standing: Standing, *, said: str = "") -> None:
         """Write the standing after an attempt; at the transfer's end also its error and what it used of a budget."""
@@ -195,7 +196,7 @@ class Attempts:
             await settle(tx, row.id, run.progress.bytes_durable)
             await self._core.jobs.done(tx, ADVANCE, row.id)
         message = said or standing.reason or f"the transfer is {standing.state}"
-        await self._parts.ledger.record(tx, row, standing.state.value, message)
+        await self._parts.ledger.record(tx, row, m.TransferEventKind(standing.state), message)
 
     def _closed(self, run: Run) -> None:
         run.open, run.end, run.stopping_since, run.unknown_since = False, None, None, None

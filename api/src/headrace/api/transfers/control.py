@@ -47,7 +47,7 @@ class Steering:
         said = _because(f"{_VERBS[asked]} by {caller.principal.name}", reason)
         after = wished(standing_of(row), asked, said if asked is not Wish.RUN else "")
         row.wish, row.wish_reason = after.wish, after.wish_reason
-        await self._parts.ledger.record(tx, row, f"asked_{asked}", said, caller=caller)
+        await self._parts.ledger.record(tx, row, m.TransferEventKind(f"asked_{asked}"), said, caller=caller)
         await self._parts.core.jobs.defer(tx, ADVANCE, row.id)
 
     async def _set_rate(self, tx: Tx, caller: Caller, row: TransferRow, request: m.ControlRequest) -> None:
@@ -63,7 +63,7 @@ class Steering:
         row.rate_ceiling_bps = rate_bps or ceiling_bps
         limit = f"{row.rate_ceiling_bps} bit/s" if row.rate_ceiling_bps else "none"
         said = _because(f"the rate ceiling is now {limit}", request.reason)
-        await self._parts.ledger.record(tx, row, "rate", said, caller=caller)
+        await self._parts.ledger.record(tx, row, m.TransferEventKind.RATE, said, caller=caller)
         after_commit(tx, lambda: self._executor.new_rate(row.id))
 
     async def _retry(self, tx: Tx, caller: Caller, row: TransferRow, reason: str) -> None:
@@ -79,7 +79,7 @@ class Steering:
         row.wish, row.wish_reason, row.fence = queued.wish, queued.wish_reason, row.fence + 1
         row.only_failed, row.error, row.ended = only_failed, None, None
         said = _because(f"tried again by {caller.principal.name}", reason)
-        await self._parts.ledger.record(tx, row, "retry", said, caller=caller)
+        await self._parts.ledger.record(tx, row, m.TransferEventKind.RETRY, said, caller=caller)
         await self._executor.admit(tx, row)
 
     async def _plan_ceiling(self, tx: Tx, row: TransferRow) -> int | None:

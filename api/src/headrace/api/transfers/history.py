@@ -12,6 +12,7 @@ from headrace.api.errors import Code, Fenced, ServiceError
 from headrace.api.store import Tx
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import TransferEventRow, TransferRow
+from headrace.client import models as m
 
 _MAX_MESSAGE = 2000
 _INSERT = Base.metadata.tables[TransferEventRow.__tablename__].insert()
@@ -36,14 +37,16 @@ class Ledger:
                 raise Fenced(transfer)
             yield tx, row
 
-    async def record(self, tx: Tx, row: TransferRow, kind: str, message: str, *, caller: Caller | None = None) -> None:
+    async def record(
+        self, tx: Tx, row: TransferRow, kind: m.TransferEventKind, message: str, *, caller: Caller | None = None
+    ) -> None:
         """Append one event to the transfer's history, the outbox and the audit chain; watchers are woken after it."""
         row.events += 1
         text = message[:_MAX_MESSAGE]
         event = {
-            "transfer": row.id, "sequence": row.events, "at": self._core.clock(), "kind": kind, "message": text,
+            "transfer": row.id, "sequence": row.events, "at": self._core.clock(), "kind": kind.value, "message": text,
         }  # fmt: skip
         await tx.execute(_INSERT, event)
         await self._core.outbox.write(tx, "transfer", row.id, row.state)
-        detail = {"event": kind, "state": row.state, "attempt": str(row.attempt), "message": text}
+        detail = {"event": kind.value, "state": row.state, "attempt": str(row.attempt), "message": text}
         await self._core.audit.append(tx, Kind.TRANSFER_CHANGED, caller=caller, subject=row.id, detail=detail)

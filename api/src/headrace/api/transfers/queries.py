@@ -135,7 +135,9 @@ class Transfers:
                 ended = row.state in m.END_STATES and after >= row.events
                 if not events and (ended or not sent or view.progress != shown):
                     at = view.progress.at or core.clock()
-                    yield m.TransferEvent(sequence=after, at=at, kind="progress", message="", transfer=view)
+                    yield m.TransferEvent(
+                        sequence=after, at=at, kind=m.TransferEventKind.PROGRESS, message="", transfer=view
+                    )
                 if ended:
                     return
                 sent, shown = True, view.progress

@@ -84,7 +84,7 @@ class Executor:
         open_ = bool(row.attempt) and bool(await tx.scalar(select(unended)))
         if open_:
             row.state, row.state_reason = State.WAITING, _RESTARTED
-            await self._parts.ledger.record(tx, row, "waiting", _RESTARTED)
+            await self._parts.ledger.record(tx, row, m.TransferEventKind.WAITING, _RESTARTED)
         after_commit(tx, lambda: self._hold(Run.of(row, open_=open_)))
         await self._core.jobs.defer(tx, ADVANCE, row.id)
 

@@ -54,7 +54,7 @@ class Submissions:
             await reserve(tx, row, day=day, max_bytes=max_bytes)
             detail = {"plan": plan.id, "digest": row.plan_digest}
             await self.parts.core.audit.append(tx, Kind.SUBMITTED, caller=caller, subject=row.id, detail=detail)
-            await self.parts.ledger.record(tx, row, "queued", "the plan was submitted", caller=caller)
+            await self.parts.ledger.record(tx, row, m.TransferEventKind.QUEUED, "the plan was submitted", caller=caller)
             await self._executor.admit(tx, row)
             await self.parts.core.outbox.write(tx, "plan", plan.id, plan.state)
             set_committed_value(row, "requester_name", caller.principal.name)
