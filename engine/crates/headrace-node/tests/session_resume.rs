@@ -4,6 +4,7 @@ mod session_support;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -251,7 +252,12 @@ fn a_file_that_changes_while_it_is_read_starts_again_alone() {
     pair.ticket.rate_ceiling_bps = Some(100_000_000);
     let (source, destination) = pair.start();
     wait_for_bytes(&destination, 5 * MIB / 2);
-    std::fs::write(&changing, content(to_usize(3 * MIB), 3)).expect("written");
+    // In place, and cut last: emptied first, it could be read whole while it is empty.
+    let file = std::fs::File::options().write(true).open(&changing);
+    let file = file.expect("a file");
+    file.write_all_at(&content(to_usize(3 * MIB), 3), 0)
+        .expect("written");
+    file.set_len(3 * MIB).expect("cut");
     source.set_rate(None);
     let end = destination.wait();
     assert_eq!(end.outcome, Outcome::Complete, "{end:?}");
