@@ -466,7 +466,9 @@ class TransferEvent(Model):
 class Change(Model):
     """Something changed: a plan, transfer, node, endpoint, policy or halt. Read it for what it is now.
 
-    Kind `now` begins a stream that has no past; `reload` says that changes were missed.
+    Kind `now` begins a stream that has no past; `reload` says that changes were missed. `state` says what happened: a
+    state of the plan, transfer or policy version, or confirmed, declined, approved or refused (plan); enrolled,
+    attached, detached, draining or revoked (node); made or changed (endpoint); held or released (halt).
     """
 
     sequence: Count
