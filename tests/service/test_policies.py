@@ -62,6 +62,13 @@ async def test_a_policy_is_checked_before_it_is_kept(quiet_site: Site) -> None:
 
 
 @pytest.mark.anyio
+async def test_only_who_may_propose_has_a_text_checked(quiet_site: Site) -> None:
+    vera = await quiet_site.person("vera", "viewer")
+    with refused("forbidden"):
+        await vera.port.check_policy(m.PolicyText(text=OPEN))
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize("version", ["9", "0", "-1", "one", "1; DROP TABLE policies", "\u0661"])
 async def test_an_unknown_version_is_not_published(quiet_site: Site, version: str) -> None:
     with refused("unknown_policy"):

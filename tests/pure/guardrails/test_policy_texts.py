@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,6 +120,85 @@ def test_examples_can_say_everything_a_request_has() -> None:
     text += '"destination":"x:/proj/y","destination_kind":"s3","now":"2026-11-28T16:00:00Z","zone":"America/Chicago",'
     text += '"facts":{"bytes":7}}\n// example denied {}'
     assert isinstance(check_policy(text), PolicySet)
+
+
+OPEN = '@id("r1") @reason("why") permit (principal, action, resource) '
+CHILD = """
+import sys, threading
+from headrace.guardrails import PolicyProblems, check_policy
+text = sys.stdin.read()
+found = []
+thread = threading.Thread(target=lambda: found.append(check_policy(text)))  # as the service does
+thread.start(); thread.join()
+(checked,) = found
+assert isinstance(checked, PolicyProblems), checked
+first = checked.problems[0]
+print(first.start, first.message)
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("(" * 1000 + "true" + ")" * 1000, "brackets are nested"),
+        ("(" * 49 + "true" + ")" * 49, "brackets are nested"),
+        ("[" * 20_000, "brackets are nested"),
+        ("{a:" * 1000 + "1" + "}" * 1000 + " == {}", "brackets are nested"),
+        ("true && " * 20_000 + "true", "at most 600 operators"),
+        ("1 + " * 20_000 + "1 == 2", "at most 600 operators"),
+        ("resource" + ".a" * 20_000, "at most 600 operators"),
+        ('resource["a"]' + '["a"]' * 20_000, "at most 600 operators"),
+        ("if true then " * 3000 + "true " + "else false " * 3000, "at most 600 operators"),
+        ("1 } when { " * 15_000 + "true", "at most 600 operators"),
+        ("true && " * 590 + "true", "nested too deeply"),
+        ("true && " * 100 + "true", "too long"),
+        ('"' + '\\"' * 90_000, "no end"),
+        ('"" == "\\\\" && ' + "(" * 1000 + "true" + ")" * 1000, "brackets are nested"),
+        ('"//" == "" && ' + "(" * 1000 + "true" + ")" * 1000, "brackets are nested"),
+        ('true // "\n && ' + "(" * 1000 + "true" + ")" * 1000, "brackets are nested"),
+        ('true }; // example allowed {"roles": ' + "[" * 20_000 + "]" * 20_000 + "}\n//", "can't be read"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_text_that_would_exhaust_the_stack_is_a_problem_with_a_place_and_ends_no_process(
+    condition: str, message: str
+) -> None:
+    text = OPEN + "when { " + condition + " };"
+    if "example" in condition:
+        text = text.replace("// example", "\n// example")
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD], input=text, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert child.returncode == 0, (child.returncode, child.stderr[-500:])
+    start, _, said = child.stdout.partition(" ")
+    assert message in said
+    if "at most" in message or "nested at" in message:
+        assert int(start) > len(OPEN)
+
+
+def test_brackets_and_operators_in_strings_and_comments_do_not_count_and_bounds_are_of_one_rule() -> None:
+    inside = "(" * 1000 + "&& " * 1000
+    flat = " || ".join(['context.door == "x"'] * 40)
+    whole = "(" * 40 + flat + ")" * 40 + f' && context.door != "{inside}"'
+    rules = "".join(OPEN.replace("r1", f"r{one}") + f"when {{ {whole} }}; // {inside}\n" for one in range(20))
+    assert isinstance(check_policy(rules), PolicySet)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        '"now": "0001-01-01T00:00:00+14:00"',
+        '"zone": "America"',
+        '"zone": "' + "x" * 3000 + '"',
+        '"facts": {"bytes": ' + "9" * 30 + "}",
+        '"facts": {"door": "\\ud800"}',
+        '"person": "\\ud800"',
+        '"action": {}',
+        '"roles": [[]]',
+    ],
+)
+def test_an_example_that_no_request_could_be_is_a_problem(fields: str) -> None:
+    assert problems(RULE + "\n// example allowed {" + fields + "}")
 
 
 @given(st.text(max_size=300))

@@ -62,7 +62,7 @@ ACCESS: Mapping[str, Access] = {
     "release_halt": _needs(Scope.NODE_WRITE, Scope.ADMIN, session=True),
     "halts": _needs(Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ, agents=False),
     "policies": _needs(Scope.TRANSFER_READ),
-    "check_policy": _needs(Scope.TRANSFER_READ),
+    "check_policy": _needs(Scope.POLICY_WRITE),
     "propose_policy": _needs(Scope.POLICY_WRITE),
     "publish_policy": _needs(Scope.POLICY_WRITE, session=True),
     # Its links name folders and words of everybody.

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, get_args
 
+from headrace.guardrails.errors import SealError
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.policy.decide import redecide
 from headrace.guardrails.policy.decision import Outcome, why
@@ -57,10 +58,9 @@ def _failure(policies: PolicySet, example: str) -> str | None:
         return f"an example is written `// example OUTCOME {{...}}` with one of {', '.join(get_args(Outcome))}"
     try:
         fields: object = json.loads(form[2])
-        record = _record(fields if isinstance(fields, dict) else {})
-    except (ValueError, KeyError) as error:
+        decision = redecide(policies, _record(fields if isinstance(fields, dict) else {}))
+    except (SealError, ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError) as error:
         return f"this example can't be read: {shown(str(error))}"
-    decision = redecide(policies, record)
     if decision.outcome != form[1]:
         return f"this example must be {form[1]}, and is not. {why(decision)}"
     return None

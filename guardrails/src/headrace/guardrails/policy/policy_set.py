@@ -20,11 +20,19 @@ from headrace.guardrails.seal.documents import digest
 MAX_TEXT: Final = 200_000
 MAX_RULES: Final = 1000
 MAX_REASON: Final = 200
+MAX_NESTING: Final = 48
+"""Open brackets at one place of a text. Cedar's parser calls itself for each: several hundred end the process."""
+MAX_PARTS: Final = 600
+"""Operators, accesses and conditions of one rule; Cedar goes through a chain of them by calling itself, too."""
 RESERVED_PREFIX: Final = "headrace-"
 """Rule ids that begin so are Headrace's own (rails, and decisions without a rule)."""
 
 _DATA: Final = resources.files("headrace.guardrails") / "data"
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_TOKEN: Final = re.compile(
+    r"""//[^\n\r]*|"(?:[^"\\]|\\.)*+(?P<closed>"?)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>;)"""
+    r"""|(?P<part>&&|\|\||[-+*.]|\b(?:if|when|unless)\b)"""
+)
 _KNOWN_ANNOTATIONS: Final = frozenset({"id", "reason", "obligation", "qos"})
 
 
@@ -87,6 +95,17 @@ class PolicySet:
         """Parse and check a policy text: size, syntax, schema, annotations. Examples are `check_policy`'s."""
         if len(text) > MAX_TEXT:
             return PolicyProblems((PolicyProblem(f"a policy has at most {MAX_TEXT:,} characters"),))
+        too_deep = _too_deep(text)
+        if too_deep is not None:
+            return PolicyProblems((too_deep,))
+        try:
+            return PolicySet._checked(text)
+        except RecursionError:
+            return PolicyProblems((PolicyProblem("a rule is nested too deeply; split it into several rules"),))
+
+    @staticmethod
+    def _checked(text: str) -> "PolicySet | PolicyProblems":
+        """Parse and check a text that is shallow enough for Cedar."""
         try:
             cedar = cedarpy.PolicySet.from_str(text)
             parsed = json.loads(cedarpy.policies_to_json_str(text))
@@ -110,14 +129,11 @@ class PolicySet:
         if any(problem.severity == "error" for problem in problems):
             return PolicyProblems(tuple(problems))
         strict = {**parsed, "staticPolicies": {key: value for key, value in static.items() if not rules[key].asks}}
-        return PolicySet(
-            text,
-            digest(text.encode()),
-            rules,
-            cedar,
-            cedarpy.PolicySet.from_json_str(json.dumps(strict)),
-            tuple(problems),
-        )
+        try:
+            without = cedarpy.PolicySet.from_json_str(json.dumps(strict))
+        except ValueError:  # its reader has a bound of its own, lower than its parser's
+            return PolicyProblems((PolicyProblem("a chain of operators is too long; split it into several rules"),))
+        return PolicySet(text, digest(text.encode()), rules, cedar, without, tuple(problems))
 
 
 @cache
@@ -145,6 +161,32 @@ def default_policy() -> PolicySet:
     if isinstance(policies, PolicyProblems):
         raise TypeError(policies)  # the packaged text is wrong: a test holds that this can't be
     return policies
+
+
+def _too_deep(text: str) -> PolicyProblem | None:
+    """Find what would exhaust the stack of Cedar's parser, which ends the whole process: this looks before it does.
+
+    One pass over the text, with Cedar's own notion of strings and comments; a string without an end is a problem, too.
+    """
+    depth = parts = 0
+    for token in _TOKEN.finditer(text):
+        if token["open"]:
+            depth += 1
+            parts += token["open"] == "["
+        elif token["close"]:
+            depth = max(0, depth - 1)
+        elif token["end"]:
+            parts = parts if depth else 0
+        elif token["part"]:
+            parts += 1
+        elif token["closed"] == "":
+            return PolicyProblem("this string has no end", None, token.start(), token.start() + 1)
+        if depth > MAX_NESTING:
+            return PolicyProblem(f"brackets are nested at most {MAX_NESTING} deep", None, token.start(), token.end())
+        if parts > MAX_PARTS:
+            message = f"a rule has at most {MAX_PARTS} operators and conditions; split it into several rules"
+            return PolicyProblem(message, None, token.start(), token.end())
+    return None
 
 
 def _rule(source: Mapping[str, object], problems: list[PolicyProblem], text: str) -> PolicyRule:
