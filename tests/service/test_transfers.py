@@ -203,6 +203,20 @@ async def test_a_node_that_goes_away_and_comes_back_continues_by_itself(site: Si
 
 
 @pytest.mark.anyio
+async def test_without_a_folder_for_its_results_a_transfer_waits_with_the_reason_and_goes_on(site: Site) -> None:
+    expected = small_set(site)
+    in_the_way = site.settings.data / "transfers"
+    in_the_way.touch()
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy"))
+    waiting = await until(site, transfer, "waiting")
+    assert "can't make the folder" in waiting.state_reason
+    in_the_way.unlink()
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert arrived(site.archive / "copy") == expected
+
+
+@pytest.mark.anyio
 async def test_after_a_restart_of_the_service_running_transfers_are_taken_up(site: Site) -> None:
     large_set(site)
     transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=4 * SLOW_BPS))

@@ -109,6 +109,23 @@ def test_each_rule_leads_where_the_table_says(now: Standing, seen: Seen, state: 
     assert (after.standing.error is not None) == (state is State.FAILED)
 
 
+@pytest.mark.parametrize(
+    ("now", "seen"),
+    [
+        (paused(QUEUED), Seen(absent=GONE)),
+        (QUEUED, Seen(hold="h", absent=GONE)),
+        (QUEUED, Seen(starts=SOON, absent=GONE)),
+        (QUEUED, Seen(turn=False)),
+    ],
+    ids=["paused", "held", "too early", "in line"],
+)
+def test_only_the_wait_for_a_node_counts_against_the_time_it_may_be_away(now: Standing, seen: Seen) -> None:
+    waited = step(replace(now, away_since=NOW - LIMITS.away + timedelta(days=1)), seen, NOW, LIMITS).standing
+    later = step(replace(waited, wish=Wish.RUN), Seen(absent=GONE), NOW + timedelta(days=2), LIMITS)
+    assert later.standing.state is State.WAITING
+    assert later.look_at == NOW + timedelta(days=2) + LIMITS.away
+
+
 def test_waits_double_and_are_bounded() -> None:
     waits = []
     for failures in range(40):
@@ -233,6 +250,11 @@ class EveryWay(RuleBasedStateMachine):
     def what_runs_is_known_and_what_has_ended_runs_not(self) -> None:
         assert self.world.runs == self.world.standing.open
         assert not (self.world.standing.state in END_STATES and self.world.runs)
+
+    @invariant()
+    def only_who_waits_counts_how_long_a_node_is_away(self) -> None:
+        now = self.world.standing
+        assert now.away_since is None or now.state is State.WAITING or now.state in END_STATES
 
     @invariant()
     def a_way_leads_to_an_end(self) -> None:

@@ -29,6 +29,8 @@ ADVANCE = "advance"
 _ATTEMPTS = Base.metadata.tables[AttemptRow.__tablename__]
 _NO_END = {"code": "", "message": "", "statements": ""}
 _AUDIT_RETRY = timedelta(seconds=5)
+_STATE_FAILED = "state_failed"
+_NO_FOLDER = "the service can't make the folder for what the nodes report ({}); an operator must look at its disk"
 
 
 class WishChanged(Exception):  # noqa: N818 - says what is the case
@@ -67,9 +69,11 @@ class Attempts:
         run.stopping_since, run.unknown_since = None, None
         run.durable_before = run.progress.bytes_durable
         results = result_dir(self._core.settings.data, run.transfer, run.attempt)
-        results.mkdir(parents=True, exist_ok=True)
         try:
+            results.mkdir(parents=True, exist_ok=True)
             await self._core.hub.start_attempt(ticket=ticket, lists_dir=str(lists), result_dir=str(results))
+        except OSError as error:
+            run.end = run.end or End("failed", _STATE_FAILED, _NO_FOLDER.format(error.strerror), retryable=True)
         except EngineError as error:
             run.end = run.end or End.failed(error)
         return run.end is not None

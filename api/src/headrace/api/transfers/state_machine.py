@@ -96,6 +96,7 @@ class Standing:
     not_before: datetime | None = None
     last_error: str = ""
     away_since: datetime | None = None
+    """Since when it waits for a node; a pause or a hold ends that wait."""
     error: Cause | None = None
     """Why it failed."""
 
@@ -219,20 +220,22 @@ def _refused(case: _Case) -> Step | None:
 
 
 def _paused(case: _Case) -> Step | None:
-    return Step(case.to(State.PAUSED, case.now.wish_reason)) if case.now.wish is Wish.PAUSE else None
+    if case.now.wish is not Wish.PAUSE:
+        return None
+    return Step(case.to(State.PAUSED, case.now.wish_reason, away_since=None))
 
 
 def _held(case: _Case) -> Step | None:
     if not case.seen.hold:
         return None
-    return Step(case.to(State.WAITING, case.seen.hold), look_at=case.clock + case.limits.hold)
+    return Step(case.to(State.WAITING, case.seen.hold, away_since=None), look_at=case.clock + case.limits.hold)
 
 
 def _too_early(case: _Case) -> Step | None:
     starts = case.seen.starts
     if starts is None or starts <= case.clock:
         return None
-    return Step(case.to(State.QUEUED, f"starts at {starts:%Y-%m-%d %H:%M:%S} UTC"), look_at=starts)
+    return Step(case.to(State.QUEUED, f"starts at {starts:%Y-%m-%d %H:%M:%S} UTC", away_since=None), look_at=starts)
 
 
 def _away(case: _Case) -> Step | None:
