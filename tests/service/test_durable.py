@@ -17,6 +17,7 @@ from tests.service.test_signer import FROZEN
 from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set, until, until_durable
 
 from headrace.api.errors import Fenced
+from headrace.api.events import outbox
 from headrace.api.events.broker import wait_for
 from headrace.api.events.outbox import EVENTS, Kind
 from headrace.api.settings import Settings
@@ -301,9 +302,10 @@ async def test_numbers_follow_the_order_of_commits_even_behind_a_slow_writer(qui
 
 
 @pytest.mark.anyio
-async def test_old_changes_are_removed_and_numbers_go_on(quiet_site: Site) -> None:
+async def test_old_changes_are_removed_and_numbers_go_on(quiet_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "_MOST_REMOVED", 2)
     core = quiet_site.service.whole.core
-    for _ in range(3):
+    for _ in range(5):
         async with core.database.write() as tx:
             await core.outbox.write(tx, "node", "n", "x")
     _, newest = await core.outbox.bounds()

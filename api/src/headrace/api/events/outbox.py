@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Select, delete, func, select
 
 from headrace.api.clock import Clock
 from headrace.api.events.broker import Broker
@@ -25,6 +25,7 @@ EVENTS = "events"
 Kind = Literal["plan", "transfer", "node", "endpoint", "policy", "halt"]
 
 _MOST_REMOVED = 10_000
+"""Rows removed in one transaction, so that other writers have their turn."""
 _INSERT = Base.metadata.tables[OutboxRow.__tablename__].insert()
 
 
@@ -77,9 +78,11 @@ class Outbox:
         limit = self._clock() - timedelta(seconds=kept_s)
         newest = select(func.max(OutboxRow.sequence)).scalar_subquery()
         old = select(OutboxRow.sequence).where(OutboxRow.at < limit, OutboxRow.sequence < newest)
-        async with self._database.read() as tx:
-            if await tx.scalar(old.limit(1)) is None:
-                return
         batch = old.order_by(OutboxRow.sequence).limit(_MOST_REMOVED)
-        async with self._database.write() as tx:
-            await tx.execute(delete(OutboxRow).where(OutboxRow.sequence.in_(batch)))
+        while await self._finds(old):
+            async with self._database.write() as tx:
+                await tx.execute(delete(OutboxRow).where(OutboxRow.sequence.in_(batch)))
+
+    async def _finds(self, rows: Select[int]) -> bool:
+        async with self._database.read() as tx:
+            return await tx.scalar(rows.limit(1)) is not None
