@@ -1,6 +1,7 @@
 import asyncio
 import hashlib
 import json
+import resource
 import shutil
 import sqlite3
 from datetime import timedelta
@@ -17,7 +18,7 @@ from typer.testing import CliRunner
 from headrace.api.app.service import Service
 from headrace.api.audit.chain import Kind
 from headrace.api.audit.command import audit
-from headrace.api.audit.heads import HeadsFile, last_head
+from headrace.api.audit.heads import Head, HeadsFile, last_head
 from headrace.api.clock import utc_now
 from headrace.api.errors import ServiceError
 from headrace.api.store.tables_site import InvitationRow
@@ -234,6 +235,22 @@ async def test_sign_ins_say_who_and_from_where_and_never_what_was_typed_as_a_nam
     failed, unknown = await aud.audit(kind="sign_in_failed")
     assert (failed.person, failed.subject, failed.detail["address"]) == (None, bob.principal.id, "192.0.2.9")
     assert (unknown.subject, "my own password" in unknown.model_dump_json()) == ("", False)
+
+
+def test_a_head_of_which_only_a_part_was_written_is_not_taken_for_exported(tmp_path: Path) -> None:
+    path, key = tmp_path / "audit-heads.jsonl", SigningKey.load_or_create(tmp_path / "key")
+    heads = HeadsFile(path, key)
+    heads.append(1, f"{1:064x}", utc_now())
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 10, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            heads.append(2, f"{2:064x}", utc_now())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert heads.last() == Head(1, f"{1:064x}")
+    heads.append(2, f"{2:064x}", utc_now())
+    assert last_head(path, key.public) == Head(2, f"{2:064x}")
 
 
 def test_the_newest_head_is_found_from_the_end_behind_any_rubbish(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from headrace.api.audit.chain import Audit
 from headrace.api.audit.heads import HeadsFile
 from headrace.api.clock import Clock
 from headrace.api.core import Core
-from headrace.api.durable import sync_folder
+from headrace.api.durable import sync_folder, write_whole
 from headrace.api.events.broker import Broker
 from headrace.api.events.outbox import Outbox
 from headrace.api.events.reactions import Reactions
@@ -123,8 +123,7 @@ def _secret_file(path: Path) -> bytes:
         fresh.unlink(missing_ok=True)
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            os.write(descriptor, secrets.token_bytes(_PEPPER_BYTES))
-            os.fsync(descriptor)
+            write_whole(descriptor, secrets.token_bytes(_PEPPER_BYTES))
         finally:
             os.close(descriptor)
         fresh.rename(path)

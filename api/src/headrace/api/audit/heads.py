@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from headrace.api.durable import sync_folder
+from headrace.api.durable import sync_folder, write_whole
 from headrace.guardrails import SealError, SigningKey, seal, utc_text, verify
 
 _HEAD_TYPE = "audit-head"
@@ -85,8 +85,7 @@ def _append_line(path: Path, line: str) -> None:
     try:
         size = os.fstat(descriptor).st_size
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-        os.write(descriptor, b"\n" * torn + line.encode() + b"\n")
-        os.fsync(descriptor)
+        write_whole(descriptor, b"\n" * torn + line.encode() + b"\n")
     finally:
         os.close(descriptor)
     if new:
