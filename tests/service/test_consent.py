@@ -119,6 +119,27 @@ async def test_a_refusal_by_an_approver_holds_until_taken_back(site: Site) -> No
 
 
 @pytest.mark.anyio
+async def test_why_a_plan_was_refused_is_withheld_from_an_assistant_that_may_not_have_names(site: Site) -> None:
+    differing_files(site)
+    await publish(site, APPROVED_OVERWRITES)
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"names": "restricted"}))
+    _, agent = await site.ada.token("transfer:read", "transfer:plan", "transfer:run", agent="helper")
+    intent = m.TransferIntent(action="copy", source="lab:/set", destination="archive:/set", on_conflict="overwrite")
+    asked = await agent.create_plan(m.PlanRequest(intent=intent))
+    plan = await agent.plan(asked.id, wait_s=30)
+    grace = await site.person("grace", "approver")
+    reason = "it overwrites smith-biopsy.tif"
+    await grace.port.approve_plan(plan.id, m.Approval(digest=digest_of(plan), verdict="refused", reason=reason))
+    seen = [await agent.plan(plan.id), *await agent.plans()]
+    assert "grace refused this plan." in seen[0].state_reason
+    assert not any("biopsy" in one.model_dump_json() for one in seen)
+    with refused("plan_declined") as info:
+        await agent.submit(m.SubmitRequest(plan_digest=digest_of(plan)))
+    assert "biopsy" not in info.value.problem.model_dump_json()
+    assert "biopsy" in (await site.ada.port.plan(plan.id)).state_reason
+
+
+@pytest.mark.anyio
 async def test_the_approval_of_somebody_who_is_no_approver_any_more_does_not_count(site: Site) -> None:
     plan = await plan_to_approve(site)
     bea = await site.person("bea", "approver")

@@ -93,7 +93,7 @@ class Consent:
             raise ServiceError(
                 Code.WRONG_DIGEST, f"that is not the digest of plan `{row.id}`; read the plan again and decide on that"
             )
-        fault = fault_of(await self._plans.standing(tx, row), caller.principal, action)
+        fault = fault_of(await self._plans.standing(tx, caller, row), caller.principal, action)
         if fault is not None:
             raise fault
         return row

@@ -10,7 +10,7 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.redaction import Names, is_own, redacted
-from headrace.api.planning.steps import Standing, Word, allowed_actions, needs, next_step, state_reason
+from headrace.api.planning.steps import Standing, Word, allowed_actions, needs, next_step, state_reason, without_reasons
 from headrace.api.policy.versions import Policies
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import PersonRow
@@ -91,18 +91,20 @@ class Plans:
         told = not shown.names_withheld or is_own(caller, row.agent)
         return shown.model_copy(update={"document": row.document}) if document and told else shown
 
-    async def standing(self, tx: Tx, row: PlanRow) -> Standing:
-        """Return what the next step of a plan depends on."""
+    async def standing(self, tx: Tx, caller: Caller, row: PlanRow) -> Standing:
+        """Return what the next step of a plan depends on, as the caller may be told of it."""
         [(_, standing)] = await self._standings(tx, [row])
-        return standing
+        [withheld] = await self._names.withheld(tx, caller, [row])
+        return without_reasons(standing) if withheld else standing
 
     async def _views(self, tx: Tx, caller: Caller, rows: Sequence[PlanRow]) -> list[m.Plan]:
         found = await self._standings(tx, rows)
         hidden = await self._names.withheld(tx, caller, rows)
-        views = [_shown(card, standing, caller) for card, standing in found]
         return [
-            redacted(view, own=is_own(caller, row.agent)) if withheld else view
-            for view, row, withheld in zip(views, rows, hidden, strict=True)
+            redacted(_shown(card, without_reasons(standing), caller), own=is_own(caller, row.agent))
+            if withheld
+            else _shown(card, standing, caller)
+            for (card, standing), row, withheld in zip(found, rows, hidden, strict=True)
         ]
 
     async def _standings(self, tx: Tx, rows: Sequence[PlanRow]) -> list[tuple[m.Plan, Standing]]:

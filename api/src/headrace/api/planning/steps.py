@@ -5,7 +5,7 @@ interfaces show as the reason of a disabled action.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
@@ -82,6 +82,11 @@ class Standing:
         if self.transfer is not None:
             return True
         return word.active and word.policy_version == self.policy_version and self.now < word.expires
+
+
+def without_reasons(plan: Standing) -> Standing:
+    """Leave out why people said no: their words may hold names that are withheld from the caller."""
+    return replace(plan, words=tuple(replace(word, reason="") for word in plan.words))
 
 
 def needs(plan: Standing, caller: Principal) -> list[m.Need]:

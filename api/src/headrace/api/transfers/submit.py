@@ -39,7 +39,7 @@ class Submissions:
             if started is not None:
                 return await self._transfers.view(caller, started)
             await self._executor.require_room(tx)
-            fault = fault_of(await self._plans.standing(tx, plan), caller.principal, "submit")
+            fault = fault_of(await self._plans.standing(tx, caller, plan), caller.principal, "submit")
             if fault is not None:
                 raise fault
             row = await self.insert(tx, plan)
