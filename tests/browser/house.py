@@ -43,7 +43,7 @@ WIDE = (1280, 800)
 NARROW = (390, 844)
 ATTACH_LIMIT_S = 30
 STEP_LIMIT_S = 60
-STEP_LIMIT_MS = 10_000
+STEP_LIMIT_MS = 30_000
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
