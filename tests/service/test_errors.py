@@ -1,7 +1,9 @@
 import re
+import sqlite3
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from headrace.api.errors import Code, ServiceError
 from headrace.api.problems import STATUS, problem_of
@@ -26,6 +28,22 @@ def test_what_nobody_expected_tells_strangers_nothing(caplog: pytest.LogCaptureF
     assert (problem.status, problem.code) == (500, "internal_error")
     assert "hunter2" not in problem.model_dump_json()
     assert "hunter2" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("database or disk is full", "store_full"),
+        ("disk I/O error", "store_failed"),
+        ("attempt to write a readonly database", "store_failed"),
+        ("database is locked", "store_busy"),
+        ("database disk image is malformed", "internal_error"),
+    ],
+)
+def test_what_is_the_matter_with_the_store_is_told_apart(said: str, code: str) -> None:
+    problem = problem_of(OperationalError("UPDATE nodes", None, sqlite3.OperationalError(said)))
+    assert problem.code == code
+    assert ("full" in problem.detail) == (code == "store_full")
 
 
 def test_a_refusal_names_code_fields_and_what_it_is_about() -> None:

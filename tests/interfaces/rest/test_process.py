@@ -4,9 +4,10 @@ import json
 import os
 import select
 import signal
+import sqlite3
 import subprocess
-from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tests.servers.site import PASSWORD
 from typer.testing import CliRunner
 
 from headrace.api.app.serve import serve
+from headrace.api.store.migrate import migrate
 from headrace.client import HttpHeadrace
 from headrace.client import models as m
 
@@ -208,6 +210,65 @@ async def test_a_watcher_does_not_hold_up_the_end(running: Running) -> None:
             while (await anext(events)).kind != "waiting":
                 pass
             assert await to_thread.run_sync(running.end) == 0
+
+
+def second_start(folder: Path) -> subprocess.CompletedProcess[str]:
+    """`headrace serve` on the same data, on ports of its own."""
+    command = [str(HEADRACE), "serve", "--data", str(folder / "data"), "--listen", "127.0.0.1:0", *AS_ROOT]
+    command += ["--hub-listen", "127.0.0.1:0"]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=READY_S, env=environment())
+
+
+def test_a_second_service_on_the_same_data_is_refused_by_name_until_the_first_is_gone(running: Running) -> None:
+    refused = second_start(running.folder)
+    assert (refused.returncode, f"process {running.process.pid}" in refused.stderr) == (1, True), refused.stderr
+    running.process.kill()
+    running.process.wait(20)
+    again = start(running.folder, str(running.ready["hub"]))
+    assert again.end() == 0
+    assert again.process.stdout is not None
+    again.process.stdout.close()
+
+
+def test_a_first_start_that_was_cut_off_while_the_node_joined_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "data" / "node").mkdir(parents=True)
+    (tmp_path / "data" / "node" / "node.toml").write_text('name = "local"\n', encoding="utf-8")
+    started = start(tmp_path)
+    assert started.end() == 0
+    assert started.process.stdout is not None
+    started.process.stdout.close()
+
+
+def test_a_root_without_a_folder_is_named_before_anything_is_made(tmp_path: Path) -> None:
+    data, root = tmp_path / "data", tmp_path / "missing"
+    code, said = refusal_of("--data", str(data), *AS_ROOT, "--listen", "127.0.0.1:0", "--root", f"lab={root}")
+    assert (code, f"`{root}`" in said, data.exists()) == (2, True, False), said
+
+
+def damaged(store: Path) -> None:
+    store.write_bytes(b"no database at all" * 1000)
+
+
+def newer(store: Path) -> None:
+    migrate(store)
+    with closing(sqlite3.connect(store)) as database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+        database.commit()
+
+
+@pytest.mark.parametrize(("make", "says"), [(damaged, "it is damaged"), (newer, "written by a newer one")])
+def test_a_store_that_cannot_be_used_is_named_with_what_to_do(
+    tmp_path: Path, make: Callable[[Path], None], says: str
+) -> None:
+    store = tmp_path / "data" / "headrace.sqlite"
+    store.parent.mkdir()
+    make(store)
+    before = store.read_bytes()
+    refused = second_start(tmp_path)
+    assert (refused.returncode, str(store) in refused.stderr, says in refused.stderr) == (1, True, True), refused.stderr
+    assert "backup" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert store.read_bytes() == before
 
 
 def refusal_of(*arguments: str) -> tuple[int, str]:

@@ -3,6 +3,7 @@
 ServiceError            a stable `Code` and a sentence that says what, where and what to do
 ├── AuditUnwritable     the audit chain can't be written, so nothing was changed
 └── Fenced              another worker has taken the transfer up
+CannotStart             what stands against a start of the service; a sentence for whoever starts it
 """
 
 from enum import StrEnum
@@ -27,6 +28,7 @@ class Code(StrEnum):
     BUSY = "busy"
     SHUTTING_DOWN = "shutting_down"
     STORE_BUSY = "store_busy"
+    STORE_FAILED = "store_failed"
     STORE_FULL = "store_full"
     INTERNAL_ERROR = "internal_error"
 
@@ -86,6 +88,10 @@ class ServiceError(Exception):
         self.code = code
         self.detail = detail
         self.fields = fields
+
+
+class CannotStart(Exception):  # noqa: N818 - says what is the case
+    """The service can't start; the message says which file, what happened and what to do."""
 
 
 class Fenced(ServiceError):  # noqa: N818 - says what is the case

@@ -4,9 +4,9 @@ import logging
 from http import HTTPStatus as Status
 
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from headrace.api.errors import Code, ServiceError
+from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.auth import AuthCode, AuthError
 from headrace.client import HeadraceError
 from headrace.client import models as m
@@ -32,6 +32,7 @@ STATUS: dict[str, Status] = {
     Code.BUSY: Status.TOO_MANY_REQUESTS,
     Code.SHUTTING_DOWN: Status.SERVICE_UNAVAILABLE,
     Code.STORE_BUSY: Status.SERVICE_UNAVAILABLE,
+    Code.STORE_FAILED: Status.SERVICE_UNAVAILABLE,
     Code.STORE_FULL: Status.SERVICE_UNAVAILABLE,
     Code.INTERNAL_ERROR: Status.INTERNAL_SERVER_ERROR,
     Code.UNKNOWN_ENDPOINT: Status.NOT_FOUND,
@@ -129,17 +130,28 @@ _STATE_FAILED = (
 )
 
 
+_UNKNOWN = (Code.INTERNAL_ERROR, "something went wrong inside the service; its log says what")
+_OF_STORE = {
+    Trouble.FULL: (
+        Code.STORE_FULL,
+        "nothing was changed, because the service's disk is full; an operator must make room",
+    ),
+    Trouble.DISK: (
+        Code.STORE_FAILED,
+        "nothing was changed, because the service's disk can't be read or written; an operator must look at it",
+    ),
+    Trouble.BUSY: (
+        Code.STORE_BUSY,
+        "nothing was changed, because the service's store is busy; try again in a moment",
+    ),
+}
+
+
 def _store_problem(error: SQLAlchemyError, instance: str | None) -> m.Problem:
     """Say what the store could not do; whoever asked may try again, and an operator finds the details in the log."""
     _log.error("the store could not be used", exc_info=error)
-    said = str(getattr(error, "orig", error))
-    if "full" in said or "disk I/O" in said:
-        detail = "nothing was changed, because the service's disk is full; an operator must make room"
-        return make(Code.STORE_FULL, detail, instance=instance)
-    if isinstance(error, PoolTimeout) or "locked" in said or "busy" in said:
-        detail = "nothing was changed, because the service's store is busy; try again in a moment"
-        return make(Code.STORE_BUSY, detail, instance=instance)
-    return make(Code.INTERNAL_ERROR, "something went wrong inside the service; its log says what", instance=instance)
+    code, detail = _OF_STORE.get(trouble_of(error), _UNKNOWN)
+    return make(code, detail, instance=instance)
 
 
 def make(

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -17,12 +18,14 @@ from urllib.parse import urlsplit
 
 import typer
 import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.app.service import Service
 from headrace.api.app.web import create_app
-from headrace.api.errors import ServiceError
+from headrace.api.errors import CannotStart, Code, ServiceError
 from headrace.api.http.guard import Origins
 from headrace.api.settings import SettingError, Settings
+from headrace.api.store_trouble import said_by, trouble_of
 from headrace.client import models as m
 from headrace.engine import EngineError, Node
 from headrace.guardrails import SealError
@@ -106,7 +109,9 @@ def serve(  # noqa: PLR0913, PLR0917 - one parameter each option
         asyncio.run(run(settings, [parse_root(text) for text in root or ()], as_json=as_json))
     except SettingError as error:
         _stop(str(error), _USAGE)
-    except (ServiceError, EngineError, SealError, OSError) as error:
+    except SQLAlchemyError as error:
+        _stop(_store_said(settings.data, error), _FAILED)
+    except (CannotStart, ServiceError, EngineError, SealError, OSError) as error:
         _stop(str(error), _FAILED)
 
 
@@ -133,6 +138,7 @@ async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool) -> No
         )
         raise SettingError(message)
     given = _public_url(settings.public_url, address)
+    _require_folders(roots)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     listener = _listener(address)
     scheme, port = "https" if tls else "http", listener.getsockname()[1]
@@ -182,9 +188,18 @@ async def _embedded_node(service: Service, roots: Sequence[Root]) -> Node:
     settings = service.settings
     state = settings.data / "node"
     token: str | None = None
-    if not state.exists():
+    if not _has_joined(state):
         request = m.JoinTokenRequest(name=settings.node_name, valid_s=_JOIN_VALID_S)
-        token = (await service.whole.use_cases.nodes.create_join_token(None, request)).token
+        try:
+            token = (await service.whole.use_cases.nodes.create_join_token(None, request)).token
+        except ServiceError as error:
+            if error.code != Code.NAME_TAKEN:
+                raise
+            message = (
+                f"a node `{settings.node_name}` has joined already, but not with the state in `{state}`; give this one "
+                "another name with --node-name, or put its folder back from a backup"
+            )
+            raise CannotStart(message) from error
     return await Node.start(
         state_dir=str(state),
         name=settings.node_name,
@@ -192,6 +207,30 @@ async def _embedded_node(service: Service, roots: Sequence[Root]) -> Node:
         data_listen=settings.node_data_listen,
         join_token=token,
     )
+
+
+def _require_folders(roots: Sequence[Root]) -> None:
+    for name, path, _ in roots:
+        if not Path(path).is_dir():
+            message = f"`{path}`, the folder of root `{name}`, is not there; make or mount it, or correct --root"
+            raise SettingError(message)
+
+
+def _has_joined(state: Path) -> bool:
+    """Whether the node of this state folder knows its hub; a first start that was cut off leaves only the folder."""
+    try:
+        return "hub" in tomllib.loads((state / "node.toml").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return False
+    except ValueError as error:
+        message = f"the node's settings `{state / 'node.toml'}` can't be read ({error}); put them back from a backup"
+        raise CannotStart(message) from error
+
+
+def _store_said(data: Path, error: SQLAlchemyError) -> str:
+    logging.getLogger(__name__).debug("the store could not be used", exc_info=error)
+    trouble = trouble_of(error)
+    return f"the store `{data / 'headrace.sqlite'}` can't be used: {trouble} ({said_by(error)}); {trouble.remedy}"
 
 
 async def _bootstrap(service: Service) -> Path | None:

@@ -9,6 +9,7 @@ from typing import Self
 from headrace.api.access.acting import Acting
 from headrace.api.access.gate import Gate
 from headrace.api.app.compose import Whole, compose
+from headrace.api.app.data_lock import DataLock
 from headrace.api.audit.chain import Kind
 from headrace.api.caller import Door
 from headrace.api.clock import Clock, utc_now
@@ -24,11 +25,12 @@ _PRIVATE = 0o700
 class Service:
     """One running service."""
 
-    def __init__(self, settings: Settings, whole: Whole, public_url: str) -> None:
+    def __init__(self, settings: Settings, whole: Whole, public_url: str, lock: DataLock) -> None:
         """Use `Service.start`."""
         self.settings = settings
         self.public_url = public_url
         self._whole = whole
+        self._lock = lock
         self._use_cases = whole.use_cases
         self._following: asyncio.Task[None] | None = None
 
@@ -38,15 +40,17 @@ class Service:
         settings = replace(settings, data=settings.data.resolve())
         _private_folder(settings.data)
         path = settings.data / "headrace.sqlite"
-        await asyncio.to_thread(migrate, path)
         async with AsyncExitStack() as opened:
+            lock = DataLock.take(settings.data)
+            opened.callback(lock.release)
+            await asyncio.to_thread(migrate, path)
             database = Database(path)
             opened.push_async_callback(database.close)
             hub = await Hub.start(
                 listen=settings.hub_listen, state_dir=str(settings.data / "hub"), max_nodes=settings.max_nodes
             )
             opened.push_async_callback(hub.close)
-            service = cls(settings, compose(settings, clock, database, hub, public_url), public_url)
+            service = cls(settings, compose(settings, clock, database, hub, public_url), public_url, lock)
             await service._take_up()
             opened.pop_all()
         return service
@@ -79,6 +83,7 @@ class Service:
         self._use_cases.audit.close()
         await self._use_cases.people.close()
         await core.database.close()
+        self._lock.release()
 
     async def _take_up(self) -> None:
         do, core = self._use_cases, self._whole.core

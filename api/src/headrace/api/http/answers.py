@@ -21,7 +21,9 @@ _CODES = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (Code.BODY_TOO_LARGE, "the request's body is too large; a request is small"),
 }
 _MAX_FIELDS = 20
-_PASSES = frozenset({Code.BUSY, Code.STORE_BUSY, Code.STORE_FULL, Code.SHUTTING_DOWN, Code.REQUEST_TIMEOUT})
+_PASSES = frozenset(
+    {Code.BUSY, Code.STORE_BUSY, Code.STORE_FAILED, Code.STORE_FULL, Code.SHUTTING_DOWN, Code.REQUEST_TIMEOUT}
+)
 _RETRY_AFTER_S = 5
 
 

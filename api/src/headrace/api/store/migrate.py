@@ -4,8 +4,10 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.util.exc import CommandError
 from sqlalchemy import URL, create_engine
 
+from headrace.api.errors import CannotStart
 from headrace.api.store.database import begin_with
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -21,5 +23,11 @@ def migrate(path: Path) -> None:
         with engine.begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+    except CommandError as error:
+        message = (
+            f"the store `{path}` has a schema that this program does not know ({error}): it was written by a newer "
+            "one; start that one, or put back a backup from before it"
+        )
+        raise CannotStart(message) from error
     finally:
         engine.dispose()
