@@ -5,7 +5,7 @@ import os
 import random
 import sqlite3
 import subprocess
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +18,8 @@ from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
 from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set, until
 
-from headrace.api.store import database
+from headrace.api.audit.chain import Audit, Kind
+from headrace.api.store import Tx, after_commit, database
 from headrace.api.store.tables_work import ApprovalRow, ReservationRow, TransferRow
 from headrace.client import END_STATES, HeadraceError
 from headrace.client import models as m
@@ -342,3 +343,39 @@ def fill(path: Path) -> None:
                     pass
             except OSError:
                 continue
+
+
+@pytest.mark.parametrize("change", ["publish", "disable", "label", "drain"])
+async def test_a_change_whose_caller_goes_while_it_is_stored_counts_at_once(
+    site: Site, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pia, vera = await site.person("pia", "policy_admin"), await site.person("vera", "viewer")
+    proposed = await site.ada.port.propose_policy(m.PolicyText(text=APPROVED_OVERWRITES))
+    node = (await site.ada.port.nodes())[0].id
+    changes: dict[str, Callable[[], Coroutine[object, object, object]]] = {
+        "publish": lambda: pia.port.publish_policy(proposed.version),
+        "disable": lambda: site.ada.port.disable_person(vera.principal.id),
+        "label": lambda: site.ada.port.update_endpoint("lab", m.EndpointUpdate(labels={"a": "b"})),
+        "drain": lambda: site.ada.port.drain_node(node, drain=True),
+    }
+    core, told = site.service.whole.core, list[str]()
+    core.reactions.listen(lambda: told.append(change))
+    append = Audit.append
+
+    async def and_then_leave(audit: Audit, tx: Tx, kind: Kind, **said: Any) -> None:  # noqa: ANN401 - as it is called
+        await append(audit, tx, kind, **said)
+        after_commit(tx, leave)
+
+    def leave() -> None:
+        task.cancel()
+
+    monkeypatch.setattr(Audit, "append", and_then_leave)
+    task = asyncio.ensure_future(changes[change]())
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    monkeypatch.undo()
+    assert told == [change]
+    if change == "publish":
+        active = site.service.whole.use_cases.policies.active
+        assert active is not None
+        assert active.text == APPROVED_OVERWRITES

@@ -98,10 +98,12 @@ class People:
 
     async def disable(self, caller: Caller, person: str) -> m.Person:
         """Disable a person; what this person has running is looked at again."""
-        with acting(caller):
-            shown = _person(await self._auth.disable(caller.principal, person))
-        self._core.reactions.tell()
-        return shown
+        try:
+            with acting(caller):
+                return _person(await self._auth.disable(caller.principal, person))
+        finally:
+            # Also when the caller has gone meanwhile: what was begun is stored whole before that is told here.
+            self._core.reactions.tell()
 
     async def tokens(self, caller: Caller) -> list[m.Token]:
         """Return one's own tokens."""

@@ -8,7 +8,7 @@ from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
-from headrace.api.store import Tx
+from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import PersonRow, PolicyRow
 from headrace.client import models as m
 from headrace.guardrails import PolicyProblems, PolicySet, check_policy, default_policy_text
@@ -120,10 +120,14 @@ class Policies:
                 tx, Kind.POLICY_PUBLISHED, caller=caller, subject=version, detail={"digest": row.digest}
             )
             await self._core.outbox.write(tx, "policy", version, row.state)
+            after_commit(tx, lambda: self._activate(parsed))
             await tx.refresh(row)
-        self._active = parsed
-        self._core.reactions.tell()
         return _view(row)
+
+    def _activate(self, policies: PolicySet) -> None:
+        """Let a policy decide from now on."""
+        self._active = policies
+        self._core.reactions.tell()
 
     async def _install_default(self, tx: Tx) -> None:
         text, now = default_policy_text(), self._core.clock()

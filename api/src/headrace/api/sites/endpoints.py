@@ -13,7 +13,7 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.sites.nodes import Nodes
-from headrace.api.store import Tx
+from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import EndpointNameRow, EndpointRow, NodeRow
 from headrace.client import models as m
 from headrace.engine import NodeAttached, NodeRoot
@@ -129,9 +129,8 @@ class Endpoints:
             # Under both ids when it was renamed: who watches the old one finds it gone.
             for name in dict.fromkeys((known.id, update.id or known.id)):
                 await self._core.outbox.write(tx, "endpoint", name, "changed")
-            shown = self._view(await self.find(tx, update.id or known.id))
-        self._core.reactions.tell()
-        return shown
+            after_commit(tx, self._core.reactions.tell)
+            return self._view(await self.find(tx, update.id or known.id))
 
     async def _make(self, tx: Tx, node: NodeRow, root: NodeRoot) -> None:
         taken = set(await tx.scalars(select(EndpointNameRow.name_key)))

@@ -234,9 +234,8 @@ class Nodes:
             kind = Kind.NODE_DRAINED if drain else Kind.NODE_UNDRAINED
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail={"name": row.name})
             await self._core.outbox.write(tx, "node", row.id, row.state)
-            shown = self._view(row, 0)
-        self._core.reactions.tell()
-        return shown
+            after_commit(tx, self._core.reactions.tell)
+            return self._view(row, 0)
 
     async def revoke(self, caller: Caller, node: str) -> m.Node:
         """End a node's membership for good; what runs there stops."""
@@ -247,10 +246,14 @@ class Nodes:
                 tx, Kind.NODE_REVOKED, caller=caller, subject=row.id, detail={"name": row.name}
             )
             await self._core.outbox.write(tx, "node", row.id, row.state)
-        self._core.hub.revoke(row.key)
-        self._attached.pop(row.key, None)
-        self._core.reactions.tell()
+            after_commit(tx, lambda: self._shut_out(row.key))
         return self._view(row, 0)
+
+    def _shut_out(self, key: str) -> None:
+        """Cut off a node that was revoked."""
+        self._core.hub.revoke(key)
+        self._attached.pop(key, None)
+        self._core.reactions.tell()
 
     async def key_of(self, tx: Tx, node: str) -> tuple[str, str]:
         """Return the key and the name of a node by its id, name or key."""
