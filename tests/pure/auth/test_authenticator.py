@@ -292,6 +292,32 @@ async def test_signing_out_ends_the_session(house: House) -> None:
         await house.door.session(signed_in.secret)
 
 
+async def test_signing_out_looks_only_for_what_can_be_a_session(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    async def delete_session(_store: MemoryPeopleStore, hashed: str) -> None:
+        looked.append(hashed)
+
+    monkeypatch.setattr(MemoryPeopleStore, "delete_session", delete_session)
+    signed_in = await house.first_admin()
+    for secret in ("", "x" * 100_000, "hrs_" + "a" * 60, signed_in.secret[:-1]):
+        await house.door.sign_out(secret)
+    assert looked == []
+    await house.door.sign_out(signed_in.secret)
+    assert len(looked) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["", " helper", "hel\u200bper", "h\u0435lper", "help\ner", "\u202ehelper", "\ud800", "x" * 65]
+)
+async def test_a_name_that_could_look_like_another_names_no_token_and_no_assistant(house: House, name: str) -> None:
+    grace = await house.join(await house.first_admin(), "Grace", Role.REQUESTER)
+    for wish in (replace(WISH, name=name), replace(WISH, agent=name)):
+        with refused(AuthCode.NAME_REFUSED):
+            await house.door.make_token(grace.principal, wish)
+    assert not await house.door.tokens(grace.principal)
+
+
 async def test_a_token_is_never_a_session_and_holds_only_what_it_was_given(house: House) -> None:
     admin = await house.first_admin()
     grace = await house.join(admin, "Grace", Role.REQUESTER)

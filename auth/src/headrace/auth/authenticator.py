@@ -142,7 +142,9 @@ class Authenticator:
         return _principal(person, session.created)
 
     async def sign_out(self, secret: str) -> None:
-        """End a session; nothing happens if there is none."""
+        """End a session; nothing happens if there is none, and what can't be a session is not looked for."""
+        if not is_session(secret):
+            return
         await self._store.delete_session(self._pepper.hash(secret))
 
     async def token(self, secret: str) -> Principal:
@@ -237,7 +239,10 @@ class Authenticator:
         return disabled
 
     async def make_token(self, by: Principal, wish: TokenWish) -> tuple[TokenRecord, str]:
-        """Make an API token of at most one's own scopes: the record and its secret. Raises `not_allowed`."""
+        """Make an API token of at most one's own scopes: its record and secret. Raises `not_allowed`, `name_refused`.
+
+        The names of tokens and assistants are held to the rule of people's names: they are shown where people decide.
+        """
         if not by.session:
             raise AuthError(AuthCode.NOT_ALLOWED, "Tokens are made in a person's own session, never with a token.")
         if not wish.scopes or not wish.scopes <= by.scopes & TOKEN_SCOPES:
@@ -252,11 +257,11 @@ class Authenticator:
             id=made.id,
             hash=self._pepper.hash(made.text),
             person=by.id,
-            name=wish.name,
+            name=check_name(wish.name),
             scopes=wish.scopes,
             created=now,
             expires=now + wish.valid,
-            agent=wish.agent,
+            agent=None if wish.agent is None else check_name(wish.agent),
         )
         await self._store.add_token(record)
         return record, made.text
