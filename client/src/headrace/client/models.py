@@ -15,6 +15,8 @@ Words = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=120)]
 Location = Annotated[str, StringConstraints(min_length=1, max_length=5000)]
+Handle = Annotated[str, StringConstraints(max_length=120)]
+Zone = Annotated[str, StringConstraints(max_length=64)]
 Count = Annotated[int, Field(ge=0)]
 
 
@@ -129,8 +131,8 @@ class InterpretRequest(Model):
 
     text: Words | None = None
     intent: TransferIntent | None = None
-    plan: str | None = None
-    timezone: str | None = Field(default=None, description="IANA zone of the person; default: the site's")
+    plan: Handle | None = None
+    timezone: Zone | None = Field(default=None, description="IANA zone of the person; default: the site's")
 
 
 class Interpretation(Model):
@@ -168,9 +170,9 @@ class PlanRequest(Model):
 
     words: Words | None = None
     intent: TransferIntent | None = None
-    plan: str | None = None
+    plan: Handle | None = None
     changes: Changes | None = None
-    timezone: str | None = None
+    timezone: Zone | None = None
 
 
 class SurveyCounts(Model):

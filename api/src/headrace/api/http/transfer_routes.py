@@ -14,7 +14,7 @@ from headrace.client.port import Order
 
 router = APIRouter(tags=["transfers"])
 
-After = Annotated[int, Query(ge=0, description="skip what is up to this number")]
+After = Annotated[int, Query(ge=0, le=2**63 - 1, description="skip what is up to this number")]
 _STATE = "|".join(m.TransferState)
 States = Annotated[
     str, Query(pattern=f"^(({_STATE})(,({_STATE}))*)?$", max_length=200, description="several, with commas between")
