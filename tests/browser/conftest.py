@@ -2,7 +2,10 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from tests.browser.house import NO_SETTINGS, House, open_house
+from playwright.sync_api import expect
+from tests.browser.house import NO_SETTINGS, STEP_LIMIT_MS, House, open_house
+
+expect.set_options(timeout=STEP_LIMIT_MS)
 
 
 @pytest.fixture(scope="module")
