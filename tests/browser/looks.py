@@ -131,6 +131,7 @@ def change_policies(house: House) -> None:
 
 def visit(house: House, page: Page, look: Look, made: Mapping[str, str]) -> None:
     """Go to a page and wait until it shows what it is going to show."""
+    page.get_by_role("heading", level=1).wait_for()  # where it was sent to until now: a redirection under way would win
     page.goto(house.url + look.path.format_map(made))
     page.get_by_role("heading", level=1).wait_for()
     if look.prepare is not None:

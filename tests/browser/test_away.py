@@ -14,7 +14,7 @@ def test_a_killed_service_behind_a_proxy_is_said_with_the_datas_age_and_the_page
     page = house.page("ada", "/transfers")
     expect(page.get_by_text("No transfer yet")).to_be_visible()
     house.kill_the_service()
-    banner = page.get_by_role("alert").filter(has_text="The service does not answer")
+    banner = page.get_by_role("alert").filter(has_text="What you see is")
     expect(banner).to_contain_text(re.compile(r"What you see is \d+ s old \(from \d\d:\d\d:\d\d\)"), timeout=LONG_MS)
     age = seconds(banner.inner_text())
     expect(banner).not_to_contain_text(f"is {age} s old")
@@ -25,7 +25,7 @@ def test_a_killed_service_behind_a_proxy_is_said_with_the_datas_age_and_the_page
     expect(page.get_by_role("row").filter(has_text="archive:/away/fresh")).to_be_visible(timeout=LONG_MS)
 
 
-def test_a_page_that_could_not_be_loaded_is_loaded_by_try_again(house: House) -> None:
+def test_a_page_that_could_not_be_loaded_is_loaded_when_the_service_is_back(house: House) -> None:
     first, second = (house.people["ada"].plan(f"{MOVIE}again-{number}/") for number in (1, 2))
     page = house.page("ada", "/transfers")
     open_by_id(page, first)
@@ -34,8 +34,20 @@ def test_a_page_that_could_not_be_loaded_is_loaded_by_try_again(house: House) ->
     open_by_id(page, second)
     expect(page.get_by_role("heading", name="This page can't be shown")).to_be_visible(timeout=LONG_MS)
     house.bring_the_service_back()
-    page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("region", name="Plan", exact=True)).to_contain_text("again-2", timeout=LONG_MS)
+
+
+def test_a_page_that_was_refused_is_loaded_by_try_again(house: House) -> None:
+    first, second = (house.people["ada"].plan(f"{MOVIE}refused-{number}/") for number in (1, 2))
+    page = house.page("ada", "/transfers")
+    open_by_id(page, first)
+    expect(page.get_by_role("region", name="Plan", exact=True)).to_be_visible()
+    page.route(f"**/plans/{second}", lambda route: route.fulfill(status=429, body="too many requests"))
+    open_by_id(page, second)
+    expect(page.get_by_role("heading", name="This page can't be shown")).to_be_visible()
+    page.unroute(f"**/plans/{second}")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("region", name="Plan", exact=True)).to_contain_text("refused-2")
 
 
 def test_a_running_transfer_is_followed_again_after_the_service_was_away(house: House) -> None:
@@ -44,10 +56,10 @@ def test_a_running_transfer_is_followed_again_after_the_service_was_away(house: 
     graph = page.get_by_role("img", name="Rate since this page was opened")
     expect(graph).to_be_visible(timeout=LONG_MS)
     house.kill_the_service()
-    expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible(timeout=LONG_MS)
+    expect(page.get_by_role("alert").filter(has_text="What you see is")).to_be_visible(timeout=LONG_MS)
     house.bring_the_service_back()
     with page.expect_response(lambda seen: seen.url.endswith(f"{transfer}/watch") and seen.ok, timeout=LONG_MS):
-        expect(page.get_by_role("alert").filter(has_text="does not answer")).to_have_count(0, timeout=LONG_MS)
+        expect(page.get_by_role("alert").filter(has_text="What you see is")).to_have_count(0, timeout=LONG_MS)
     house.people["ada"].call("POST", f"/transfers/{transfer}/control", {"action": "cancel", "reason": "seen"})
     expect(page.get_by_role("main").get_by_text("Canceled", exact=True).first).to_be_visible()
 
@@ -70,7 +82,7 @@ def test_a_connection_that_says_nothing_is_said_to_be_gone(house: House) -> None
     page = house.page("ada", "/tokens")
     expect(page.get_by_role("heading", name="API tokens")).to_be_visible()
     house.proxy.silent = True
-    banner = page.get_by_role("alert").filter(has_text="The service does not answer")
+    banner = page.get_by_role("alert").filter(has_text="What you see is")
     expect(banner).to_be_visible(timeout=LONG_MS)
     house.proxy.silent = False
     expect(banner).to_have_count(0, timeout=LONG_MS)

@@ -50,12 +50,12 @@ def test_a_person_is_who_they_signed_in_as(anna: Person) -> None:
     assert (me["name"], me["roles"], me["session"]) == ("anna", ["requester"], True)
 
 
-def test_a_wrong_password_and_no_login_exit_8(service: Service, tmp_path: Path) -> None:
+def test_a_wrong_password_and_no_login_exit_8(service: Service, anna: Person, tmp_path: Path) -> None:
     stranger = Person("x", service.url, tmp_path)
     assert stranger.run("status").code == 8
     wrong = stranger.run("login", "--name", "anna", "--password-stdin", typed="not the password\n")
     assert wrong.code == 8
-    assert stranger.run("login", "--name", "anna", "--password-stdin", typed=f"{PASSWORD}\n").code == 0
+    assert stranger.run("login", "--name", anna.name, "--password-stdin", typed=f"{PASSWORD}\n").code == 0
     assert stranger.run("status").code == 0
     assert stranger.run("logout").code == 0
     assert stranger.run("status").code == 8
