@@ -1,0 +1,157 @@
+"""Plans: what a request would touch, what policy says of it, and what people said of it."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from headrace.client.models.base import Count, Handle, Model, Sha256, Words, Zone
+from headrace.client.models.intents import Changes, Question, Refusal, TransferIntent
+from headrace.client.models.policy import Rule
+from headrace.client.models.steps import AllowedAction, NextStep
+
+
+class PlanState(StrEnum):
+    """Where planning stands: surveying -> ready | ask | denied | failed; ready -> expired."""
+
+    SURVEYING = "surveying"
+    READY = "ready"
+    ASK = "ask"
+    DENIED = "denied"
+    FAILED = "failed"
+    EXPIRED = "expired"
+
+
+class PlanRequest(Model):
+    """Exactly one of `words`, `intent`, or `plan` with `changes` (or with `words` as a follow-up)."""
+
+    words: Words | None = None
+    intent: TransferIntent | None = None
+    plan: Handle | None = None
+    changes: Changes | None = None
+    timezone: Zone | None = None
+
+
+class SurveyCounts(Model):
+    """What the plan would touch."""
+
+    files: Count
+    bytes: Count
+    directories: Count
+    symlinks: Count
+    identical_files: Count
+    excluded_files: Count
+    skipped_special: Count
+    conflicts: Count
+    overwrites: Count
+    overwritten_bytes: Count
+    deletes: Count
+    deleted_bytes: Count
+    destination_free_bytes: Count
+    sample: list[str] = []
+    overwrites_sample: list[str] = []
+    deletes_sample: list[str] = []
+    conflicts_sample: list[str] = []
+
+
+class Decision(Model):
+    """What policy says of a plan."""
+
+    outcome: Literal["allowed", "confirm", "approve", "denied"]
+    rules: list[Rule] = []
+    approvals_needed: Count = 0
+    approver_groups: list[str] = []
+    policy_version: str
+    why: str
+    qos_class: str = "bulk"
+    obligations: list[str] = Field(default=[], description="`confirmation`, or `approval:ROLE_OR_GROUP:COUNT`")
+
+
+class Given(Model):
+    """One person's part of a need."""
+
+    person: str
+    person_name: str
+    at: datetime
+    expires: datetime | None = None
+
+
+class Need(Model):
+    """Something that people must give before a plan may start, and how much of it counts now."""
+
+    kind: Literal["confirmation", "approval"]
+    by: str = Field(description="for people: `you`, `the requester (ada)`, `2 people of the group stewards`")
+    roles_or_groups: list[str] = []
+    count: Count = 1
+    given: Count = Field(default=0, description="how many count now: unexpired, for this digest, giver still entitled")
+    given_by: list[Given] = []
+    until: datetime | None = Field(default=None, description="when the first of those given expires")
+
+
+class ApprovalView(Model):
+    """Somebody's word on a plan."""
+
+    person: str
+    verdict: Literal["approved", "refused"]
+    reason: str = ""
+    at: datetime
+    expires: datetime
+
+
+class Plan(Model):
+    """A plan as people see it: the card and its state."""
+
+    id: str
+    state: PlanState
+    state_reason: str = Field(default="", description="why it can't start any more: declined, refused, too old, denied")
+    requester: str
+    requester_name: str | None = None
+    agent: str | None = None
+    words: str | None = None
+    created: datetime
+    expires: datetime | None = None
+    digest: Sha256 | None = None
+    intent: TransferIntent | None = None
+    canonical_sentence: str | None = None
+    survey: SurveyCounts | None = None
+    surveyed_entries: Count = 0
+    decision: Decision | None = None
+    danger: list[str] = []
+    questions: list[Question] = []
+    refusals: list[Refusal] = []
+    notes: list[str] = Field(
+        default=[], description="what this kind of plan does to identical, different, excluded and moved files"
+    )
+    eta_s: Count | None = Field(default=None, description="how long it may take, from what was moved there before")
+    confirmed: bool = False
+    approvals: list[ApprovalView] = []
+    needs: list[Need] = []
+    next_step: NextStep = NextStep()
+    allowed_actions: list[AllowedAction] = []
+    names_withheld: bool = Field(default=False, description="names were left out: a folder is restricted for agents")
+    transfer: str | None = None
+    summary: str = Field(default="", description="one paragraph fit to be read aloud")
+    document: str | None = Field(default=None, description="the sealed document, when asked for with `?document=true`")
+
+
+class PlanCounts(Model):
+    """How many plans wait for the caller."""
+
+    awaiting_me: Count = Field(description="others' plans that wait for the caller's approval")
+    mine_open: Count = Field(description="the caller's own plans that have not started and still could")
+
+
+class Confirmation(Model):
+    """The requester's own yes (or no) to one digest; needs an interactive session, never a token."""
+
+    digest: Sha256
+    verdict: Literal["confirmed", "declined"] = "confirmed"
+
+
+class Approval(Model):
+    """Another person's yes (or no) to one digest; needs an interactive session, never a token."""
+
+    digest: Sha256
+    verdict: Literal["approved", "refused"]
+    reason: Annotated[str, StringConstraints(max_length=1000)] = ""

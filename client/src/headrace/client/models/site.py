@@ -1,0 +1,122 @@
+"""Endpoints, nodes, halts and the state of the service."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from headrace.client.models.base import Count, Model, Name
+
+
+class Endpoint(Model):
+    """What people name. `online` says whether its node is attached."""
+
+    id: str
+    aliases: list[str] = []
+    kind: str = "posix"
+    node: str
+    root: str
+    access: Literal["read", "write", "delete"]
+    labels: dict[str, str] = {}
+    online: bool
+    free_bytes: Count | None = None
+    total_bytes: Count | None = None
+
+
+class EndpointUpdate(Model):
+    """Changes an operator may make to an endpoint; its root is declared on the node."""
+
+    id: Name | None = None
+    aliases: list[Name] | None = None
+    labels: dict[Name, Name] | None = None
+
+
+class Entry(Model):
+    """One name in a folder."""
+
+    name: str
+    kind: Literal["file", "dir", "symlink", "other"]
+    size_bytes: Count
+    modified: datetime
+
+
+class EntryPage(Model):
+    """One page of a folder; pass `next_after` as `after` for the next.
+
+    With restricted names, `entries` is empty and only `count` is given.
+    """
+
+    endpoint: str
+    path: str
+    entries: list[Entry]
+    count: Count
+    names_withheld: bool = False
+    next_after: str | None = None
+
+
+class Node(Model):
+    """A mover process on a data transfer node."""
+
+    id: str
+    name: str
+    key: str
+    version: str = ""
+    state: Literal["attached", "detached", "draining", "revoked"]
+    detail: str = ""
+    roots: list[str] = []
+    data_addresses: list[str] = []
+    accepts_connections: bool = True
+    last_seen: datetime | None = None
+    running_transfers: Count = 0
+
+
+class JoinTokenRequest(Model):
+    """A one-time token with which one node may join."""
+
+    name: Name
+    valid_s: Annotated[int, Field(ge=60, le=7 * 86400)] = 3600
+
+
+class JoinToken(Model):
+    """Shown once. `commands` are the lines to run on the other host."""
+
+    token: Annotated[str, Field(repr=False)]
+    name: str
+    expires: datetime
+    commands: Annotated[list[str], Field(repr=False)]
+
+
+HaltScope = Literal["everything", "transfer", "person", "agent", "endpoint", "node"]
+
+
+class HaltRequest(Model):
+    """Hold something: what runs of it stops and waits until it is released."""
+
+    scope: HaltScope
+    subject: Annotated[str, StringConstraints(max_length=120)] = Field(
+        default="", description="id or name of the transfer, person, assistant, endpoint or node; empty for everything"
+    )
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+
+class Halt(Model):
+    """Something that is held."""
+
+    id: str
+    scope: HaltScope
+    subject: str = ""
+    subject_name: str = ""
+    reason: str
+    person: str | None = None
+    person_name: str | None = None
+    at: datetime | None = None
+
+
+class Health(Model):
+    """Whether the service can work."""
+
+    status: Literal["ok", "degraded"]
+    version: str
+    nodes_attached: Count
+    audit: Literal["ok", "unwritable"]
+    key: str = Field(description="public key that signs tickets and receipts")

@@ -1,0 +1,125 @@
+"""Transfers: how far they are, steering them, and their receipts."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, StringConstraints
+
+from headrace.client.models.base import Count, Model, Problem, Sha256
+from headrace.client.models.steps import AllowedAction, NextStep
+
+
+class TransferState(StrEnum):
+    """Where a transfer stands.
+
+    It goes between queued (it has not begun, or it waits for its turn), running, waiting (a node is away, an operator
+    holds it, or it is tried again later) and paused, until it is complete, partial, failed or canceled; a retry
+    queues a partial or failed one again.
+    """
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+
+END_STATES: Final = frozenset(
+    {TransferState.COMPLETE, TransferState.PARTIAL, TransferState.FAILED, TransferState.CANCELED}
+)
+"""A transfer in one of these goes on only by a retry."""
+
+
+class SubmitRequest(Model):
+    """Run one sealed plan, named by its digest."""
+
+    plan_digest: Sha256
+
+
+class Progress(Model):
+    """Durable counts are what is safe at the destination; received counts are ahead of them."""
+
+    files_total: Count = 0
+    files_done: Count = 0
+    files_failed: Count = 0
+    bytes_total: Count = 0
+    bytes_received: Count = 0
+    bytes_durable: Count = 0
+    bytes_failed: Count = Field(default=0, description="bytes of the files that did not arrive")
+    resent_bytes: Count = 0
+    rate_bps: Count = 0
+    average_bps: Count | None = Field(default=None, description="durable bits over the time from start to end (or now)")
+    streams: Count = 0
+    limiter: str = ""
+    eta_s: Count | None = None
+    at: datetime | None = None
+
+
+class Transfer(Model):
+    """The execution of a plan."""
+
+    id: str
+    plan: str
+    plan_digest: Sha256
+    state: TransferState
+    state_reason: str = ""
+    wish: Literal["run", "pause", "cancel"] = Field(default="run", description="what people want of it")
+    requester: str
+    requester_name: str | None = None
+    agent: str | None = None
+    action: str
+    source: str
+    destination: str
+    canonical_sentence: str = ""
+    created: datetime
+    started: datetime | None = None
+    ended: datetime | None = None
+    attempt: Count = 0
+    rate_ceiling_bps: Count | None = None
+    progress: Progress = Progress()
+    error: Problem | None = None
+    receipt: str | None = None
+    summary: str = ""
+    next_step: NextStep = NextStep()
+    allowed_actions: list[AllowedAction] = []
+    names_withheld: bool = Field(default=False, description="names were left out: a folder is restricted for agents")
+
+
+class TransferCounts(Model):
+    """How many transfers there are, by state."""
+
+    by_state: dict[TransferState, Count]
+    total: Count
+    exact: bool = Field(description="whether `total` is exact; from 1,000 on it says `at least`")
+
+
+class FailedFile(Model):
+    """A file that did not arrive, and why."""
+
+    path: str
+    error: str
+    message: str
+    retry: bool
+
+
+class ControlRequest(Model):
+    """Steer a running transfer. `rate_bps` with `set_rate`: null lifts the ceiling to the plan's own."""
+
+    action: Literal["pause", "resume", "cancel", "retry", "set_rate"]
+    reason: Annotated[str, StringConstraints(max_length=500)] = ""
+    rate_bps: Annotated[int, Field(gt=0)] | None = None
+
+
+class Receipt(Model):
+    """The signed proof of a finished transfer."""
+
+    id: str
+    transfer: str
+    plan_digest: Sha256
+    created: datetime
+    document: str
+    summary: str = ""
