@@ -105,7 +105,7 @@ async def test_a_worker_from_before_gets_no_ticket_and_writes_nothing(site: Site
         with pytest.raises(Fenced):
             await parts.signer.ticket(tx, row, 1, old)
     with pytest.raises(Fenced):
-        async with parts.ledger.change(transfer, fence=old):
+        async with parts.history.change(transfer, fence=old):
             pass
 
 
@@ -225,15 +225,15 @@ async def test_progress_of_another_attempt_or_after_the_end_is_not_shown(site: S
         ("files_total", "files_done", "files_failed", "bytes_total", "bytes_received", "bytes_durable", "resent_bytes",
          "rate_bps", "streams"), 10**12,
     )  # fmt: skip
-    executor = site.use_cases.executor
+    scheduler = site.use_cases.scheduler
     for attempt in (0, 2):
         event: Any = SimpleNamespace(transfer=transfer.id, attempt=attempt, limiter="", **wrong)
-        assert not executor.on_progress(event)
+        assert not scheduler.on_progress(event)
     assert (await site.ada.port.transfer(transfer.id)).progress.bytes_durable < 10**12
     await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
     await site.ada.end_of(transfer)
     late: Any = SimpleNamespace(transfer=transfer.id, attempt=1, limiter="", **wrong)
-    assert not executor.on_progress(late)
+    assert not scheduler.on_progress(late)
     assert (await site.ada.port.transfer(transfer.id)).progress.bytes_durable < 10**12
 
 
@@ -256,11 +256,11 @@ async def test_what_an_operator_holds_waits_and_goes_on_when_it_is_released(site
     transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=8 * SLOW_BPS))
     await until_durable(site, transfer)
     (site.settings.data / "halt").write_text("storage maintenance\n")
-    site.use_cases.executor.recheck()
+    site.use_cases.scheduler.recheck()
     held = await until(site, transfer, "waiting")
     assert "storage maintenance" in held.state_reason
     (site.settings.data / "halt").unlink()
-    site.use_cases.executor.recheck()
+    site.use_cases.scheduler.recheck()
     ended = await site.ada.end_of(transfer)
     assert ended.state is m.TransferState.COMPLETE, ended.summary
 

@@ -170,9 +170,9 @@ async def test_pause_resume_cancel_and_retry_at_once_leave_one_state_and_cancel_
 async def test_a_cancel_that_meets_the_end_leaves_it_complete_if_both_nodes_signed_and_else_canceled(
     site: Site, monkeypatch: pytest.MonkeyPatch, wish: str, signed: int, outcome: str
 ) -> None:
-    executor, heard = site.use_cases.executor, asyncio.Queue[Any]()
-    hear = executor.on_ended
-    monkeypatch.setattr(executor, "on_ended", heard.put_nowait)
+    scheduler, heard = site.use_cases.scheduler, asyncio.Queue[Any]()
+    hear = scheduler.on_ended
+    monkeypatch.setattr(scheduler, "on_ended", heard.put_nowait)
     files = small_set(site)
     transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy"))
     end = await asyncio.wait_for(heard.get(), WAIT_S)

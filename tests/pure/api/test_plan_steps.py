@@ -1,17 +1,17 @@
 from dataclasses import replace
 from datetime import timedelta
+from typing import get_args
 
 import pytest
 from tests.pure.api.people import NOW, assistant, person
 
-from headrace.api.planning.steps import (
-    ACTIONS,
-    Standing,
+from headrace.api.planning.plan_steps import (
+    PlanStatus,
     Word,
     allowed_actions,
-    fault_of,
     needs,
     next_step,
+    obstacle_to,
     state_reason,
 )
 from headrace.auth import Principal, Role, Scope
@@ -27,7 +27,7 @@ HELPER = assistant(ADA, "helper", Scope.TRANSFER_READ, Scope.TRANSFER_PLAN, Scop
 ONE = NeedsApproval("approver", 1)
 OWN = NeedsConfirmation()
 
-READY = Standing(
+READY = PlanStatus(
     id="pl_1",
     state=m.PlanState.READY,
     summary="",
@@ -63,7 +63,7 @@ YES = Word(
 CONFIRMED = replace(READY, obligations=(OWN,), own_word="confirmed", own_word_at=NOW)
 
 
-def given(plan: Standing) -> list[int]:
+def given(plan: PlanStatus) -> list[int]:
     return [need.given for need in needs(plan, ADA)]
 
 
@@ -96,7 +96,9 @@ def given(plan: Standing) -> list[int]:
         (replace(READY, state=m.PlanState.FAILED, digest=None), ADA, "plan_again", "you"),
     ],
 )
-def test_the_next_step_of_a_plan_is_said_for_each_caller(plan: Standing, caller: Principal, kind: str, by: str) -> None:
+def test_the_next_step_of_a_plan_is_said_for_each_caller(
+    plan: PlanStatus, caller: Principal, kind: str, by: str
+) -> None:
     step = next_step(plan, caller)
     assert (step.kind, step.by) == (kind, by), step.message
     assert step.message
@@ -145,9 +147,9 @@ def test_a_need_says_by_whom_how_many_and_until_when() -> None:
         (replace(READY, state=m.PlanState.DENIED, summary="Denied: no."), "Denied: no."),
     ],
 )
-def test_a_plan_that_can_start_no_more_says_why(plan: Standing, said: str) -> None:
+def test_a_plan_that_can_start_no_more_says_why(plan: PlanStatus, said: str) -> None:
     assert said in state_reason(plan)
-    assert fault_of(plan, ADA, "submit") is not None
+    assert obstacle_to(plan, ADA, "submit") is not None
 
 
 @pytest.mark.parametrize(
@@ -177,10 +179,10 @@ def test_a_plan_that_can_start_no_more_says_why(plan: Standing, said: str) -> No
     ],
 )
 def test_each_caller_may_take_the_actions_that_are_theirs(
-    plan: Standing, caller: Principal, action: str, code: str | None
+    plan: PlanStatus, caller: Principal, action: str, code: str | None
 ) -> None:
-    fault = fault_of(plan, caller, action)  # type: ignore[arg-type]  # one of ACTIONS
-    assert (fault.code if fault else None) == code
+    obstacle = obstacle_to(plan, caller, action)  # type: ignore[arg-type]  # a `PlanAction`
+    assert (obstacle.code if obstacle else None) == code
     [shown] = [one for one in allowed_actions(plan, caller) if one.action == action]
     assert shown.allowed is (code is None)
     assert bool(shown.reason) is not shown.allowed
@@ -188,4 +190,4 @@ def test_each_caller_may_take_the_actions_that_are_theirs(
 
 def test_every_action_is_shown_whatever_the_state() -> None:
     for state in m.PlanState:
-        assert [one.action for one in allowed_actions(replace(READY, state=state), ADA)] == list(ACTIONS)
+        assert [one.action for one in allowed_actions(replace(READY, state=state), ADA)] == list(get_args(m.PlanAction))

@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 from tests.pure.api.people import NOW, assistant, person
 
-from headrace.api.transfers.steps import Standing, allowed_actions, fault_of, next_step
+from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step, obstacle_to
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
 
@@ -13,7 +13,7 @@ OPERATOR = person("oli", Role.OPERATOR)
 STRANGER = person("eve", Role.REQUESTER, Role.APPROVER)
 HELPER = assistant(ADA, "helper", Scope.TRANSFER_READ, Scope.TRANSFER_PLAN, Scope.TRANSFER_RUN)
 PIPELINE = assistant(ADA, None, Scope.TRANSFER_READ, Scope.TRANSFER_RUN)
-RUNNING = Standing(
+RUNNING = TransferStatus(
     id="tr_1",
     state=m.TransferState.RUNNING,
     state_reason="",
@@ -68,10 +68,10 @@ FAILED = replace(RUNNING, state=m.TransferState.FAILED)
     ],
 )
 def test_each_caller_may_steer_what_is_theirs(
-    transfer: Standing, caller: Principal, action: str, code: str | None
+    transfer: TransferStatus, caller: Principal, action: str, code: str | None
 ) -> None:
-    fault = fault_of(transfer, caller, action)  # type: ignore[arg-type]  # one of ACTIONS
-    assert (fault.code if fault else None) == code
+    obstacle = obstacle_to(transfer, caller, action)  # type: ignore[arg-type]  # a `TransferAction`
+    assert (obstacle.code if obstacle else None) == code
     [shown] = [one for one in allowed_actions(transfer, caller) if one.action == action]
     assert shown.allowed is (code is None)
     assert bool(shown.reason) is not shown.allowed
@@ -91,7 +91,7 @@ def test_each_caller_may_steer_what_is_theirs(
     ],
 )
 def test_the_next_step_of_a_transfer_is_said_for_each_caller(
-    transfer: Standing, caller: Principal, kind: str, by: str
+    transfer: TransferStatus, caller: Principal, kind: str, by: str
 ) -> None:
     step = next_step(transfer, caller)
     assert (step.kind, step.by) == (kind, by), step.message

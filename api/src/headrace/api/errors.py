@@ -90,6 +90,10 @@ class ServiceError(Exception):
         self.fields = fields
 
 
+Obstacle = ServiceError | None
+"""What stands against an action; `None`: nothing."""
+
+
 class CannotStart(Exception):  # noqa: N818 - says what is the case
     """The service can't start; the message says which file, what happened and what to do."""
 

@@ -1,7 +1,7 @@
 """Commands that follow and steer: status, watch, pause, resume, cancel, retry, rate, failed, receipts."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -186,10 +186,9 @@ def receipts_files(
     run(work, as_json=json)
 
 
-_Action = Literal["pause", "resume", "cancel", "set_rate"]
-
-
-def _control(transfer: str, action: _Action, *, reason: str = "", rate_bps: int | None = None, as_json: bool) -> None:
+def _control(
+    transfer: str, action: m.ControlAction, *, reason: str = "", rate_bps: int | None = None, as_json: bool
+) -> None:
     def work(door: Door) -> None:
         request = m.ControlRequest(action=action, reason=reason, rate_bps=rate_bps)
         after = door.wait(door.headrace.control(transfer, request))
@@ -203,7 +202,7 @@ def _control(transfer: str, action: _Action, *, reason: str = "", rate_bps: int 
     run(work, as_json=as_json)
 
 
-_NEXT: dict[_Action, str] = {
+_NEXT: dict[m.ControlAction, str] = {
     "pause": "To go on: headrace resume {}",
     "resume": "To follow it: headrace watch {}",
     "cancel": "To see it end: headrace watch {}",

@@ -48,8 +48,6 @@ class Counts(View):
         return cls.model_validate(shown)
 
 
-NextStep = Literal["wait", "answer", "confirm", "approve", "submit", "follow", "plan_again", "retry", "resume", "none"]
-
 _HOW: Final[dict[str, str]] = {
     "wait": "Call explain_plan with its id.",
     "answer": "Ask the person these questions, then call plan_transfer with the full answer.",
@@ -79,7 +77,7 @@ class PlanCard(View):
     """A plan: what would happen, what policy says, and what comes next."""
 
     summary: Summary
-    next_step: NextStep
+    next_step: m.NextStepKind
     how: Annotated[str, Field(description="How the next step is taken, and by whom.")]
     plan_id: str
     state: m.PlanState

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
@@ -196,7 +196,7 @@ class Tools:
         self,
         transfer_id: TransferId,
         action: Annotated[
-            Literal["pause", "resume", "cancel", "retry", "set_rate"],
+            m.ControlAction,
             Field(
                 description="`retry` of a partial transfer sends its failed files; a failed one runs its plan again, "
                 "and skips what is there already."

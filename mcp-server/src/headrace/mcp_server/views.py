@@ -4,14 +4,14 @@ Every text that somebody outside chose (names, labels, words, error texts) passe
 """
 
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration, plural, quoted, visible
 
-STEERED: Final = frozenset({"pause", "resume", "cancel", "retry", "set_rate"})
+STEERED: Final = frozenset[str](get_args(m.ControlAction))
 """Actions that control_transfer takes."""
 MAX_DOCUMENT_CHARACTERS: Final = 65_536
 

@@ -50,19 +50,19 @@ class Acting:
     async def interpret(self, request: m.InterpretRequest) -> m.Interpretation:
         """As in the port."""
         with self._may("interpret") as caller:
-            return await self._do.planner.interpret(caller, request)
+            return await self._do.intake.interpret(caller, request)
 
     # -- plans --
 
     async def create_plan(self, request: m.PlanRequest) -> m.Plan:
         """As in the port."""
         with self._may("create_plan") as caller:
-            return await self._do.planner.create(caller, request)
+            return await self._do.intake.create(caller, request)
 
     async def plan(self, plan: str, *, wait_s: float = 0, document: bool = False) -> m.Plan:
         """As in the port."""
         with self._may("plan") as caller:
-            shown = await self._do.planner.get(caller, plan, wait_s=wait_s, document=document)
+            shown = await self._do.intake.get(caller, plan, wait_s=wait_s, document=document)
             if wait_s:
                 await caller.renewed("plan")
             return shown
@@ -133,7 +133,7 @@ class Acting:
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """As in the port."""
         with self._may("control") as caller:
-            return await self._do.steering.control(caller, transfer, request)
+            return await self._do.control.control(caller, transfer, request)
 
     async def watch(self, transfer: str, *, after: int = 0) -> AsyncGenerator[m.TransferEvent]:
         """As in the port; begins with the kept event after sequence `after`."""
@@ -188,12 +188,12 @@ class Acting:
         """As in the port."""
         with self._may("browse") as caller:
             limit = _page(limit, MAX_LONG_PAGE)
-            return await self._do.places.browse(caller, endpoint, path, after=after, limit=limit)
+            return await self._do.locations.browse(caller, endpoint, path, after=after, limit=limit)
 
     async def nodes(self) -> list[m.Node]:
         """As in the port."""
         with self._may("nodes"):
-            return await self._do.nodes.list(self._do.executor.running_by_node())
+            return await self._do.nodes.list(self._do.scheduler.running_by_node())
 
     async def create_join_token(self, request: m.JoinTokenRequest) -> m.JoinToken:
         """As in the port."""

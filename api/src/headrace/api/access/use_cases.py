@@ -2,23 +2,23 @@
 
 from dataclasses import dataclass
 
+from headrace.api.access.change_feed import ChangeFeed
 from headrace.api.access.health import Health
 from headrace.api.audit.chain import Audit
 from headrace.api.people.accounts import People
 from headrace.api.planning.consent import Consent
-from headrace.api.planning.intake import Planner
-from headrace.api.planning.locations import Places
+from headrace.api.planning.intake import Intake
+from headrace.api.planning.locations import Locations
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.policy.versions import Policies
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
-from headrace.api.transfers.changes import Changes
-from headrace.api.transfers.cleanup import Tidying
-from headrace.api.transfers.control import Steering
+from headrace.api.transfers.cleanup import Cleanup
+from headrace.api.transfers.control import Control
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
-from headrace.api.transfers.scheduler import Executor
+from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.submit import Submissions
 
 
@@ -27,20 +27,20 @@ class UseCases:
     """The use cases of one service."""
 
     audit: Audit
-    changes: Changes
+    changes: ChangeFeed
     consent: Consent
     endpoints: Endpoints
-    executor: Executor
+    scheduler: Scheduler
     halts: Halts
     health: Health
     nodes: Nodes
     people: People
-    places: Places
-    planner: Planner
+    locations: Locations
+    intake: Intake
     plans: Plans
     policies: Policies
     receipts: Receipts
-    steering: Steering
+    control: Control
     submissions: Submissions
-    tidying: Tidying
+    cleanup: Cleanup
     transfers: Transfers

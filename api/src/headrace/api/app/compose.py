@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
+from headrace.api.access.change_feed import ChangeFeed
 from headrace.api.access.health import Health
 from headrace.api.access.use_cases import UseCases
 from headrace.api.app.hub_events import HubEvents
@@ -22,11 +23,11 @@ from headrace.api.jobs.local import LocalJobs
 from headrace.api.people.accounts import People
 from headrace.api.people.sql_store import SqlPeopleStore
 from headrace.api.planning.consent import Consent
-from headrace.api.planning.intake import Planner
-from headrace.api.planning.locations import Places
-from headrace.api.planning.pipeline import Planning
+from headrace.api.planning.intake import Intake
+from headrace.api.planning.locations import Locations
+from headrace.api.planning.pipeline import Pipeline
 from headrace.api.planning.plan_queries import Plans
-from headrace.api.planning.redaction import Names
+from headrace.api.planning.redaction import Redaction
 from headrace.api.planning.words import Words
 from headrace.api.policy.versions import Policies
 from headrace.api.settings import Settings
@@ -35,14 +36,13 @@ from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Database
-from headrace.api.transfers.changes import Changes
-from headrace.api.transfers.cleanup import Tidying
-from headrace.api.transfers.control import Steering
-from headrace.api.transfers.history import Ledger
+from headrace.api.transfers.cleanup import Cleanup
+from headrace.api.transfers.control import Control
+from headrace.api.transfers.history import History
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
-from headrace.api.transfers.scheduler import Executor
+from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.submit import Submissions
 from headrace.auth import Authenticator, Lifetimes, Pepper
 from headrace.engine import Hub
@@ -72,18 +72,18 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     core = Core(database, audit, clock, settings, broker, Reactions(), outbox, jobs, hub)
     nodes = Nodes(core, key.public)
     endpoints = Endpoints(core, nodes)
-    names = Names(endpoints)
+    redaction = Redaction(endpoints)
     policies = Policies(core)
     halts = Halts(core, nodes, endpoints)
     signer = Signer(core, key, policies, endpoints, halts)
-    receipts, tidying = Receipts(core, signer), Tidying(core, nodes)
-    parts = Parts(core, nodes, signer, Ledger(core), receipts)
-    executor = Executor(parts, tidying)
-    core.reactions.listen(executor.recheck)
-    transfers = Transfers(parts, executor, names, halts)
-    plans = Plans(core, policies, names)
-    places = Places(core, nodes, endpoints, policies, signer)
-    planning = Planning(core, nodes, places, policies, signer)
+    receipts, cleanup = Receipts(core, signer), Cleanup(core, nodes)
+    parts = Parts(core, nodes, signer, History(core), receipts)
+    scheduler = Scheduler(parts, cleanup)
+    core.reactions.listen(scheduler.recheck)
+    transfers = Transfers(parts, scheduler, redaction, halts)
+    plans = Plans(core, policies, redaction)
+    locations = Locations(core, nodes, endpoints, policies, signer)
+    pipeline = Pipeline(core, nodes, locations, policies, signer)
     words = Words(core, endpoints)
     lifetimes = Lifetimes(
         idle=timedelta(seconds=settings.session_idle_s), session=timedelta(seconds=settings.session_valid_s)
@@ -93,22 +93,22 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     )
     use_cases = UseCases(
         audit=audit,
-        changes=Changes(core),
+        changes=ChangeFeed(core),
         consent=Consent(core, plans),
         endpoints=endpoints,
-        executor=executor,
+        scheduler=scheduler,
         halts=halts,
         health=Health(audit, nodes, signer, core),
         nodes=nodes,
         people=People(core, authenticator, public_url),
-        places=places,
-        planner=Planner(core, planning, plans, words),
+        locations=locations,
+        intake=Intake(core, pipeline, plans, words),
         plans=plans,
         policies=policies,
         receipts=receipts,
-        steering=Steering(parts, executor, transfers),
-        submissions=Submissions(parts, executor, plans, transfers),
-        tidying=tidying,
+        control=Control(parts, scheduler, transfers),
+        submissions=Submissions(parts, scheduler, plans, transfers),
+        cleanup=cleanup,
         transfers=transfers,
     )
     jobs.every("export the audit head", settings.audit_head_s, audit.export_head)

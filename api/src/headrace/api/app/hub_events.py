@@ -62,10 +62,10 @@ class HubEvents:
                 self._news[event.node] = event
                 self._core.jobs.wake(_NODE, event.node)
             case AttemptProgress():
-                if self._do.executor.on_progress(event):
+                if self._do.scheduler.on_progress(event):
                     self._core.broker.notify(event.transfer)
             case AttemptEnded():
-                self._do.executor.on_ended(event)
+                self._do.scheduler.on_ended(event)
 
     async def _on_node(self, key: str) -> datetime | None:
         event = self._news.get(key)
@@ -75,12 +75,12 @@ class HubEvents:
             # Its endpoints first: whoever sees it attached finds them.
             await self._do.endpoints.on_attached(event)
             await self._do.nodes.on_attached(event)
-            self._do.tidying.wake()
+            self._do.cleanup.wake()
         else:
             await self._do.nodes.on_detached(key)
         if self._news.get(key) is event:
             del self._news[key]
-        self._do.executor.on_nodes_changed(key)
+        self._do.scheduler.on_nodes_changed(key)
         return None
 
     async def _on_join(self, request: str) -> datetime | None:

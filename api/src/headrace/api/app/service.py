@@ -92,7 +92,7 @@ class Service:
             await do.audit.append(tx, Kind.SERVICE_STARTED)
         await do.policies.load()
         await do.nodes.enroll_known()
-        await do.executor.take_up()
+        await do.scheduler.take_up()
         await core.jobs.start()
         self._following = asyncio.create_task(self._whole.hub_events.follow(), name="hub events")
 

@@ -9,7 +9,7 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.plan_queries import Plans
-from headrace.api.planning.steps import Action, fault_of
+from headrace.api.planning.plan_steps import obstacle_to
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow
 from headrace.client import models as m
@@ -30,7 +30,7 @@ class Consent:
         """Record the requester's own yes or no; the last word counts until the plan is submitted."""
         async with self._core.database.write() as tx:
             said_yes = confirmation.verdict == "confirmed"
-            action: Action = "confirm" if said_yes else "decline"
+            action: m.PlanAction = "confirm" if said_yes else "decline"
             row = await self._open_plan(tx, caller, plan, confirmation.digest, action)
             said = ConfirmationRow(
                 plan=row.id,
@@ -51,7 +51,7 @@ class Consent:
         """Record another person's yes or no: bound to digest, policy version, requester, approver, expiry and nonce."""
         principal, now = caller.principal, self._core.clock()
         async with self._core.database.write() as tx:
-            action: Action = "approve" if approval.verdict == "approved" else "refuse"
+            action: m.PlanAction = "approve" if approval.verdict == "approved" else "refuse"
             row = await self._open_plan(tx, caller, plan, approval.digest, action)
             version = row.policy_version or ""
             await tx.execute(
@@ -86,14 +86,14 @@ class Consent:
             await self._core.outbox.write(tx, "plan", row.id, approval.verdict)
             return await self._plans.view(tx, caller, row)
 
-    async def _open_plan(self, tx: Tx, caller: Caller, plan: str, digest: str, action: Action) -> PlanRow:
+    async def _open_plan(self, tx: Tx, caller: Caller, plan: str, digest: str, action: m.PlanAction) -> PlanRow:
         """Return a plan whose digest is the one that was read, and on which the caller may take this action."""
         row = await self._plans.row(tx, caller, plan)
         if row.digest is not None and row.digest != digest:
             raise ServiceError(
                 Code.WRONG_DIGEST, f"that is not the digest of plan `{row.id}`; read the plan again and decide on that"
             )
-        fault = fault_of(await self._plans.standing(tx, caller, row), caller.principal, action)
-        if fault is not None:
-            raise fault
+        obstacle = obstacle_to(await self._plans.status(tx, caller, row), caller.principal, action)
+        if obstacle is not None:
+            raise obstacle
         return row

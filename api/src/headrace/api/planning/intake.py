@@ -12,7 +12,7 @@ from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import wait_for
 from headrace.api.jobs.port import Task
-from headrace.api.planning.pipeline import Asked, Planned, Planning, Stopped
+from headrace.api.planning.pipeline import Asked, Pipeline, Planned, Stopped
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.requested import Requested
 from headrace.api.planning.words import Reading, Words
@@ -32,13 +32,13 @@ _LOOK_AGAIN = timedelta(seconds=0.5)
 _INTERRUPTED = "The service was restarted while this was being surveyed; nothing was changed. Plan again."
 
 
-class Planner:
+class Intake:
     """Plans in the background, a few at a time; what a restart cut off is taken up again."""
 
-    def __init__(self, core: Core, planning: Planning, plans: Plans, words: Words) -> None:
+    def __init__(self, core: Core, pipeline: Pipeline, plans: Plans, words: Words) -> None:
         """Plan with `planning` what `words` reads."""
         self._core = core
-        self._planning = planning
+        self._pipeline = pipeline
         self._plans = plans
         self._words = words
         self._under_way: set[str] = set()
@@ -167,7 +167,7 @@ class Planner:
             if reading.intent is None:
                 return Planned(_unread(card, reading))
             asked = Asked(card.id, caller, reading.intent, request.words, card.created)
-            return await self._planning.run(asked, card)
+            return await self._pipeline.run(asked, card)
         except Stopped as stopped:
             return stopped.planned
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the plan says so; what is not public is logged

@@ -23,7 +23,7 @@ _MAX_COUNT_PAGES = 100
 """A folder whose names are withheld is counted up to 100,000 names."""
 
 
-class Places:
+class Locations:
     """Resolves and lists places."""
 
     def __init__(self, core: Core, nodes: Nodes, endpoints: Endpoints, policies: Policies, signer: Signer) -> None:

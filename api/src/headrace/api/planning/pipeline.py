@@ -15,7 +15,7 @@ from headrace.api.data_folder import lists_dir
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.estimate import estimated_s
 from headrace.api.planning.intents import sentence_of
-from headrace.api.planning.locations import Places, asker_of
+from headrace.api.planning.locations import Locations, asker_of
 from headrace.api.policy.budgets import day_of, used_today
 from headrace.api.policy.versions import Policies
 from headrace.api.signing.signer import Signer
@@ -87,14 +87,14 @@ class Stopped(Exception):  # noqa: N818 - says what is the case
         self.planned = planned
 
 
-class Planning:
+class Pipeline:
     """Carries one request through to a sealed plan."""
 
-    def __init__(self, core: Core, nodes: Nodes, places: Places, policies: Policies, signer: Signer) -> None:
+    def __init__(self, core: Core, nodes: Nodes, locations: Locations, policies: Policies, signer: Signer) -> None:
         """Plan for one site."""
         self._core = core
         self._nodes = nodes
-        self._places = places
+        self._locations = locations
         self._policies = policies
         self._signer = signer
 
@@ -104,7 +104,7 @@ class Planning:
         card = card.model_copy(update={"intent": intent, "canonical_sentence": sentence_of(intent)})
         self._check_start(intent, asked.created)
         route = await self._route(intent)
-        decision = may_plan(self._policies.active, asker, route, self._places.moment(asked.caller))
+        decision = may_plan(self._policies.active, asker, route, self._locations.moment(asked.caller))
         if decision.outcome != "allowed":
             raise Stopped(_denied(card, decision))
         try:
@@ -135,8 +135,8 @@ class Planning:
 
     async def _route(self, intent: m.TransferIntent) -> Route:
         async with self._core.database.read() as tx:
-            source = await self._places.resolve(tx, intent.source)
-            destination = await self._places.resolve(tx, intent.destination)
+            source = await self._locations.resolve(tx, intent.source)
+            destination = await self._locations.resolve(tx, intent.destination)
             route = settle(source, destination)
             lives = {end.node: await self._nodes.require_usable(tx, end.node) for end in (source, destination)}
         if len(lives) > 1 and not any(live.accepts_connections for live in lives.values()):
@@ -173,7 +173,7 @@ class Planning:
         day = day_of(self._core.clock(), self._core.settings.timezone)
         async with self._core.database.read() as tx:
             budgets = await used_today(tx, principal.id, principal.agent, day)
-        facts = Facts.of(execution, counts, self._places.moment(asked.caller), budgets)
+        facts = Facts.of(execution, counts, self._locations.moment(asked.caller), budgets)
         return decide(self._policies.active, execution.action, asker_of(principal), route, facts)
 
     def _seal(self, asked: Asked, card: m.Plan, settled: "_Settled") -> Planned:

@@ -9,8 +9,16 @@ from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
-from headrace.api.planning.redaction import Names, is_own, redacted
-from headrace.api.planning.steps import Standing, Word, allowed_actions, needs, next_step, state_reason, without_reasons
+from headrace.api.planning.plan_steps import (
+    PlanStatus,
+    Word,
+    allowed_actions,
+    needs,
+    next_step,
+    state_reason,
+    without_reasons,
+)
+from headrace.api.planning.redaction import Redaction, is_own, redacted
 from headrace.api.policy.versions import Policies
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import PersonRow
@@ -29,11 +37,11 @@ _T = TypeVar("_T")
 class Plans:
     """Finds and shows plans."""
 
-    def __init__(self, core: Core, policies: Policies, names: Names) -> None:
-        """Read from the store; `policies` says which policy decides now, `names` what assistants are not told."""
+    def __init__(self, core: Core, policies: Policies, redaction: Redaction) -> None:
+        """Read from the store; `policies` says which policy decides now, `redaction` what assistants are not told."""
         self._core = core
         self._policies = policies
-        self._names = names
+        self._redaction = redaction
 
     async def row(self, tx: Tx, caller: Caller, plan: str) -> PlanRow:
         """Return a plan that the caller may see, by id or digest; anything else is `unknown_plan`."""
@@ -91,23 +99,23 @@ class Plans:
         told = not shown.names_withheld or is_own(caller, row.agent)
         return shown.model_copy(update={"document": row.document}) if document and told else shown
 
-    async def standing(self, tx: Tx, caller: Caller, row: PlanRow) -> Standing:
+    async def status(self, tx: Tx, caller: Caller, row: PlanRow) -> PlanStatus:
         """Return what the next step of a plan depends on, as the caller may be told of it."""
-        [(_, standing)] = await self._standings(tx, [row])
-        [withheld] = await self._names.withheld(tx, caller, [row])
-        return without_reasons(standing) if withheld else standing
+        [(_, status)] = await self._statuses(tx, [row])
+        [withheld] = await self._redaction.withheld(tx, caller, [row])
+        return without_reasons(status) if withheld else status
 
     async def _views(self, tx: Tx, caller: Caller, rows: Sequence[PlanRow]) -> list[m.Plan]:
-        found = await self._standings(tx, rows)
-        hidden = await self._names.withheld(tx, caller, rows)
+        found = await self._statuses(tx, rows)
+        hidden = await self._redaction.withheld(tx, caller, rows)
         return [
-            redacted(_shown(card, without_reasons(standing), caller), own=is_own(caller, row.agent))
+            redacted(_shown(card, without_reasons(status), caller), own=is_own(caller, row.agent))
             if withheld
-            else _shown(card, standing, caller)
-            for (card, standing), row, withheld in zip(found, rows, hidden, strict=True)
+            else _shown(card, status, caller)
+            for (card, status), row, withheld in zip(found, rows, hidden, strict=True)
         ]
 
-    async def _standings(self, tx: Tx, rows: Sequence[PlanRow]) -> list[tuple[m.Plan, Standing]]:
+    async def _statuses(self, tx: Tx, rows: Sequence[PlanRow]) -> list[tuple[m.Plan, PlanStatus]]:
         ids = [row.id for row in rows]
         own = {one.plan: one for one in await tx.scalars(select(ConfirmationRow).where(ConfirmationRow.plan.in_(ids)))}
         transfers = select(TransferRow.plan, TransferRow.id).where(TransferRow.plan.in_(ids))
@@ -128,7 +136,7 @@ class Plans:
             state = m.PlanState(row.state)
             if state is m.PlanState.READY and transfer is None and is_expired(row, now):
                 state = m.PlanState.EXPIRED
-            standing = Standing(
+            status = PlanStatus(
                 id=row.id,
                 state=state,
                 summary=card.summary,
@@ -148,7 +156,7 @@ class Plans:
                 words=tuple(words.get(row.id, ())),
                 now=now,
             )
-            found.append((card, standing))
+            found.append((card, status))
         return found
 
     def _in_state(self, state: str) -> ColumnElement[bool]:
@@ -232,7 +240,7 @@ def _word(approval: ApprovalRow, person: PersonRow) -> Word:
     )
 
 
-def _shown(card: m.Plan, plan: Standing, caller: Caller) -> m.Plan:
+def _shown(card: m.Plan, plan: PlanStatus, caller: Caller) -> m.Plan:
     principal = caller.principal
     return card.model_copy(
         update={

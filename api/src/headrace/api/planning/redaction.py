@@ -23,7 +23,7 @@ _PATH: Final = "…"
 _T = TypeVar("_T", m.Plan, m.Transfer, m.TransferEvent, m.FailedFile)
 
 
-class Names:
+class Redaction:
     """Knows below which endpoints names are withheld from a caller."""
 
     def __init__(self, endpoints: Endpoints) -> None:

@@ -48,14 +48,14 @@ class Attempts:
 
     async def note(self, run: Run, standing: Standing) -> None:
         """Record a new state or reason."""
-        async with self._parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
+        async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
             # People may have wished something meanwhile: that is theirs to change.
             standing_now = (row.state, row.state_reason)
             row.state, row.state_reason = standing.state, standing.reason
             row.away_since = standing.away_since
             if standing_now != (standing.state, standing.reason):
                 message = standing.reason or f"the transfer is {standing.state}"
-                await self._parts.ledger.record(tx, row, m.TransferEventKind(standing.state), message)
+                await self._parts.history.record(tx, row, m.TransferEventKind(standing.state), message)
 
     async def begin(self, run: Run, standing: Standing) -> bool:
         """Sign the ticket of a new attempt and hand it to its nodes."""
@@ -83,7 +83,7 @@ class Attempts:
         parts, number = self._parts, standing.attempt
         self._turns.take(run.transfer)
         try:
-            async with parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
+            async with parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 _require_wish(row, standing)
                 ticket, run.released = await parts.signer.ticket(tx, row, number, run.fence)
                 write_standing(row, standing)
@@ -91,7 +91,7 @@ class Attempts:
                 begun = {"transfer": row.id, "number": number, "started": self._core.clock()}
                 await tx.execute(_ATTEMPTS.insert().values(_NO_END | begun))
                 kind = m.TransferEventKind.STARTED if number == 1 else m.TransferEventKind.ATTEMPT
-                await parts.ledger.record(tx, row, kind, f"attempt {number} started")
+                await parts.history.record(tx, row, kind, f"attempt {number} started")
                 return ticket.text, lists_dir(self._core.settings.data, row.plan)
         except BaseException:
             self._turns.give_back(run.transfer)
@@ -102,7 +102,7 @@ class Attempts:
         new_rate, run.new_rate = run.new_rate, False
         run.renew_at = self._next_renewal()
         try:
-            async with self._parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
+            async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 ticket, run.released = await self._parts.signer.ticket(tx, row, run.attempt, run.fence)
                 rate = row.rate_ceiling_bps
         except AuditUnwritable:
@@ -140,7 +140,7 @@ class Attempts:
 
     async def close(self, run: Run, end: End, standing: Standing) -> None:
         """Record how the attempt ended, and the transfer with it when that is its end."""
-        async with self._parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
+        async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
             await self._close_attempt(tx, row, run, end)
             await self._settle(tx, row, run, standing)
             after_commit(tx, lambda: self._closed(run))
@@ -151,7 +151,7 @@ class Attempts:
             async with self._core.database.read() as tx:
                 row = await tx.get_one(TransferRow, run.transfer)
             checked = await self._parts.receipts.check(row, end)
-            async with self._parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
+            async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 plan = run.released or await self._parts.signer.released(tx, row, starts=False)
                 row.ended = self._core.clock()
                 totals = await totals_of(tx, row, checked)
@@ -172,7 +172,7 @@ class Attempts:
 
     async def end(self, run: Run, standing: Standing) -> None:
         """Record the end of a transfer that has no open attempt."""
-        async with self._parts.ledger.change(run.transfer, fence=run.fence) as (tx, row):
+        async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
             await self._settle(tx, row, run, standing)
             after_commit(tx, lambda: self._closed(run))
 
@@ -188,7 +188,7 @@ class Attempts:
         this = (_ATTEMPTS.c.transfer == row.id, _ATTEMPTS.c.number == run.attempt)
         await tx.execute(_ATTEMPTS.update().where(*this).values(ended))
         message = f"attempt {run.attempt} ended: {end.outcome}" + (f" ({end.message})" if end.message else "")
-        await self._parts.ledger.record(tx, row, m.TransferEventKind.ATTEMPT_ENDED, message)
+        await self._parts.history.record(tx, row, m.TransferEventKind.ATTEMPT_ENDED, message)
 
     async def _settle(self, tx: Tx, row: TransferRow, run: Run, standing: Standing, *, said: str = "") -> None:
         """Write the standing after an attempt; at the transfer's end also its error and what it used of a budget."""
@@ -200,7 +200,7 @@ class Attempts:
             await settle(tx, row.id, run.progress.bytes_durable)
             await self._core.jobs.done(tx, ADVANCE, row.id)
         message = said or standing.reason or f"the transfer is {standing.state}"
-        await self._parts.ledger.record(tx, row, m.TransferEventKind(standing.state), message)
+        await self._parts.history.record(tx, row, m.TransferEventKind(standing.state), message)
 
     def _closed(self, run: Run) -> None:
         run.open, run.end, run.stopping_since, run.unknown_since = False, None, None, None

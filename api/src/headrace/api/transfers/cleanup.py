@@ -26,7 +26,7 @@ _GATHER_S = 1.0
 _PERIOD = timedelta(minutes=5)
 
 
-class Tidying:
+class Cleanup:
     """Tells nodes to forget transfers, many at a time."""
 
     def __init__(self, core: Core, nodes: Nodes) -> None:

@@ -9,31 +9,31 @@ from headrace.api.transfers.attempts import ADVANCE
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.run_state import standing_of, write_standing
-from headrace.api.transfers.scheduler import Executor
+from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import State, Wish, retried, wished
-from headrace.api.transfers.steps import fault_of
+from headrace.api.transfers.transfer_steps import obstacle_to
 from headrace.client import models as m
 
 _WISHES = {"pause": Wish.PAUSE, "resume": Wish.RUN, "cancel": Wish.CANCEL}
 _VERBS = {Wish.RUN: "resumed", Wish.PAUSE: "paused", Wish.CANCEL: "canceled"}
 
 
-class Steering:
+class Control:
     """Steers transfers."""
 
-    def __init__(self, parts: Parts, executor: Executor, transfers: Transfers) -> None:
-        """Steer what `executor` runs."""
+    def __init__(self, parts: Parts, scheduler: Scheduler, transfers: Transfers) -> None:
+        """Steer what `scheduler` runs."""
         self._parts = parts
-        self._executor = executor
+        self._scheduler = scheduler
         self._transfers = transfers
 
     async def control(self, caller: Caller, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """Pause, resume, cancel, retry, or change the rate: one's own transfers, and any for operators."""
         row = await self._transfers.row(caller, transfer)
-        async with self._parts.ledger.change(row.id) as (tx, fresh):
-            fault = fault_of(await self._transfers.standing(tx, fresh), caller.principal, request.action)
-            if fault is not None:
-                raise fault
+        async with self._parts.history.change(row.id) as (tx, fresh):
+            obstacle = obstacle_to(await self._transfers.status(tx, fresh), caller.principal, request.action)
+            if obstacle is not None:
+                raise obstacle
             if request.action == "retry":
                 await self._retry(tx, caller, fresh, request.reason)
             elif request.action == "set_rate":
@@ -47,7 +47,7 @@ class Steering:
         said = _because(f"{_VERBS[asked]} by {caller.principal.name}", reason)
         after = wished(standing_of(row), asked, said if asked is not Wish.RUN else "")
         row.wish, row.wish_reason = after.wish, after.wish_reason
-        await self._parts.ledger.record(tx, row, m.TransferEventKind(f"asked_{asked}"), said, caller=caller)
+        await self._parts.history.record(tx, row, m.TransferEventKind(f"asked_{asked}"), said, caller=caller)
         await self._parts.core.jobs.defer(tx, ADVANCE, row.id)
 
     async def _set_rate(self, tx: Tx, caller: Caller, row: TransferRow, request: m.ControlRequest) -> None:
@@ -63,15 +63,15 @@ class Steering:
         row.rate_ceiling_bps = rate_bps or ceiling_bps
         limit = f"{row.rate_ceiling_bps} bit/s" if row.rate_ceiling_bps else "none"
         said = _because(f"the rate ceiling is now {limit}", request.reason)
-        await self._parts.ledger.record(tx, row, m.TransferEventKind.RATE, said, caller=caller)
-        after_commit(tx, lambda: self._executor.new_rate(row.id))
+        await self._parts.history.record(tx, row, m.TransferEventKind.RATE, said, caller=caller)
+        after_commit(tx, lambda: self._scheduler.new_rate(row.id))
 
     async def _retry(self, tx: Tx, caller: Caller, row: TransferRow, reason: str) -> None:
         """Run the same plan again: what failed of a partial transfer, or a failed one (what arrived is skipped)."""
         only_failed = row.state == State.PARTIAL
         queued = retried(standing_of(row))
         core = self._parts.core
-        await self._executor.require_room(tx)
+        await self._scheduler.require_room(tx)
         plan = await self._parts.signer.released(tx, row, starts=True)
         max_bytes = int(str(plan.execution["max_bytes"]))
         await reserve(tx, row, day=day_of(core.clock(), core.settings.timezone), max_bytes=max_bytes)
@@ -79,8 +79,8 @@ class Steering:
         row.wish, row.wish_reason, row.fence = queued.wish, queued.wish_reason, row.fence + 1
         row.only_failed, row.error, row.ended = only_failed, None, None
         said = _because(f"tried again by {caller.principal.name}", reason)
-        await self._parts.ledger.record(tx, row, m.TransferEventKind.RETRY, said, caller=caller)
-        await self._executor.admit(tx, row)
+        await self._parts.history.record(tx, row, m.TransferEventKind.RETRY, said, caller=caller)
+        await self._scheduler.admit(tx, row)
 
     async def _plan_ceiling(self, tx: Tx, row: TransferRow) -> int | None:
         plan = await tx.get(PlanRow, row.plan)

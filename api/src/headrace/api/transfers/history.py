@@ -19,7 +19,7 @@ _INSERT = Base.metadata.tables[TransferEventRow.__tablename__].insert()
 _ROW = select(TransferRow).where(TransferRow.id == bindparam("transfer"))
 
 
-class Ledger:
+class History:
     """The history of transfers."""
 
     def __init__(self, core: Core) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from headrace.api.core import Core
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.nodes import Nodes
-from headrace.api.transfers.history import Ledger
+from headrace.api.transfers.history import History
 from headrace.api.transfers.receipts import Receipts
 
 
@@ -16,5 +16,5 @@ class Parts:
     core: Core
     nodes: Nodes
     signer: Signer
-    ledger: Ledger
+    history: History
     receipts: Receipts

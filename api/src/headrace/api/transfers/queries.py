@@ -14,15 +14,15 @@ from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import wait_for
 from headrace.api.planning.plan_queries import OVERSEERS, visible_to
-from headrace.api.planning.redaction import Names, is_own, redacted
+from headrace.api.planning.redaction import Redaction, is_own, redacted
 from headrace.api.sites.halts import Halts
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.receipts import receipt_view, unknown_receipt
-from headrace.api.transfers.scheduler import Executor
+from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import RETRIED_STATES, Wish
-from headrace.api.transfers.steps import Standing
+from headrace.api.transfers.transfer_steps import TransferStatus
 from headrace.api.transfers.views import event_view, transfer_view
 from headrace.client import models as m
 from headrace.guardrails import path_text
@@ -36,12 +36,12 @@ _T = TypeVar("_T")
 class Transfers:
     """Finds and shows transfers."""
 
-    def __init__(self, parts: Parts, executor: Executor, names: Names, halts: Halts) -> None:
-        """Show what is stored, the live progress of what `executor` runs, and no names that `names` withholds."""
+    def __init__(self, parts: Parts, scheduler: Scheduler, redaction: Redaction, halts: Halts) -> None:
+        """Show what is stored, the live progress of what `scheduler` runs, and no names that `redaction` withholds."""
         self._halts = halts
         self._parts = parts
-        self._executor = executor
-        self._names = names
+        self._scheduler = scheduler
+        self._redaction = redaction
 
     async def get(self, caller: Caller, transfer: str, *, wait_s: float = 0) -> m.Transfer:
         """Show a transfer by id, or by a prefix of at least four hexadecimal digits that fits just one.
@@ -223,8 +223,8 @@ class Transfers:
         return shown
 
     async def _views(self, tx: Tx, caller: Caller, rows: Sequence[TransferRow]) -> list[m.Transfer]:
-        standings, hidden = await self._standings(tx, rows), await self._hidden(tx, caller, rows)
-        views = [self._view(caller, row, standing) for row, standing in zip(rows, standings, strict=True)]
+        statuses, hidden = await self._statuses(tx, rows), await self._hidden(tx, caller, rows)
+        views = [self._view(caller, row, status) for row, status in zip(rows, statuses, strict=True)]
         return [
             redacted(view, own=is_own(caller, row.agent)) if row.id in hidden else view
             for view, row in zip(views, rows, strict=True)
@@ -235,7 +235,7 @@ class Transfers:
         if caller.principal.agent is None:
             return set()
         plans = list(await tx.scalars(select(PlanRow).where(PlanRow.id.in_([row.plan for row in rows]))))
-        withheld = await self._names.withheld(tx, caller, plans)
+        withheld = await self._redaction.withheld(tx, caller, plans)
         hidden = {plan.id for plan, hide in zip(plans, withheld, strict=True) if hide}
         return {row.id for row in rows if row.plan in hidden}
 
@@ -243,26 +243,26 @@ class Transfers:
         async with self._parts.core.database.read() as tx:
             return row.id in await self._hidden(tx, caller, [row])
 
-    async def standing(self, tx: Tx, row: TransferRow) -> Standing:
+    async def status(self, tx: Tx, row: TransferRow) -> TransferStatus:
         """Return what the next step of a transfer depends on."""
-        [standing] = await self._standings(tx, [row])
-        return standing
+        [status] = await self._statuses(tx, [row])
+        return status
 
-    async def _standings(self, tx: Tx, rows: Sequence[TransferRow]) -> list[Standing]:
+    async def _statuses(self, tx: Tx, rows: Sequence[TransferRow]) -> list[TransferStatus]:
         # Only what can be tried again depends on its plan.
         plans = [row.plan for row in rows if row.state in RETRIED_STATES]
         found = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires).where(PlanRow.id.in_(plans))
         facts = {plan.id: plan for plan in await tx.execute(found)} if plans else {}
         held = await self._halts.of_transfers(tx, [row.id for row in rows if row.state not in m.END_STATES])
-        return [self._standing(row, facts.get(row.plan), held.get(row.id)) for row in rows]
+        return [self._status(row, facts.get(row.plan), held.get(row.id)) for row in rows]
 
-    def _standing(
+    def _status(
         self, row: TransferRow, plan: Row[str, bool, tuple[str, ...], datetime | None] | None, held: str | None
-    ) -> Standing:
-        return Standing(
+    ) -> TransferStatus:
+        return TransferStatus(
             id=row.id,
             state=m.TransferState(row.state),
-            state_reason=self._executor.place(row.id) or row.state_reason,
+            state_reason=self._scheduler.place(row.id) or row.state_reason,
             wish=Wish(row.wish).value,
             requester=row.requester,
             requester_name=row.requester_name or row.requester,
@@ -280,9 +280,9 @@ class Transfers:
         limit = row.started + timedelta(seconds=self._parts.core.settings.retry_valid_s)
         return min(limit, consent_until) if consent_until else limit
 
-    def _view(self, caller: Caller, row: TransferRow, standing: Standing) -> m.Transfer:
-        live = self._executor.progress(row.id) if row.state not in m.END_STATES else None
-        return transfer_view(row, standing, caller.principal, live)
+    def _view(self, caller: Caller, row: TransferRow, status: TransferStatus) -> m.Transfer:
+        live = self._scheduler.progress(row.id) if row.state not in m.END_STATES else None
+        return transfer_view(row, status, caller.principal, live)
 
 
 def _found(query: Select[_T], caller: Caller, search: str) -> Select[_T]:

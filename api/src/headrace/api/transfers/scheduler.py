@@ -11,7 +11,7 @@ from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.transfers.advance import Advance
 from headrace.api.transfers.attempts import ADVANCE, Attempts
-from headrace.api.transfers.cleanup import Tidying
+from headrace.api.transfers.cleanup import Cleanup
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.run_state import End, Run
 from headrace.api.transfers.state_machine import END_STATES, State
@@ -25,14 +25,14 @@ _AT_ONCE = 64
 _RESTARTED = "the service was restarted"
 
 
-class Executor:
+class Scheduler:
     """Takes transfers up and carries them on."""
 
-    def __init__(self, parts: Parts, tidying: Tidying) -> None:
-        """Run transfers with `parts`; what is over is `tidying`'s."""
+    def __init__(self, parts: Parts, cleanup: Cleanup) -> None:
+        """Run transfers with `parts`; what is over is `cleanup`'s."""
         self._parts = parts
         self._core = parts.core
-        self._tidying = tidying
+        self._cleanup = cleanup
         self._runs: dict[str, Run] = {}
         self._turns = Turns(parts.core.settings.transfer_concurrency)
         self._advance = Advance(parts, Attempts(parts, self._turns), self._turns)
@@ -84,7 +84,7 @@ class Executor:
         open_ = bool(row.attempt) and bool(await tx.scalar(select(unended)))
         if open_:
             row.state, row.state_reason = State.WAITING, _RESTARTED
-            await self._parts.ledger.record(tx, row, m.TransferEventKind.WAITING, _RESTARTED)
+            await self._parts.history.record(tx, row, m.TransferEventKind.WAITING, _RESTARTED)
         after_commit(tx, lambda: self._hold(Run.of(row, open_=open_)))
         await self._core.jobs.defer(tx, ADVANCE, row.id)
 
@@ -116,7 +116,7 @@ class Executor:
         if look_at is None:
             self._let_go(run)
             self._wake_next()
-            self._tidying.wake()
+            self._cleanup.wake()
         return look_at
 
     def _wake_next(self) -> None:

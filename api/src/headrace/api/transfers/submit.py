@@ -7,13 +7,13 @@ from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.plan_queries import Plans
-from headrace.api.planning.steps import fault_of, needs_approval, needs_confirmation
+from headrace.api.planning.plan_steps import needs_approval, needs_confirmation, obstacle_to
 from headrace.api.policy.budgets import day_of, reserve
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferRow
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
-from headrace.api.transfers.scheduler import Executor
+from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import Wish
 from headrace.client import models as m
 from headrace.guardrails import Rail, Refused, new_id
@@ -24,10 +24,10 @@ _PRIORITIES = {"low": -1, "normal": 0, "high": 1}
 class Submissions:
     """Starts transfers."""
 
-    def __init__(self, parts: Parts, executor: Executor, plans: Plans, transfers: Transfers) -> None:
-        """Hand what was submitted to `executor`."""
+    def __init__(self, parts: Parts, scheduler: Scheduler, plans: Plans, transfers: Transfers) -> None:
+        """Hand what was submitted to `scheduler`."""
         self.parts = parts
-        self._executor = executor
+        self._scheduler = scheduler
         self._plans = plans
         self._transfers = transfers
 
@@ -38,10 +38,10 @@ class Submissions:
             started = await tx.scalar(select(TransferRow).where(TransferRow.plan == plan.id))
             if started is not None:
                 return await self._transfers.view(caller, started)
-            await self._executor.require_room(tx)
-            fault = fault_of(await self._plans.standing(tx, caller, plan), caller.principal, "submit")
-            if fault is not None:
-                raise fault
+            await self._scheduler.require_room(tx)
+            obstacle = obstacle_to(await self._plans.status(tx, caller, plan), caller.principal, "submit")
+            if obstacle is not None:
+                raise obstacle
             row = await self.insert(tx, plan)
             try:
                 released = await self.parts.signer.released(tx, row, starts=True)
@@ -54,8 +54,10 @@ class Submissions:
             await reserve(tx, row, day=day, max_bytes=max_bytes)
             detail = {"plan": plan.id, "digest": row.plan_digest}
             await self.parts.core.audit.append(tx, Kind.SUBMITTED, caller=caller, subject=row.id, detail=detail)
-            await self.parts.ledger.record(tx, row, m.TransferEventKind.QUEUED, "the plan was submitted", caller=caller)
-            await self._executor.admit(tx, row)
+            await self.parts.history.record(
+                tx, row, m.TransferEventKind.QUEUED, "the plan was submitted", caller=caller
+            )
+            await self._scheduler.admit(tx, row)
             await self.parts.core.outbox.write(tx, "plan", plan.id, plan.state)
             set_committed_value(row, "requester_name", caller.principal.name)
         return await self._transfers.view(caller, row)

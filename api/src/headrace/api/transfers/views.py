@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from headrace.api.store.tables_work import TransferEventRow, TransferRow
-from headrace.api.transfers.steps import Standing, allowed_actions, next_step
+from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step
 from headrace.auth import Principal
 from headrace.client import models as m
 
@@ -11,18 +11,18 @@ _MIN_AVERAGED_S = 0.001
 
 
 def transfer_view(
-    row: TransferRow, standing: Standing, caller: Principal, progress: m.Progress | None = None
+    row: TransferRow, status: TransferStatus, caller: Principal, progress: m.Progress | None = None
 ) -> m.Transfer:
     """Show a transfer to a caller; `progress` replaces what was stored last."""
     shown = progress or m.Progress.model_validate_json(row.progress)
-    shown = shown.model_copy(update={"average_bps": _average_bps(row, shown, standing.now)})
+    shown = shown.model_copy(update={"average_bps": _average_bps(row, shown, status.now)})
     return m.Transfer(
         id=row.id,
         plan=row.plan,
         plan_digest=row.plan_digest,
         state=m.TransferState(row.state),
-        state_reason=standing.state_reason,
-        wish=standing.wish,
+        state_reason=status.state_reason,
+        wish=status.wish,
         requester=row.requester,
         requester_name=row.requester_name,
         agent=row.agent,
@@ -38,9 +38,9 @@ def transfer_view(
         progress=shown,
         error=m.Problem.model_validate_json(row.error) if row.error else None,
         receipt=row.receipt,
-        summary=_summary(row, standing.state_reason, shown),
-        next_step=next_step(standing, caller),
-        allowed_actions=allowed_actions(standing, caller),
+        summary=_summary(row, status.state_reason, shown),
+        next_step=next_step(status, caller),
+        allowed_actions=allowed_actions(status, caller),
     )
 
 

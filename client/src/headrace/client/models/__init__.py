@@ -63,7 +63,14 @@ from headrace.client.models.site import (
     JoinTokenRequest,
     Node,
 )
-from headrace.client.models.steps import AllowedAction, NextStep
+from headrace.client.models.steps import (
+    AllowedAction,
+    ControlAction,
+    NextStep,
+    NextStepKind,
+    PlanAction,
+    TransferAction,
+)
 from headrace.client.models.transfers import (
     END_STATES,
     ControlRequest,
@@ -88,6 +95,7 @@ __all__ = [
     "Changes",
     "Choice",
     "Confirmation",
+    "ControlAction",
     "ControlRequest",
     "Count",
     "Decision",
@@ -114,9 +122,11 @@ __all__ = [
     "Name",
     "Need",
     "NextStep",
+    "NextStepKind",
     "Node",
     "Person",
     "Plan",
+    "PlanAction",
     "PlanCounts",
     "PlanRequest",
     "PlanState",
@@ -139,6 +149,7 @@ __all__ = [
     "Token",
     "TokenRequest",
     "Transfer",
+    "TransferAction",
     "TransferCounts",
     "TransferEvent",
     "TransferEventKind",

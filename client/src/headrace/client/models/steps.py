@@ -4,13 +4,21 @@ from typing import Literal
 
 from headrace.client.models.base import Model
 
+NextStepKind = Literal[
+    "wait", "answer", "confirm", "approve", "submit", "follow", "plan_again", "retry", "resume", "none"
+]
+PlanAction = Literal["confirm", "decline", "approve", "refuse", "submit", "revise"]
+"""What people do to a plan."""
+ControlAction = Literal["pause", "resume", "cancel", "retry", "set_rate"]
+"""How a transfer is steered: what `control` takes."""
+TransferAction = Literal[ControlAction, "hold", "release", "run_again"]
+"""What people do to a transfer."""
+
 
 class NextStep(Model):
     """What happens next, and who does it. `you` is the caller."""
 
-    kind: Literal[
-        "wait", "answer", "confirm", "approve", "submit", "follow", "plan_again", "retry", "resume", "none"
-    ] = "none"
+    kind: NextStepKind = "none"
     by: Literal["you", "others", "service", "nobody"] = "nobody"
     message: str = ""
 
@@ -18,9 +26,6 @@ class NextStep(Model):
 class AllowedAction(Model):
     """Something that can be done to a plan or transfer, and why the caller may not."""
 
-    action: Literal[
-        "confirm", "decline", "approve", "refuse", "submit", "revise",
-        "pause", "resume", "cancel", "retry", "set_rate", "hold", "release", "run_again",
-    ]  # fmt: skip
+    action: Literal[PlanAction, TransferAction]
     allowed: bool
     reason: str = ""

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, StringConstraints
 
 from headrace.client.models.base import Count, Model, Problem, Sha256
-from headrace.client.models.steps import AllowedAction, NextStep
+from headrace.client.models.steps import AllowedAction, ControlAction, NextStep
 
 
 class TransferState(StrEnum):
@@ -109,7 +109,7 @@ class FailedFile(Model):
 class ControlRequest(Model):
     """Steer a running transfer. `rate_bps` with `set_rate`: null lifts the ceiling to the plan's own."""
 
-    action: Literal["pause", "resume", "cancel", "retry", "set_rate"]
+    action: ControlAction
     reason: Annotated[str, StringConstraints(max_length=500)] = ""
     rate_bps: Annotated[int, Field(gt=0)] | None = None
 

@@ -1,6 +1,6 @@
 """What a plan still needs, what comes next, and what its caller may do: the one home of these rules.
 
-Pure functions of what is stored, the caller and the clock. The use cases refuse with the very faults that the
+Pure functions of what is stored, the caller and the clock. The use cases refuse with the very obstacles that the
 interfaces show as the reason of a disabled action.
 """
 
@@ -9,19 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
-from headrace.api.errors import Code, ServiceError
+from headrace.api.errors import Code, Obstacle, ServiceError
 from headrace.api.permissions import missing
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
 from headrace.guardrails import NeedsApproval, Obligation, Rail
 
 By = Literal["you", "others", "service", "nobody"]
-Action = Literal["confirm", "decline", "approve", "refuse", "submit", "revise"]
-Fault = ServiceError | None
 
 _ROLES: Final = frozenset(map(str, Role))
-
-ACTIONS: Final[tuple[Action, ...]] = ("confirm", "decline", "approve", "refuse", "submit", "revise")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +38,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class PlanStatus:
     """Everything that a plan's next step depends on, but the caller."""
 
     id: str
@@ -84,17 +80,17 @@ class Standing:
         return word.active and word.policy_version == self.policy_version and self.now < word.expires
 
 
-def without_reasons(plan: Standing) -> Standing:
+def without_reasons(plan: PlanStatus) -> PlanStatus:
     """Leave out why people said no: their words may hold names that are withheld from the caller."""
     return replace(plan, words=tuple(replace(word, reason="") for word in plan.words))
 
 
-def needs(plan: Standing, caller: Principal) -> list[m.Need]:
+def needs(plan: PlanStatus, caller: Principal) -> list[m.Need]:
     """Return each obligation with who has met it so far."""
     return [_need(plan, caller, need) for need in plan.obligations]
 
 
-def state_reason(plan: Standing) -> str:
+def state_reason(plan: PlanStatus) -> str:
     """Say why a plan can't start any more; empty while it could, or when it has started."""
     if plan.transfer is not None:
         return ""
@@ -105,29 +101,29 @@ def state_reason(plan: Standing) -> str:
             until = f" It could be started until {plan.expires:%Y-%m-%d %H:%M} UTC." if plan.expires else ""
             return f"It is too old.{until}"
         case m.PlanState.READY:
-            fault = _said_no(plan)
-            if fault is not None:
-                return fault.detail
+            obstacle = _said_no(plan)
+            if obstacle is not None:
+                return obstacle.detail
             return "The policy has changed since this was planned." if plan.policy_changed else ""
         case _:
             return ""
 
 
-def allowed_actions(plan: Standing, caller: Principal) -> list[m.AllowedAction]:
+def allowed_actions(plan: PlanStatus, caller: Principal) -> list[m.AllowedAction]:
     """Return every action on a plan, and why the caller may not take it."""
-    faults = ((action, fault_of(plan, caller, action)) for action in ACTIONS)
+    obstacles = ((action, obstacle_to(plan, caller, action)) for action in _OBSTACLES)
     return [
-        m.AllowedAction(action=action, allowed=fault is None, reason=fault.detail if fault else "")
-        for action, fault in faults
+        m.AllowedAction(action=action, allowed=obstacle is None, reason=obstacle.detail if obstacle else "")
+        for action, obstacle in obstacles
     ]
 
 
-def fault_of(plan: Standing, caller: Principal, action: Action) -> Fault:
+def obstacle_to(plan: PlanStatus, caller: Principal, action: m.PlanAction) -> Obstacle:
     """Return what stands against this caller taking this action on this plan now."""
-    return _FAULTS[action](plan, caller)
+    return _OBSTACLES[action](plan, caller)
 
 
-def next_step(plan: Standing, caller: Principal) -> m.NextStep:
+def next_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
     """Say what happens next, and who does it."""
     mine: By = "you" if caller.id == plan.requester else "others"
     if plan.transfer is not None:
@@ -148,26 +144,26 @@ def next_step(plan: Standing, caller: Principal) -> m.NextStep:
             return _step("plan_again", mine, f"{reason} Plan it again.") if reason else _ready_step(plan, caller)
 
 
-def _ready_step(plan: Standing, caller: Principal) -> m.NextStep:
+def _ready_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
     open_needs = [need for need in needs(plan, caller) if need.given < need.count]
     confirmation = any(need.kind == "confirmation" for need in open_needs)
     approvals = [need for need in open_needs if need.kind == "approval"]
-    if approvals and fault_of(plan, caller, "approve") is None and not _has_approved(plan, caller):
+    if approvals and obstacle_to(plan, caller, "approve") is None and not _has_approved(plan, caller):
         return _step("approve", "you", "It waits for your approval.")
     if confirmation:
         also = f" It also needs {_people(approvals)}." if approvals else ""
-        if fault_of(plan, caller, "confirm") is None:
+        if obstacle_to(plan, caller, "confirm") is None:
             return _step("confirm", "you", f"It waits for your confirmation.{also}")
         who = "you" if caller.id == plan.requester else f"the requester ({plan.requester_name})"
         return _step("confirm", "others", f"It waits for the confirmation by {who}, in a person's own session.{also}")
     if approvals:
         return _step("approve", "others", f"It needs {_people(approvals)}. Then it can be submitted.")
-    if fault_of(plan, caller, "submit") is None:
+    if obstacle_to(plan, caller, "submit") is None:
         return _step("submit", "you", "It can be submitted.")
     return _step("submit", "others", f"It can be submitted by the requester ({plan.requester_name}).")
 
 
-def _need(plan: Standing, caller: Principal, need: Obligation) -> m.Need:
+def _need(plan: PlanStatus, caller: Principal, need: Obligation) -> m.Need:
     if not isinstance(need, NeedsApproval):
         given = plan.own_word == "confirmed" and plan.own_word_at is not None
         mine = m.Given(
@@ -198,7 +194,7 @@ def _need(plan: Standing, caller: Principal, need: Obligation) -> m.Need:
 # -- what stands against an action --
 
 
-def _submit_fault(plan: Standing, caller: Principal) -> Fault:
+def _submit_obstacle(plan: PlanStatus, caller: Principal) -> Obstacle:
     return (
         missing(caller, "submit")
         or _not_ready(plan, "is submitted")
@@ -212,18 +208,18 @@ def _submit_fault(plan: Standing, caller: Principal) -> Fault:
     )
 
 
-def _decline_fault(plan: Standing, caller: Principal) -> Fault:
+def _decline_obstacle(plan: PlanStatus, caller: Principal) -> Obstacle:
     return missing(caller, "confirm_plan") or _not_open(plan) or _not_the_requester(plan, caller, "confirms")
 
 
-def _confirm_fault(plan: Standing, caller: Principal) -> Fault:
-    return _decline_fault(plan, caller) or _not_needed(plan)
+def _confirm_obstacle(plan: PlanStatus, caller: Principal) -> Obstacle:
+    return _decline_obstacle(plan, caller) or _not_needed(plan)
 
 
-def _others_word_fault(plan: Standing, caller: Principal) -> Fault:
-    fault = missing(caller, "approve_plan") or _not_open(plan)
-    if fault is not None:
-        return fault
+def _others_word_obstacle(plan: PlanStatus, caller: Principal) -> Obstacle:
+    obstacle = missing(caller, "approve_plan") or _not_open(plan)
+    if obstacle is not None:
+        return obstacle
     if caller.id == plan.requester:
         return ServiceError(Code.APPROVE_OWN_PLAN, "you asked for this plan, so another person approves it")
     wanted = [need for need in plan.obligations if isinstance(need, NeedsApproval)]
@@ -236,23 +232,23 @@ def _others_word_fault(plan: Standing, caller: Principal) -> Fault:
     return _other_policy(plan)
 
 
-def _revise_fault(plan: Standing, caller: Principal) -> Fault:
+def _revise_obstacle(plan: PlanStatus, caller: Principal) -> Obstacle:
     if caller.id != plan.requester:
         return ServiceError(Code.FORBIDDEN, "only the person who asked for a plan changes it; plan your own")
     return missing(caller, "create_plan")
 
 
-_FAULTS: Final[dict[Action, Callable[[Standing, Principal], Fault]]] = {
-    "confirm": _confirm_fault,
-    "decline": _decline_fault,
-    "approve": _others_word_fault,
-    "refuse": _others_word_fault,
-    "submit": _submit_fault,
-    "revise": _revise_fault,
+_OBSTACLES: Final[dict[m.PlanAction, Callable[[PlanStatus, Principal], Obstacle]]] = {
+    "confirm": _confirm_obstacle,
+    "decline": _decline_obstacle,
+    "approve": _others_word_obstacle,
+    "refuse": _others_word_obstacle,
+    "submit": _submit_obstacle,
+    "revise": _revise_obstacle,
 }
 
 
-def _not_ready(plan: Standing, done: str) -> Fault:
+def _not_ready(plan: PlanStatus, done: str) -> Obstacle:
     if plan.transfer is not None:
         return ServiceError(Code.PLAN_NOT_READY, f"plan `{plan.id}` was submitted already; steer its transfer instead")
     if plan.state in {m.PlanState.READY, m.PlanState.EXPIRED} and plan.digest is not None:
@@ -260,23 +256,23 @@ def _not_ready(plan: Standing, done: str) -> Fault:
     return ServiceError(Code.PLAN_NOT_READY, f"plan `{plan.id}` is {plan.state}, and only a ready plan {done}")
 
 
-def _not_open(plan: Standing) -> Fault:
+def _not_open(plan: PlanStatus) -> Obstacle:
     return _not_ready(plan, "is confirmed or approved") or _too_old(plan)
 
 
-def _too_old(plan: Standing) -> Fault:
+def _too_old(plan: PlanStatus) -> Obstacle:
     if plan.state is m.PlanState.EXPIRED:
         return ServiceError(Rail.PLAN_EXPIRED, f"plan `{plan.id}` is too old; plan again")
     return None
 
 
-def _not_the_requester(plan: Standing, caller: Principal, does: str) -> Fault:
+def _not_the_requester(plan: PlanStatus, caller: Principal, does: str) -> Obstacle:
     if caller.id != plan.requester:
         return ServiceError(Code.FORBIDDEN, f"only the person who asked for a plan {does} it")
     return None
 
 
-def _not_its_agent(plan: Standing, caller: Principal) -> Fault:
+def _not_its_agent(plan: PlanStatus, caller: Principal) -> Obstacle:
     if caller.agent is not None and caller.agent != plan.agent and not caller.may(Scope.TRANSFER_RUN_ALL):
         return ServiceError(
             Code.FORBIDDEN, f"the assistant `{caller.agent}` may only submit what it planned itself; plan again"
@@ -284,7 +280,7 @@ def _not_its_agent(plan: Standing, caller: Principal) -> Fault:
     return None
 
 
-def _no_delete_scope(plan: Standing, caller: Principal) -> Fault:
+def _no_delete_scope(plan: PlanStatus, caller: Principal) -> Obstacle:
     if plan.deletes and not caller.may(Scope.TRANSFER_DELETE):
         return ServiceError(
             Code.FORBIDDEN, f"this plan deletes files, and your token lacks the scope {Scope.TRANSFER_DELETE}"
@@ -292,7 +288,7 @@ def _no_delete_scope(plan: Standing, caller: Principal) -> Fault:
     return None
 
 
-def _said_no(plan: Standing) -> Fault:
+def _said_no(plan: PlanStatus) -> Obstacle:
     for word in plan.refusals:
         why = f": {word.reason}" if word.reason else ""
         return ServiceError(Code.PLAN_DECLINED, f"{word.name} refused this plan{why}.")
@@ -301,7 +297,7 @@ def _said_no(plan: Standing) -> Fault:
     return None
 
 
-def _other_policy(plan: Standing) -> Fault:
+def _other_policy(plan: PlanStatus) -> Obstacle:
     if plan.policy_changed:
         return ServiceError(
             Rail.POLICY_CHANGED, "the policy has changed since this was planned; its requester must plan again"
@@ -309,13 +305,13 @@ def _other_policy(plan: Standing) -> Fault:
     return None
 
 
-def _not_needed(plan: Standing) -> Fault:
+def _not_needed(plan: PlanStatus) -> Obstacle:
     if all(isinstance(need, NeedsApproval) for need in plan.obligations):
         return ServiceError(Code.CONFIRMATION_NOT_NEEDED, f"plan `{plan.id}` needs no confirmation")
     return None
 
 
-def _unmet(plan: Standing, caller: Principal) -> Fault:
+def _unmet(plan: PlanStatus, caller: Principal) -> Obstacle:
     for need in needs(plan, caller):
         if need.given >= need.count:
             continue
@@ -352,7 +348,7 @@ def _step(
     return m.NextStep(kind=kind, by=by, message=message)
 
 
-def _has_approved(plan: Standing, caller: Principal) -> bool:
+def _has_approved(plan: PlanStatus, caller: Principal) -> bool:
     wanted = [need for need in plan.obligations if isinstance(need, NeedsApproval)]
     return any(word.person == caller.id and plan.counts(word, need) for word in plan.words for need in wanted)
 

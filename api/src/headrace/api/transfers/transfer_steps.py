@@ -1,30 +1,26 @@
 """What comes next for a transfer, and what its caller may do to it: the one home of who may, and when.
 
 Whether the state allows a wish or a retry is for the state machine to say.
-Pure functions of what is stored, the caller and the clock. The use cases refuse with the very faults that the
+Pure functions of what is stored, the caller and the clock. The use cases refuse with the very obstacles that the
 interfaces show as the reason of a disabled action.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
-from headrace.api.errors import Code, ServiceError
+from headrace.api.errors import Code, Obstacle, ServiceError
 from headrace.api.permissions import missing
 from headrace.api.transfers.state_machine import Wish, against_retry, against_wish
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
 
-Action = Literal["pause", "resume", "cancel", "retry", "set_rate", "hold", "release", "run_again"]
-Fault = ServiceError | None
 State = m.TransferState
-
-ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class TransferStatus:
     """Everything that a transfer's next step depends on, but the caller."""
 
     id: str
@@ -48,21 +44,21 @@ class Standing:
         return self.state in m.END_STATES
 
 
-def allowed_actions(transfer: Standing, caller: Principal) -> list[m.AllowedAction]:
+def allowed_actions(transfer: TransferStatus, caller: Principal) -> list[m.AllowedAction]:
     """Return every action on a transfer, and why the caller may not take it."""
-    faults = ((action, fault_of(transfer, caller, action)) for action in ACTIONS)
+    obstacles = ((action, obstacle_to(transfer, caller, action)) for action in _OBSTACLES)
     return [
-        m.AllowedAction(action=action, allowed=fault is None, reason=fault.detail if fault else "")
-        for action, fault in faults
+        m.AllowedAction(action=action, allowed=obstacle is None, reason=obstacle.detail if obstacle else "")
+        for action, obstacle in obstacles
     ]
 
 
-def fault_of(transfer: Standing, caller: Principal, action: Action) -> Fault:
+def obstacle_to(transfer: TransferStatus, caller: Principal, action: m.TransferAction) -> Obstacle:
     """Return what stands against this caller taking this action on this transfer now."""
-    return _FAULTS[action](transfer, caller)
+    return _OBSTACLES[action](transfer, caller)
 
 
-def next_step(transfer: Standing, caller: Principal) -> m.NextStep:
+def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     """Say what happens next, and who does it."""
     reason = f" {_sentence(transfer.state_reason)}" if transfer.state_reason else ""
     match transfer.state:
@@ -70,7 +66,7 @@ def next_step(transfer: Standing, caller: Principal) -> m.NextStep:
             said = {State.QUEUED: "It is queued.", State.RUNNING: "It is running.", State.WAITING: "It is waiting."}
             return m.NextStep(kind="wait", by="service", message=f"{said[transfer.state]}{reason}")
         case State.PAUSED:
-            mine = fault_of(transfer, caller, "resume") is None
+            mine = obstacle_to(transfer, caller, "resume") is None
             return m.NextStep(kind="resume", by="you" if mine else "others", message=f"It is paused.{reason}")
         case State.PARTIAL | State.FAILED:
             return _after_failure(transfer, caller)
@@ -80,23 +76,23 @@ def next_step(transfer: Standing, caller: Principal) -> m.NextStep:
             return m.NextStep(kind="none", by="nobody", message=f"It was canceled.{reason}")
 
 
-def _after_failure(transfer: Standing, caller: Principal) -> m.NextStep:
+def _after_failure(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     by: Literal["you", "others"] = "you" if caller.id == transfer.requester else "others"
     if _retry_too_late(transfer) is not None:
         return m.NextStep(kind="plan_again", by=by, message="It is too old to be tried again. Plan it again.")
     what = "Some files did not arrive." if transfer.state is State.PARTIAL else "It failed."
-    may = fault_of(transfer, caller, "retry") is None
+    may = obstacle_to(transfer, caller, "retry") is None
     return m.NextStep(kind="retry", by="you" if may else "others", message=f"{what} A retry goes on where it stopped.")
 
 
 # -- what stands against an action --
 
 
-def _steer_fault(transfer: Standing, caller: Principal) -> Fault:
+def _steer_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
     """Return what stands against steering: the requester may, its own assistant, and operators."""
-    fault = missing(caller, "control")
-    if fault is not None:
-        return fault
+    obstacle = missing(caller, "control")
+    if obstacle is not None:
+        return obstacle
     if caller.may(Scope.NODE_WRITE) and not_its_agent(transfer.agent, caller) is None:
         return None
     if caller.id != transfer.requester:
@@ -106,8 +102,8 @@ def _steer_fault(transfer: Standing, caller: Principal) -> Fault:
     return not_its_agent(transfer.agent, caller)
 
 
-def not_its_agent(agent: str | None, caller: Principal) -> Fault:
-    """Return the fault of an assistant that steers what it did not plan, unless its token allows that."""
+def not_its_agent(agent: str | None, caller: Principal) -> Obstacle:
+    """Return the obstacle of an assistant that steers what it did not plan, unless its token allows that."""
     if caller.agent is None or caller.agent == agent or caller.may(Scope.TRANSFER_RUN_ALL):
         return None
     return ServiceError(
@@ -117,36 +113,36 @@ def not_its_agent(agent: str | None, caller: Principal) -> Fault:
     )
 
 
-def _state_fault(transfer: Standing, against: str | None) -> Fault:
+def _state_obstacle(transfer: TransferStatus, against: str | None) -> Obstacle:
     return None if against is None else ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` {against}")
 
 
-def _wish_fault(asked: Wish) -> Callable[[Standing, Principal], Fault]:
-    def fault(transfer: Standing, caller: Principal) -> Fault:
+def _wish_obstacle(asked: Wish) -> Callable[[TransferStatus, Principal], Obstacle]:
+    def obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
         against = against_wish(transfer.state, Wish(transfer.wish), asked)
-        return _steer_fault(transfer, caller) or _state_fault(transfer, against)
+        return _steer_obstacle(transfer, caller) or _state_obstacle(transfer, against)
 
-    return fault
+    return obstacle
 
 
-def _retry_fault(transfer: Standing, caller: Principal) -> Fault:
+def _retry_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
     """Return what stands against a retry: it starts the plan again, so it takes what submitting takes."""
-    fault = missing(caller, "submit")
-    if fault is not None:
-        return fault
+    obstacle = missing(caller, "submit")
+    if obstacle is not None:
+        return obstacle
     if caller.id != transfer.requester:
         return ServiceError(Code.FORBIDDEN, "only the person who asked for a transfer tries it again")
-    fault = not_its_agent(transfer.agent, caller)
-    if fault is not None:
-        return fault
+    obstacle = not_its_agent(transfer.agent, caller)
+    if obstacle is not None:
+        return obstacle
     if transfer.deletes and not caller.may(Scope.TRANSFER_DELETE):
         return ServiceError(
             Code.FORBIDDEN, f"its plan deletes files, and your token lacks the scope {Scope.TRANSFER_DELETE}"
         )
-    return _state_fault(transfer, against_retry(transfer.state)) or _retry_too_late(transfer)
+    return _state_obstacle(transfer, against_retry(transfer.state)) or _retry_too_late(transfer)
 
 
-def _retry_too_late(transfer: Standing) -> Fault:
+def _retry_too_late(transfer: TransferStatus) -> Obstacle:
     until = transfer.retry_until
     if until is not None and transfer.now >= until:
         return ServiceError(
@@ -156,35 +152,35 @@ def _retry_too_late(transfer: Standing) -> Fault:
     return None
 
 
-def _hold_fault(transfer: Standing, caller: Principal) -> Fault:
+def _hold_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
     if transfer.ended:
-        return _state_fault(transfer, against_wish(transfer.state, Wish(transfer.wish), Wish.PAUSE))
+        return _state_obstacle(transfer, against_wish(transfer.state, Wish(transfer.wish), Wish.PAUSE))
     if transfer.held is not None:
         return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is on hold already: {transfer.held}")
     return missing(caller, "halt")
 
 
-def _release_fault(transfer: Standing, caller: Principal) -> Fault:
+def _release_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
     if transfer.held is None:
         return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is not on hold itself")
     return missing(caller, "release_halt")
 
 
-def _run_again_fault(transfer: Standing, caller: Principal) -> Fault:
+def _run_again_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
     if not transfer.ended:
         return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is {transfer.state}, and has not ended")
     return missing(caller, "create_plan")
 
 
-_FAULTS: Final[dict[Action, Callable[[Standing, Principal], Fault]]] = {
-    "pause": _wish_fault(Wish.PAUSE),
-    "resume": _wish_fault(Wish.RUN),
-    "cancel": _wish_fault(Wish.CANCEL),
-    "retry": _retry_fault,
-    "set_rate": _wish_fault(Wish.CANCEL),  # whatever can still be canceled
-    "hold": _hold_fault,
-    "release": _release_fault,
-    "run_again": _run_again_fault,
+_OBSTACLES: Final[dict[m.TransferAction, Callable[[TransferStatus, Principal], Obstacle]]] = {
+    "pause": _wish_obstacle(Wish.PAUSE),
+    "resume": _wish_obstacle(Wish.RUN),
+    "cancel": _wish_obstacle(Wish.CANCEL),
+    "retry": _retry_obstacle,
+    "set_rate": _wish_obstacle(Wish.CANCEL),  # whatever can still be canceled
+    "hold": _hold_obstacle,
+    "release": _release_obstacle,
+    "run_again": _run_again_obstacle,
 }
 
 

@@ -24,7 +24,7 @@ RELOAD = "reload"
 """The kind of the message to a reader who is too far behind: changes were removed that it has not seen."""
 
 
-class Changes:
+class ChangeFeed:
     """Shows changes as they come."""
 
     def __init__(self, core: Core) -> None:
