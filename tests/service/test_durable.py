@@ -143,7 +143,10 @@ async def test_an_error_that_nobody_foresaw_strands_no_transfer_and_shows_in_hea
     async with asyncio.timeout(WAIT_S):
         for _ in range(2):
             await tries.acquire()
-    assert (await site.ada.port.health()).status == "degraded"
+    [cause] = (await site.ada.port.health()).causes
+    assert cause.code is m.HealthCode.WORK_FAILING
+    assert f"`{transfer.id}`: RuntimeError" in cause.sentence
+    assert cause.since is not None
     released.set()
     assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
     assert (await site.ada.port.health()).status == "ok"

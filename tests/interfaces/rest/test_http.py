@@ -7,9 +7,10 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from sqlalchemy import update
+from sqlalchemy import text, update
 from tests.servers.site import PASSWORD, Site, started_site
 
+from headrace.api.access.health import FRESH
 from headrace.api.app.web import create_app
 from headrace.api.http.guard import Origins
 from headrace.api.settings import Settings
@@ -52,6 +53,18 @@ async def test_the_openapi_document_is_the_golden_file(quiet_site: Site) -> None
     diff = difflib.unified_diff(kept.splitlines(), fresh.splitlines(), "openapi.json", "the service", lineterm="")
     shown = "\n".join(diff)
     assert fresh == kept, f"the API changed; if that is meant, write it with HEADRACE_WRITE_GOLDEN=1\n{shown}"
+
+
+@pytest.mark.anyio
+async def test_health_tells_the_causes_to_an_administrator_and_only_the_status_to_strangers(quiet_site: Site) -> None:
+    async with quiet_site.service.whole.core.database.write() as tx:
+        await tx.execute(text("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END"))
+    quiet_site.clock.shift += FRESH
+    async with browser(quiet_site) as client:
+        for secret, told in (("", 0), ("hrs_nope", 0), (quiet_site.ada.secret, 1)):
+            answer = await client.get("/health", headers={"authorization": f"Bearer {secret}"})
+            health = m.Health.model_validate_json(answer.text)
+            assert (health.status, len(health.causes)) == ("degraded", told)
 
 
 @pytest.mark.anyio

@@ -132,7 +132,7 @@ export interface paths {
         };
         /**
          * Health
-         * @description Say whether the service can work; needs no sign-in.
+         * @description Say whether the service can work; needs no sign-in, and tells operators and administrators the causes.
          */
         get: operations["health"];
         put?: never;
@@ -1359,6 +1359,12 @@ export interface components {
              */
             audit: "ok" | "unwritable";
             /**
+             * Causes
+             * @description why it is degraded; told to operators, administrators and auditors in person
+             * @default []
+             */
+            causes: components["schemas"]["HealthCause"][];
+            /**
              * Key
              * @description public key that signs tickets and receipts
              */
@@ -1373,6 +1379,28 @@ export interface components {
             /** Version */
             version: string;
         };
+        /**
+         * HealthCause
+         * @description One thing that is wrong.
+         */
+        HealthCause: {
+            code: components["schemas"]["HealthCode"];
+            /**
+             * Sentence
+             * @description what happened, and where
+             */
+            sentence: string;
+            /** Since */
+            since?: string | null;
+            /** What To Do */
+            what_to_do: string;
+        };
+        /**
+         * HealthCode
+         * @description What can be wrong with a service; docs/errors.md says what to do.
+         * @enum {string}
+         */
+        HealthCode: "audit_unwritable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "root_missing";
         /**
          * InterpretRequest
          * @description Words to read, or an intent to put into words: exactly one. `plan` is the handle that "it" and "last" stand for.
@@ -2465,6 +2493,8 @@ export type Given = components['schemas']['Given'];
 export type Halt = components['schemas']['Halt'];
 export type HaltRequest = components['schemas']['HaltRequest'];
 export type Health = components['schemas']['Health'];
+export type HealthCause = components['schemas']['HealthCause'];
+export type HealthCode = components['schemas']['HealthCode'];
 export type InterpretRequest = components['schemas']['InterpretRequest'];
 export type Interpretation = components['schemas']['Interpretation'];
 export type Invitation = components['schemas']['Invitation'];

@@ -23,7 +23,7 @@ SECTIONS: Final = {
     ),
     "Places": ("endpoints", "browse", "nodes", "node-token", "node"),
     "People": ("login", "logout", "whoami", "invite", "people", "token"),
-    "Run and govern": ("serve", "policy", "halt", "release", "halts", "audit", "mcp", "interpret", "keygen"),
+    "Run and govern": ("serve", "policy", "halt", "release", "halts", "health", "audit", "mcp", "interpret", "keygen"),
 }
 """How `headrace --help` groups commands; those of packages it does not know come last."""
 

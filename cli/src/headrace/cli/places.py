@@ -1,4 +1,4 @@
-"""Commands about places: endpoints, browse, nodes, node-token; and the site's policy."""
+"""Commands about places: health, endpoints, browse, nodes, node-token; and the site's policy."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,10 +10,28 @@ from headrace.cli.door import Door, Json, run
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
 from headrace.client import models as m
-from headrace.client.text import byte_size
+from headrace.client.text import byte_size, visible
 
 PAGE = 1000
 """Names asked for at a time."""
+
+
+def health(*, json: Json = False) -> None:
+    """Say whether the service can work, and tell operators what is wrong; ends with 1 when it is degraded."""
+
+    def work(door: Door) -> Exit:
+        found = door.wait(door.headrace.health())
+        nodes = "1 node is" if found.nodes_attached == 1 else f"{found.nodes_attached} nodes are"
+        door.out.say(f"The service (version {found.version}) is {found.status}; {nodes} attached.")
+        rows = ((c.code, visible(c.sentence), visible(c.what_to_do), local_time(c.since)) for c in found.causes)
+        if found.causes:
+            door.out.show(table(("code", "what", "what to do", "since"), rows))
+        elif found.status != "ok":
+            door.out.say("Operators, administrators and auditors are told why.")
+        door.out.document(found)
+        return Exit.DONE if found.status == "ok" else Exit.FAILED
+
+    run(work, as_json=json)
 
 
 def endpoints(*, json: Json = False) -> None:

@@ -27,8 +27,13 @@ export const common = {
   "person.password.show": "Show the password",
 
   "banner.audit": "The audit log can't be written, so nothing can be changed. An operator must look at the service's disk.",
+  "banner.cause": "{sentence}. What to do: {todo}.",
+  "banner.degraded": "The service is degraded since {at}.",
+  "banner.degradedNow": "The service is degraded.",
   "banner.away": "The service does not answer. What you see is {age} old (from {at}). Trying again by itself.",
 
+  "count.causes.one": "{n} more: run headrace health.",
+  "count.causes.other": "{n} more: run headrace health.",
   "count.chosen.one": "{n} chosen",
   "count.chosen.other": "{n} chosen",
   "count.events.one": "{n} event",

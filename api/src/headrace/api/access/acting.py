@@ -44,8 +44,8 @@ class Acting:
 
     async def health(self) -> m.Health:
         """As in the port."""
-        with self._may("health"):
-            return self._do.health.report()
+        with self._may("health") as caller:
+            return await self._do.health.report(caller.principal)
 
     async def interpret(self, request: m.InterpretRequest) -> m.Interpretation:
         """As in the port."""

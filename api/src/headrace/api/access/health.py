@@ -1,31 +1,174 @@
-"""Whether the service can work."""
+"""Whether the service can work, and what is wrong when it can't.
 
+Whether the store and the audit log take writes is known from the last write. When that is older than `FRESH`, asking
+for the health makes a small one first, so the answer is never about a disk of an hour ago.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 from importlib.metadata import version
+from itertools import groupby
+from typing import Final
+
+from sqlalchemy import select, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.audit.chain import Audit
 from headrace.api.core import Core
 from headrace.api.signing.signer import Signer
-from headrace.api.sites.nodes import Nodes
+from headrace.api.sites.endpoints import Endpoints
+from headrace.api.sites.nodes import MAX_CLOCK_SKEW_MS, Nodes
+from headrace.api.store.tables_site import NodeRow
+from headrace.api.store_trouble import Trouble, trouble_of
+from headrace.auth import Principal, Scope
 from headrace.client import models as m
+
+FRESH: Final = timedelta(seconds=10)
+"""How old a write may be to say something of the next one."""
+_PATIENCE_S: Final = 5.0
+"""How long a health answer waits for its own small write; the write goes on without it."""
+_LEAST_FREE_BYTES: Final = 1 << 20
+_MOST_CAUSES: Final = 50
+_SMALL_WRITE: Final = text("UPDATE alembic_version SET version_num = version_num")
+_TOLD: Final = frozenset({Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ})
+_Code = m.HealthCode
+_STORE: Final = {Trouble.FULL: _Code.STORE_FULL, Trouble.BUSY: _Code.STORE_BUSY}
 
 
 class Health:
     """Says how the service is."""
 
-    def __init__(self, audit: Audit, nodes: Nodes, signer: Signer, core: Core) -> None:
+    def __init__(self, audit: Audit, nodes: Nodes, endpoints: Endpoints, signer: Signer, core: Core) -> None:
         """Look at these parts."""
         self._audit = audit
         self._nodes = nodes
+        self._endpoints = endpoints
         self._signer = signer
         self._core = core
+        self._measuring: asyncio.Task[None] | None = None
 
-    def report(self) -> m.Health:
-        """Say whether the service can work; needs no sign-in."""
-        works = self._audit.writable and self._core.database.writable and not self._core.jobs.troubles
+    async def report(self, caller: Principal | None) -> m.Health:
+        """Say whether the service can work; `caller` (`None`: a stranger) says whether the causes are told, too."""
+        await self._measure()
+        causes = [cause async for cause in self._causes()][:_MOST_CAUSES]
+        told = caller is not None and caller.agent is None and bool(_TOLD & caller.scopes)
         return m.Health(
-            status="ok" if works else "degraded",
+            status="degraded" if causes else "ok",
             version=version("headrace-api"),
             nodes_attached=self._nodes.attached_count,
-            audit="ok" if self._audit.writable else "unwritable",
+            audit="unwritable" if self._audit.unwritable_since else "ok",
             key=self._signer.public,
+            causes=causes if told else [],
         )
+
+    # -- can the store be written? --
+
+    async def _measure(self) -> None:
+        """Make a small write unless one was tried lately; those who ask meanwhile wait for the same one."""
+        tried = self._core.database.tried
+        if tried is not None and abs(self._core.clock() - tried) < FRESH:
+            return
+        if self._measuring is None or self._measuring.done():
+            self._measuring = asyncio.create_task(self._write(), name="measure the store")
+        await asyncio.wait({self._measuring}, timeout=_PATIENCE_S)
+
+    async def _write(self) -> None:
+        try:
+            async with self._core.database.write() as tx:
+                await self._audit.measure(tx)
+                await tx.execute(_SMALL_WRITE)
+        except SQLAlchemyError:
+            return  # the store has noted it
+
+    # -- what is wrong --
+
+    async def _causes(self) -> AsyncIterator[m.HealthCause]:
+        for cause in (*self._of_store(), *self._of_jobs()):
+            yield cause
+        try:
+            for cause in await self._of_nodes():
+                yield cause
+        except SQLAlchemyError as error:
+            yield _of_trouble(trouble_of(error), "read")
+
+    def _of_store(self) -> Iterator[m.HealthCause]:
+        refused, since = self._core.database.refused, self._audit.unwritable_since
+        if refused is not None:
+            yield _of_trouble(refused.trouble, "written").model_copy(update={"since": refused.since})
+        elif self._measuring is not None and not self._measuring.done():
+            yield _of_trouble(Trouble.BUSY, "written")
+        elif self._free_bytes() < _LEAST_FREE_BYTES:
+            yield _of_trouble(Trouble.FULL, "written")
+        if since is not None:
+            yield m.HealthCause(
+                code=_Code.AUDIT_UNWRITABLE,
+                sentence="the audit log can't be written, so nothing can be changed or started",
+                what_to_do="look at the disk of the data folder, then run `headrace audit verify`",
+                since=since,
+            )
+
+    def _free_bytes(self) -> int:
+        try:
+            found = os.statvfs(self._core.settings.data)
+        except OSError:
+            return 0
+        return found.f_bavail * found.f_frsize
+
+    def _of_jobs(self) -> Iterator[m.HealthCause]:
+        """One cause for each kind of work, however many of its subjects fail."""
+        found = sorted(self._core.jobs.troubles.values(), key=lambda trouble: (trouble.task, trouble.since))
+        for task, of_task in groupby(found, key=lambda trouble: trouble.task):
+            first, *more = of_task
+            others = f" and for {len(more)} others" if more else ""
+            about = f" for `{first.subject}`" if first.subject else ""
+            times = "once" if first.failures == 1 else f"{first.failures} times in a row"
+            yield m.HealthCause(
+                code=_Code.WORK_FAILING,
+                sentence=f"the work `{task}` failed {times}{about}{others}: {first.said}",
+                what_to_do="it is tried again by itself; if that does not help, the service's log says more",
+                since=first.since,
+            )
+
+    async def _of_nodes(self) -> list[m.HealthCause]:
+        """Nodes whose clock is off, and roots that an attached node does not offer any more."""
+        async with self._core.database.read() as tx:
+            rows = {row.key: row for row in await tx.scalars(select(NodeRow).where(NodeRow.state == "enrolled"))}
+            known = await self._endpoints.registry(tx)
+        causes = []
+        for key, row in rows.items():
+            live = self._nodes.attached(key)
+            if live is None:
+                continue
+            if abs(live.clock_skew_ms) > MAX_CLOCK_SKEW_MS:
+                causes.append(
+                    m.HealthCause(
+                        code=_Code.NODE_CLOCK_SKEWED,
+                        sentence=f"the clock of node `{row.name}` is {live.clock_skew_ms / 1000:.0f} s away from the "
+                        "service's, so it gets no work",
+                        what_to_do="set up time synchronisation on both",
+                        since=row.last_seen,
+                    )
+                )
+            offered = {root.name for root in live.roots}
+            causes.extend(
+                m.HealthCause(
+                    code=_Code.ROOT_MISSING,
+                    sentence=f"node `{row.name}` is attached and does not offer its root `{endpoint.root}` (endpoint "
+                    f"`{endpoint.id}`)",
+                    what_to_do="mount it, and start the node again with that root",
+                    since=row.last_seen,
+                )
+                for endpoint in known
+                if endpoint.node_key == key and endpoint.root not in offered
+            )
+        return causes
+
+
+def _of_trouble(trouble: Trouble, done: str) -> m.HealthCause:
+    return m.HealthCause(
+        code=_STORE.get(trouble, _Code.STORE_FAILED),
+        sentence=f"the service's store can't be {done}: {trouble}",
+        what_to_do=trouble.remedy,
+    )

@@ -44,7 +44,7 @@ class Service:
             lock = DataLock.take(settings.data)
             opened.callback(lock.release)
             await asyncio.to_thread(migrate, path)
-            database = Database(path)
+            database = Database(path, clock)
             opened.push_async_callback(database.close)
             hub = await Hub.start(
                 listen=settings.hub_listen, state_dir=str(settings.data / "hub"), max_nodes=settings.max_nodes

@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -98,7 +99,8 @@ class Audit:
         self._clock = clock
         self._heads = heads
         self._checks = Checks(database.path, heads, clock)
-        self.writable = True
+        self.unwritable_since: datetime | None = None
+        """Set while the last event was refused."""
 
     async def append(  # noqa: PLR0913 - one parameter each field
         self,
@@ -115,7 +117,9 @@ class Audit:
         `person` says who acted where that is known before there is a caller (signing in). `detail` must not hold
         secrets; its values are cut to 1,000 characters, and the digest of the whole is kept beside what is cut.
         """
-        # What else the transaction holds fails by its own name, not as an audit log that can't be written.
+        # Its begin and what else the transaction holds fail by their own names, not as an unwritable audit log.
+        if not tx.in_transaction():
+            await tx.connection()
         await tx.flush()
         principal = caller.principal if caller else None
         person = principal.id if principal else person
@@ -143,9 +147,17 @@ class Audit:
             await tx.execute(_INSERT, row)
             tx.info[_LAST] = added
         except (SQLAlchemyError, ValueError) as error:
-            self.writable = False
+            self.unwritable_since = self.unwritable_since or at
             raise AuditUnwritable from error
-        self.writable = True
+        self.unwritable_since = None
+
+    async def measure(self, tx: Tx) -> None:
+        """Find out whether an event could be appended, and append none; `tx` is for this alone."""
+        await tx.connection()
+        tried = await tx.begin_nested()
+        with suppress(AuditUnwritable):
+            await self.append(tx, Kind.SERVICE_STARTED)
+        await tried.rollback()
 
     async def events(self, wanted: Wanted, *, after: int, limit: int) -> list[m.AuditEvent]:
         """One page of the chain in the wanted order; `after` is the last sequence of the page before, or 0."""

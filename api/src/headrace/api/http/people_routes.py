@@ -3,9 +3,12 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
+from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.access.gate import Gate
-from headrace.api.http.identity import Port, address_of, cookie_name, gate_of, hand_out, secret_of
+from headrace.api.errors import ServiceError
+from headrace.api.http.identity import Port, address_of, cookie_name, gate_of, hand_out, port_of, secret_of
+from headrace.auth import AuthError
 from headrace.client import models as m
 
 router = APIRouter(tags=["people"])
@@ -14,9 +17,13 @@ TheGate = Annotated[Gate, Depends(gate_of)]
 
 
 @router.get("/health")
-async def health(gate: TheGate) -> m.Health:
-    """Say whether the service can work; needs no sign-in."""
-    return gate.use_cases.health.report()
+async def health(request: Request, gate: TheGate) -> m.Health:
+    """Say whether the service can work; needs no sign-in, and tells operators and administrators the causes."""
+    try:
+        port = await port_of(request, gate)
+    except (AuthError, ServiceError, SQLAlchemyError):
+        return await gate.use_cases.health.report(None)
+    return await port.health()
 
 
 @router.get("/me")

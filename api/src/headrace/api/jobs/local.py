@@ -17,7 +17,7 @@ from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.clock import Clock
-from headrace.api.jobs.port import Task
+from headrace.api.jobs.port import JobTrouble, Task
 from headrace.api.store import Database, Tx, after_commit
 from headrace.api.store.tables_work import JobRow
 
@@ -68,10 +68,10 @@ class LocalJobs:
         self._jobs: dict[Key, _Job] = {}
         self._duties: list[str] = []
         self._open = False
-        self._troubles: dict[str, str] = {}
+        self._troubles: dict[str, JobTrouble] = {}
 
     @property
-    def troubles(self) -> Mapping[str, str]:
+    def troubles(self) -> Mapping[str, JobTrouble]:
         """As in the port."""
         return self._troubles
 
@@ -235,10 +235,13 @@ class LocalJobs:
             job.generation = 0
 
     def _note(self, job: _Job, error: Exception) -> None:
-        if len(self._troubles) < _MAX_TROUBLES or " ".join(job.key) in self._troubles:
+        name = " ".join(job.key)
+        before = self._troubles.get(name)
+        if before is not None or len(self._troubles) < _MAX_TROUBLES:
             # What a database says may hold values; its kind is enough here, and the log has the rest.
             said = type(error).__name__ if isinstance(error, SQLAlchemyError) else str(error)
-            self._troubles[" ".join(job.key)] = said or type(error).__name__
+            since = before.since if before is not None else self._clock()
+            self._troubles[name] = JobTrouble(*job.key, said or type(error).__name__, since, job.failures)
 
 
 def _removal(key: Key, generation: int) -> Delete:

@@ -67,6 +67,20 @@ class Jobs(Protocol):
         ...
 
     @property
-    def troubles(self) -> Mapping[str, str]:
-        """What failed when it was last tried: the error by `task subject`, at most 100."""
+    def troubles(self) -> Mapping[str, "JobTrouble"]:
+        """What failed when it was last tried, by `task subject`, at most 100."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class JobTrouble:
+    """A job that failed when it was last tried."""
+
+    task: str
+    subject: str
+    said: str
+    """The error of the last try."""
+    since: datetime
+    """When the first of these tries failed."""
+    failures: int
+    """How many tries in a row have failed."""

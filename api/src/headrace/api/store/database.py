@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from headrace.api.clock import Clock, utc_now
 from headrace.api.store import driver
+from headrace.api.store_trouble import Trouble, trouble_of
 
 _BUSY_TIMEOUT_MS = 10_000
 _READERS = 8
@@ -35,14 +39,25 @@ def after_commit(tx: Tx, act: Callable[[], None]) -> None:
     tx.info.setdefault(_AFTER_COMMIT, []).append(act)
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Writing transactions are refused by a lock, the disk or too many others."""
+
+    trouble: Trouble
+    since: datetime
+
+
 class Database:
     """The store of one service."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, clock: Clock = utc_now) -> None:
         """Open (without migrating) the SQLite file at `path`."""
         self.path = path
-        self.writable = True
-        """Whether the last writing transaction was not refused by a lock, the disk or too many others."""
+        self.refused: Refused | None = None
+        """Set while the last writing transaction was refused."""
+        self.tried: datetime | None = None
+        """When a writing transaction last ended, either way."""
+        self._clock = clock
         self._threads = ThreadPoolExecutor(_READERS + 1, thread_name_prefix="store")
         self._reader = _engine(path, "BEGIN", self._threads, readers=_READERS)
         self._writer = _engine(path, "BEGIN IMMEDIATE", self._threads, readers=0)
@@ -63,10 +78,12 @@ class Database:
             try:
                 yield session
                 await _to_its_end(_commit(session))
-            except (OperationalError, PoolTimeout):
-                self.writable = False
+            except (OperationalError, PoolTimeout) as error:
+                self.tried = self._clock()
+                since = self.refused.since if self.refused else self.tried
+                self.refused = Refused(trouble_of(error), since)
                 raise
-            self.writable = True
+            self.tried, self.refused = self._clock(), None
 
     async def close(self) -> None:
         """Close all connections."""

@@ -1,6 +1,7 @@
 """Endpoints, nodes, halts and the state of the service."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
@@ -112,6 +113,27 @@ class Halt(Model):
     at: datetime | None = None
 
 
+class HealthCode(StrEnum):
+    """What can be wrong with a service; docs/errors.md says what to do."""
+
+    AUDIT_UNWRITABLE = "audit_unwritable"
+    STORE_BUSY = "store_busy"
+    STORE_FAILED = "store_failed"
+    STORE_FULL = "store_full"
+    WORK_FAILING = "work_failing"
+    NODE_CLOCK_SKEWED = "node_clock_skewed"
+    ROOT_MISSING = "root_missing"
+
+
+class HealthCause(Model):
+    """One thing that is wrong."""
+
+    code: HealthCode
+    sentence: str = Field(description="what happened, and where")
+    what_to_do: str
+    since: datetime | None = None
+
+
 class Health(Model):
     """Whether the service can work."""
 
@@ -120,3 +142,6 @@ class Health(Model):
     nodes_attached: Count
     audit: Literal["ok", "unwritable"]
     key: str = Field(description="public key that signs tickets and receipts")
+    causes: list[HealthCause] = Field(
+        default=[], description="why it is degraded; told to operators, administrators and auditors in person"
+    )

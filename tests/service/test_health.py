@@ -1,0 +1,106 @@
+"""What health says: measured when it is asked for, with the causes for those who can mend them."""
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from tests.servers.site import Site, started_site
+
+from headrace.api.access.health import FRESH
+from headrace.api.store import database
+from headrace.client import models as m
+
+DOCS = (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
+
+
+async def causes(site: Site) -> list[m.HealthCause]:
+    health = await site.ada.port.health()
+    assert (health.status == "degraded") == bool(health.causes)
+    return health.causes
+
+
+def codes(found: list[m.HealthCause]) -> set[str]:
+    assert all(cause.sentence and cause.what_to_do for cause in found)
+    return {cause.code.value for cause in found}
+
+
+@pytest.mark.anyio
+async def test_health_finds_a_store_that_nobody_has_written_to_meanwhile_locked_and_free_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_BUSY_TIMEOUT_MS", 100)
+    async with started_site(tmp_path) as site:
+        with closing(sqlite3.connect(site.service.whole.core.database.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            site.clock.shift += FRESH
+            # What the service does at its start may have found the lock, too.
+            [cause] = [one for one in await causes(site) if one.code is not m.HealthCode.WORK_FAILING]
+            assert cause.code is m.HealthCode.STORE_BUSY
+            assert cause.since is not None
+            assert cause.since <= site.clock()
+            other.execute("ROLLBACK")
+        site.clock.shift += FRESH
+        assert codes(await causes(site)) <= {"work_failing"}
+
+
+@pytest.mark.anyio
+async def test_health_finds_an_audit_log_that_takes_no_event_and_adds_none_itself(quiet_site: Site) -> None:
+    path = quiet_site.service.whole.core.database.path
+    events = (await quiet_site.use_cases.audit.verify()).events
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+        quiet_site.clock.shift += FRESH
+        assert codes(await causes(quiet_site)) == {"audit_unwritable"}
+        other.execute("DROP TRIGGER full")
+    quiet_site.clock.shift += FRESH
+    assert await causes(quiet_site) == []
+    verdict = await quiet_site.use_cases.audit.verify(full=True)
+    assert (verdict.intact, verdict.events) == (True, events)
+
+
+@pytest.mark.anyio
+async def test_a_node_whose_clock_is_off_and_a_root_that_is_gone_are_named(site: Site) -> None:
+    assert await causes(site) == []
+    await site.stop_node("right")
+    assert await causes(site) == []
+    await site.start_node("right", [("other", str(site.archive), "read")])
+    [gone] = await causes(site)
+    assert gone.code is m.HealthCode.ROOT_MISSING
+    assert "`right`" in gone.sentence
+    assert "`archive`" in gone.sentence
+    nodes, key = site.use_cases.nodes, site.nodes["left"].key
+    live = nodes.attached(key)
+    assert live is not None
+    nodes._attached[key] = SimpleNamespace(  # type: ignore[assignment] # noqa: SLF001
+        roots=live.roots, clock_skew_ms=-61_000
+    )
+    skewed = next(cause for cause in await causes(site) if cause.code is m.HealthCode.NODE_CLOCK_SKEWED)
+    assert "-61 s" in skewed.sentence
+
+
+@pytest.mark.anyio
+async def test_causes_are_told_to_those_who_can_mend_them_in_person(site: Site) -> None:
+    await site.stop_node("right")
+    await site.start_node("right", [("other", str(site.archive), "read")])
+    operator, requester = await site.person("oli", "operator"), await site.person("eve", "requester")
+    _, pipeline = await operator.token("node:write")
+    _, assistant = await operator.token("node:write", agent="helper")
+    told = {
+        "operator": operator.port,
+        "pipeline": pipeline,
+        "assistant": assistant,
+        "requester": requester.port,
+    }
+    found = {name: await port.health() for name, port in told.items()}
+    assert {health.status for health in found.values()} == {"degraded"}
+    assert {name for name, health in found.items() if health.causes} == {"operator", "pipeline"}
+    assert (await site.use_cases.health.report(None)).causes == []
+
+
+@pytest.mark.parametrize("code", list(m.HealthCode))
+def test_each_cause_is_in_the_docs_with_what_to_do(code: m.HealthCode) -> None:
+    section = DOCS.partition("## What health can say")[2]
+    assert re.search(rf"\n\| `{code}` \| [^|]+ \| [^|]+ \|", section)
