@@ -397,7 +397,7 @@ async def test_every_kind_of_change_is_told_to_whom_it_concerns(quiet_site: Site
     ]  # fmt: skip
     assert [state for _, state in of(told, "node")] == ["enrolled", "attached", "enrolled", "attached", "draining"]
     assert [state for _, state in of(told, "policy")][-1] == "proposed"
-    assert of(told, "halt") == [(held.id, "held"), (held.id, "released")]
+    assert of(told, "halt") == [(held.id, "halted"), (held.id, "released")]
     assert {one.kind for one in told} | {"transfer"} == set(get_args(Kind))
     # A requester learns what a requester may list: nobody else's plan, and no halts.
     foreign = await changes_until(stranger, newest)

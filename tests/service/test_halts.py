@@ -55,9 +55,9 @@ async def test_a_hold_of_others_stops_nobody_else(site: Site) -> None:
     (site.lab / "set").mkdir()
     (site.lab / "set" / "a.txt").write_text("a")
     _, helper = await site.ada.token("transfer:read", "transfer:plan", agent="helper")
-    with refused("kill_switch"):
+    with refused("halted"):
         await other.port.browse("lab", "/set")
-    with refused("kill_switch"):
+    with refused("halted"):
         await helper.browse("lab", "/set")
     plan = await site.ada.plan("lab:/set", "archive:/set")
     assert (await site.ada.end_of(await site.ada.submit(plan))).state is m.TransferState.COMPLETE

@@ -106,9 +106,9 @@ async def test_invariant_3_without_a_policy_nothing_is_signed(site: Site) -> Non
 async def test_invariant_1_the_kill_switch_stops_tickets_and_permits_and_says_why(site: Site) -> None:
     _, transfer = await stored_transfer(site)
     (site.settings.data / HALT_FILE).write_text("storage maintenance\n")
-    assert await refusal_of(site, transfer) == "kill_switch"
+    assert await refusal_of(site, transfer) == "halted"
     plan = await site.ada.plan("lab:/set", "archive:/elsewhere")
-    assert (plan.state, plan.refusals[0].rule) == (m.PlanState.FAILED, "kill_switch")
+    assert (plan.state, plan.refusals[0].rule) == (m.PlanState.FAILED, "halted")
     assert "storage maintenance" in plan.summary
     (site.settings.data / HALT_FILE).unlink()
     assert await refusal_of(site, transfer) == ""

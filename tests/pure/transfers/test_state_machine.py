@@ -29,7 +29,7 @@ SOON = NOW + timedelta(seconds=5)
 LIMITS = Limits(
     away=timedelta(days=7),
     stop=timedelta(seconds=30),
-    hold=timedelta(seconds=2),
+    halt=timedelta(seconds=2),
     backoff=timedelta(seconds=1),
     max_backoff=timedelta(seconds=60),
     failures=3,
@@ -58,10 +58,10 @@ def ending(outcome: str, *, retryable: bool = False, moved: bool = False) -> End
 
 TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
     ("it begins", QUEUED, Seen(), State.RUNNING, Effect.BEGIN),
-    ("cancel goes first", canceled(QUEUED), Seen(refusal=DENIED, hold="h"), State.CANCELED, Effect.END),
+    ("cancel goes first", canceled(QUEUED), Seen(refusal=DENIED, halt="h"), State.CANCELED, Effect.END),
     ("refused for good", paused(QUEUED), Seen(refusal=DENIED), State.FAILED, Effect.END),
-    ("paused", paused(QUEUED), Seen(hold="h", absent=GONE), State.PAUSED, Effect.NONE),
-    ("held", QUEUED, Seen(hold="h", absent=GONE), State.WAITING, Effect.NONE),
+    ("paused", paused(QUEUED), Seen(halt="h", absent=GONE), State.PAUSED, Effect.NONE),
+    ("halted", QUEUED, Seen(halt="h", absent=GONE), State.WAITING, Effect.NONE),
     ("too early", QUEUED, Seen(starts=SOON), State.QUEUED, Effect.NONE),
     ("a node is away", QUEUED, Seen(absent=GONE), State.WAITING, Effect.NONE),
     ("away too long", replace(QUEUED, away_since=NOW - LIMITS.away), Seen(absent=GONE), State.FAILED, Effect.END),
@@ -73,7 +73,7 @@ TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
     ("is renewed", OPEN, Seen(renew=True), State.RUNNING, Effect.RENEW),
     ("stops for a pause", paused(OPEN), Seen(renew=True), State.RUNNING, Effect.STOP),
     ("stops for a cancel", canceled(OPEN), Seen(absent=GONE), State.RUNNING, Effect.STOP),
-    ("stops for a hold", OPEN, Seen(hold="h"), State.RUNNING, Effect.STOP),
+    ("stops for a halt", OPEN, Seen(halt="h"), State.RUNNING, Effect.STOP),
     ("stops when refused", OPEN, Seen(refusal=DENIED), State.RUNNING, Effect.STOP),
     ("is told to stop once", canceled(STOPPING), Seen(), State.RUNNING, Effect.NONE),
     ("says no word", canceled(STOPPING), Seen(lost=True), State.CANCELED, Effect.CLOSE),
@@ -83,7 +83,7 @@ TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
     ("arrives in part", OPEN, Seen(end=ending("partial")), State.PARTIAL, Effect.CONCLUDE),
     ("stopped for a cancel", canceled(STOPPING), Seen(end=ending("stopped")), State.CANCELED, Effect.CLOSE),
     ("stopped for a pause", paused(STOPPING), Seen(end=ending("stopped")), State.PAUSED, Effect.CLOSE),
-    ("stopped for a hold", STOPPING, Seen(end=ending("stopped"), hold="h"), State.WAITING, Effect.CLOSE),
+    ("stopped for a halt", STOPPING, Seen(end=ending("stopped"), halt="h"), State.WAITING, Effect.CLOSE),
     ("stopped when refused", STOPPING, Seen(end=ending("stopped"), refusal=DENIED), State.FAILED, Effect.CLOSE),
     ("fails for good", OPEN, Seen(end=ending("failed")), State.FAILED, Effect.CLOSE),
     ("fails and tries again", OPEN, Seen(end=ending("failed", retryable=True)), State.WAITING, Effect.CLOSE),
@@ -113,11 +113,11 @@ def test_each_rule_leads_where_the_table_says(now: Standing, seen: Seen, state: 
     ("now", "seen"),
     [
         (paused(QUEUED), Seen(absent=GONE)),
-        (QUEUED, Seen(hold="h", absent=GONE)),
+        (QUEUED, Seen(halt="h", absent=GONE)),
         (QUEUED, Seen(starts=SOON, absent=GONE)),
         (QUEUED, Seen(turn=False)),
     ],
-    ids=["paused", "held", "too early", "in line"],
+    ids=["paused", "halted", "too early", "in line"],
 )
 def test_only_the_wait_for_a_node_counts_against_the_time_it_may_be_away(now: Standing, seen: Seen) -> None:
     waited = step(replace(now, away_since=NOW - LIMITS.away + timedelta(days=1)), seen, NOW, LIMITS).standing
@@ -205,13 +205,13 @@ class EveryWay(RuleBasedStateMachine):
 
     @rule(
         absent=CAUSES,
-        hold=st.sampled_from(["", "maintenance"]),
+        halt=st.sampled_from(["", "maintenance"]),
         turn=st.booleans(),
         renew=st.booleans(),
         refusal=st.sampled_from([None, None, None, DENIED]),
     )
-    def look(self, absent: Cause | None, hold: str, turn: bool, renew: bool, refusal: Cause | None) -> None:  # noqa: FBT001 - drawn
-        self.world.look(Seen(absent=absent, hold=hold, turn=turn, renew=renew, refusal=refusal))
+    def look(self, absent: Cause | None, halt: str, turn: bool, renew: bool, refusal: Cause | None) -> None:  # noqa: FBT001 - drawn
+        self.world.look(Seen(absent=absent, halt=halt, turn=turn, renew=renew, refusal=refusal))
 
     @precondition(lambda self: self.world.runs)
     @rule(outcome=OUTCOMES, retryable=st.booleans(), moved=st.booleans())

@@ -642,7 +642,7 @@ export interface paths {
         put?: never;
         /**
          * Halt
-         * @description Hold a transfer, person, assistant, endpoint or node, or everything: what runs of it stops and waits.
+         * @description Halt a transfer, person, assistant, endpoint or node, or everything: what runs of it stops and waits.
          */
         post: operations["halt"];
         delete?: never;
@@ -663,7 +663,7 @@ export interface paths {
         post?: never;
         /**
          * Release Halt
-         * @description Lift a hold; what waited for it goes on.
+         * @description Release a halt; what waited for it goes on.
          */
         delete: operations["release_halt"];
         options?: never;
@@ -680,7 +680,7 @@ export interface paths {
         };
         /**
          * Halts
-         * @description List what is held, the newest first.
+         * @description List what is halted, the newest first.
          */
         get: operations["halts"];
         put?: never;
@@ -907,7 +907,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "confirm" | "decline" | "approve" | "refuse" | "submit" | "revise" | "pause" | "resume" | "cancel" | "retry" | "set_rate" | "hold" | "release" | "run_again";
+            action: "confirm" | "decline" | "approve" | "refuse" | "submit" | "revise" | "pause" | "resume" | "cancel" | "retry" | "set_rate" | "halt" | "release" | "run_again";
             /** Allowed */
             allowed: boolean;
             /**
@@ -1300,7 +1300,7 @@ export interface components {
         };
         /**
          * Halt
-         * @description Something that is held.
+         * @description Something that is halted.
          */
         Halt: {
             /** At */
@@ -1331,7 +1331,7 @@ export interface components {
         };
         /**
          * HaltRequest
-         * @description Hold something: what runs of it stops and waits until it is released.
+         * @description Halt something: what runs of it stops and waits until it is released.
          */
         HaltRequest: {
             /** Reason */
@@ -2461,7 +2461,7 @@ export interface components {
          * @description Where a transfer stands.
          *
          *     It goes between queued (it has not begun, or it waits for its turn), running, waiting (a node is away, an operator
-         *     holds it, or it is tried again later) and paused, until it is complete, partial, failed or canceled; a retry
+         *     has halted it, or it is tried again later) and paused, until it is complete, partial, failed or canceled; a retry
          *     queues a partial or failed one again.
          * @enum {string}
          */

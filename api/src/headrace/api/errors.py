@@ -63,7 +63,7 @@ class Code(StrEnum):
     APPROVAL_NOT_NEEDED = "approval_not_needed"
     CONFIRMATION_NOT_NEEDED = "confirmation_not_needed"
     DENIED_BY_POLICY = "denied_by_policy"
-    KILL_SWITCH = "kill_switch"
+    HALTED = "halted"
     REQUESTER_INACTIVE = "requester_inactive"
 
     TRANSFER_STATE = "transfer_state"

@@ -24,7 +24,7 @@ class Exit(IntEnum):
 _OF_CODE: Final = {
     "invalid_request": Exit.USAGE,
     "denied_by_policy": Exit.REFUSED,
-    "kill_switch": Exit.REFUSED,
+    "halted": Exit.REFUSED,
     "plan_declined": Exit.REFUSED,
     "needs_confirmation": Exit.NEEDS_YES,
     "needs_approval": Exit.NEEDS_YES,

@@ -1,4 +1,4 @@
-"""The kill switch at the command line: halt, release, halts."""
+"""Halts at the command line: halt, release, halts."""
 
 from typing import Annotated
 
@@ -21,11 +21,11 @@ def halt(
     reason: Reason,
     json: Json = False,
 ) -> None:
-    """Hold something: what runs of it stops within 2 s and waits, and nothing of it starts, until it is released."""
+    """Halt something: what runs of it stops within 2 s and waits, and nothing of it starts, until it is released."""
 
     def work(door: Door) -> None:
         made = door.wait(door.headrace.halt(m.HaltRequest(scope=scope, subject=subject, reason=reason)))
-        door.out.say(f"Held: {_what(made)}. To lift it: headrace release {made.id}")
+        door.out.say(f"Halted: {_what(made)}. To release it: headrace release {made.id}")
         door.out.document(made)
 
     run(work, as_json=json)
@@ -36,7 +36,7 @@ def release(
     *,
     json: Json = False,
 ) -> None:
-    """Lift a hold: what waited for it goes on."""
+    """Release a halt: what waited for it goes on."""
 
     def work(door: Door) -> None:
         door.wait(door.headrace.release_halt(halt))
@@ -46,7 +46,7 @@ def release(
 
 
 def halts(*, json: Json = False) -> None:
-    """List what is held, by whom and why."""
+    """List what is halted, by whom and why."""
 
     def work(door: Door) -> None:
         found = door.wait(door.headrace.halts())
@@ -57,5 +57,5 @@ def halts(*, json: Json = False) -> None:
     run(work, as_json=json)
 
 
-def _what(held: m.Halt) -> str:
-    return f"{held.scope} {visible(held.subject_name)}".strip()
+def _what(one: m.Halt) -> str:
+    return f"{one.scope} {visible(one.subject_name)}".strip()

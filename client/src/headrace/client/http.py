@@ -205,7 +205,7 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.post(m.Node, f"nodes/{segment(node)}/revoke")
 
-    # -- the kill switch --
+    # -- halts --
 
     async def halt(self, request: m.HaltRequest) -> m.Halt:
         """As in the port."""

@@ -171,15 +171,15 @@ class Headrace(Protocol):
         ...
 
     async def halt(self, request: m.HaltRequest) -> m.Halt:
-        """Hold a transfer, person, assistant, endpoint or node, or everything: what runs of it stops and waits."""
+        """Halt a transfer, person, assistant, endpoint or node, or everything: what runs of it stops and waits."""
         ...
 
     async def release_halt(self, halt: str) -> None:
-        """Lift a hold; what waited for it goes on."""
+        """Release a halt; what waited for it goes on."""
         ...
 
     async def halts(self) -> list[m.Halt]:
-        """List what is held, the newest first."""
+        """List what is halted, the newest first."""
         ...
 
     async def policies(self) -> list[m.PolicyVersion]:

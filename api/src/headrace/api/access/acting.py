@@ -210,12 +210,12 @@ class Acting:
         with self._may("revoke_node") as caller:
             return await self._do.nodes.revoke(caller, node)
 
-    # -- the kill switch --
+    # -- halts --
 
     async def halt(self, request: m.HaltRequest) -> m.Halt:
         """As in the port."""
         with self._may("halt") as caller:
-            return await self._do.halts.hold(caller, request)
+            return await self._do.halts.halt(caller, request)
 
     async def release_halt(self, halt: str) -> None:
         """As in the port."""

@@ -69,19 +69,19 @@ async def revoke_node(port: Port, node: str) -> m.Node:
 
 @router.post("/site/halt", status_code=201)
 async def halt(port: Port, body: m.HaltRequest) -> m.Halt:
-    """Hold a transfer, person, assistant, endpoint or node, or everything: what runs of it stops and waits."""
+    """Halt a transfer, person, assistant, endpoint or node, or everything: what runs of it stops and waits."""
     return await port.halt(body)
 
 
 @router.delete("/site/halt/{halt}", status_code=204)
 async def release_halt(port: Port, halt: str) -> None:
-    """Lift a hold; what waited for it goes on."""
+    """Release a halt; what waited for it goes on."""
     await port.release_halt(halt)
 
 
 @router.get("/site/halts")
 async def halts(port: Port) -> list[m.Halt]:
-    """List what is held, the newest first."""
+    """List what is halted, the newest first."""
     return await port.halts()
 
 

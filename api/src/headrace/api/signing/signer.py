@@ -16,7 +16,7 @@ from headrace.api.errors import Code, Fenced, ServiceError
 from headrace.api.policy.budgets import day_of, used_today
 from headrace.api.policy.versions import Policies
 from headrace.api.sites.endpoints import Endpoints, Known
-from headrace.api.sites.halts import Halts, Held, roots_of
+from headrace.api.sites.halts import Halts, Work, roots_of
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
@@ -52,7 +52,7 @@ class Signer:
     """Signs plans, permits, tickets and receipts with the authority key."""
 
     def __init__(self, core: Core, key: SigningKey, policies: Policies, endpoints: Endpoints, halts: Halts) -> None:
-        """Keep the key; it is handed out to nobody. Nothing is signed for what `halts` holds."""
+        """Keep the key; it is handed out to nobody. Nothing is signed for what is halted."""
         self._core = core
         self._key = key
         self._policies = policies
@@ -72,7 +72,7 @@ class Signer:
         """Sign a permit for `asker` to list what is at and below `folder`; policy has been asked before."""
         person = asker.person
         async with self._core.database.read() as tx:
-            await self._halts.require_none(tx, Held(person, asker.agent, ((folder.node, folder.root),)))
+            await self._halts.require_none(tx, Work(person, asker.agent, ((folder.node, folder.root),)))
         limit = self._core.settings.survey_max_entries
         return seal(
             "permit", permit_body(person=person, folder=folder, now=self._core.clock(), max_entries=limit), self._key
@@ -117,8 +117,8 @@ class Signer:
         row = await tx.get(PlanRow, transfer.plan)
         if row is None or row.document is None:
             raise ServiceError(Code.PLAN_NOT_READY, f"plan `{transfer.plan}` was never sealed; plan again")
-        # Before everything that is final: a hold passes.
-        work = Held(transfer.requester, transfer.agent, roots_of(row.document), transfer.id)
+        # Before everything that is final: a halt passes.
+        work = Work(transfer.requester, transfer.agent, roots_of(row.document), transfer.id)
         await self._halts.require_none(tx, work)
         confirmation, approvals = await self._consent(tx, transfer, starts=starts)
         submission = Submission(

@@ -1,7 +1,7 @@
-"""The kill switch: operators hold one transfer, person, assistant, endpoint or node, or everything.
+"""Halts: operators halt one transfer, person, assistant, endpoint or node, or everything (the kill switch).
 
-A hold is a row of the store, or the file `halt` in the data folder (everything; its text is the reason). Nothing that
-is held gets a ticket or a permit; what runs is stopped and waits, with the reason, until the hold is lifted. Holds
+A halt is a row of the store, or the file `halt` in the data folder (everything; its text is the reason). Nothing that
+is halted gets a ticket or a permit; what runs is stopped and waits, with the reason, until the halt is released. Halts
 made here are acted on at once, others (the file, another process) within `LOOK_S`.
 """
 
@@ -35,7 +35,7 @@ Root = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Work:
     """Who and what a piece of work is about."""
 
     person: str
@@ -45,10 +45,10 @@ class Held:
 
 
 class Halts:
-    """What is held."""
+    """What is halted."""
 
     def __init__(self, core: Core, nodes: Nodes, endpoints: Endpoints) -> None:
-        """Keep holds in the store, and look for others."""
+        """Keep halts in the store, and look for others."""
         self._core = core
         self._nodes = nodes
         self._endpoints = endpoints
@@ -56,19 +56,19 @@ class Halts:
         core.jobs.every("look for halts", LOOK_S, self.look)
 
     async def look(self) -> None:
-        """Notice what was held or released by other ways than this service's."""
+        """Notice what was halted or released by other ways than this service's."""
         async with self._core.database.read() as tx:
-            held = await tx.scalars(select(HaltRow.id).order_by(HaltRow.id))
-            seen = (self._file_reason(), *held)
+            halted = await tx.scalars(select(HaltRow.id).order_by(HaltRow.id))
+            seen = (self._file_reason(), *halted)
         if seen != self._seen:
             self._seen = seen
             self._core.reactions.tell()
 
-    async def require_none(self, tx: Tx, work: Held) -> None:
-        """Refuse work that is held, with `kill_switch`."""
+    async def require_none(self, tx: Tx, work: Work) -> None:
+        """Refuse work that is halted, with `halted`."""
         reason = self._file_reason()
         if reason:
-            raise ServiceError(Code.KILL_SWITCH, f"an operator has stopped everything here: {reason}")
+            raise ServiceError(Code.HALTED, f"an operator has halted everything here: {reason}")
         rows = list(await tx.scalars(select(HaltRow)))
         if not rows:
             return
@@ -76,10 +76,10 @@ class Halts:
         own |= await self._subjects(tx, work) | ({("agent", work.agent)} if work.agent is not None else set())
         for row in rows:
             if (row.scope, row.subject) in own:
-                raise ServiceError(Code.KILL_SWITCH, f"an operator holds {_what(row)}: {row.reason}")
+                raise ServiceError(Code.HALTED, f"an operator has halted {_what(row)}: {row.reason}")
 
     async def list(self) -> list[m.Halt]:
-        """Everything that is held, the newest first."""
+        """Everything that is halted, the newest first."""
         async with self._core.database.read() as tx:
             rows = await tx.scalars(select(HaltRow).order_by(HaltRow.at.desc()))
             found = [_view(row) for row in rows]
@@ -89,8 +89,8 @@ class Halts:
         )
         return [file, *found] if file else found
 
-    async def hold(self, caller: Caller, request: m.HaltRequest) -> m.Halt:
-        """Hold something: what runs of it stops and waits."""
+    async def halt(self, caller: Caller, request: m.HaltRequest) -> m.Halt:
+        """Halt something: what runs of it stops and waits."""
         async with self._core.database.write() as tx:
             subject, name = await self._subject(tx, request.scope, request.subject)
             row = HaltRow(
@@ -106,22 +106,22 @@ class Halts:
             try:
                 await tx.flush()
             except IntegrityError as error:
-                raise ServiceError(Code.HALT_STATE, f"{_what(row)} is held already") from error
+                raise ServiceError(Code.HALT_STATE, f"{_what(row)} is halted already") from error
             detail = {"scope": row.scope, "subject": subject, "name": name, "reason": row.reason}
             await self._core.audit.append(tx, Kind.HALTED, caller=caller, subject=row.id, detail=detail)
-            await self._core.outbox.write(tx, "halt", row.id, "held")
+            await self._core.outbox.write(tx, "halt", row.id, "halted")
             await tx.refresh(row)
         await self.look()
         return _view(row)
 
     async def release(self, caller: Caller, halt: str) -> None:
-        """Lift a hold; what waited for it goes on."""
+        """Release a halt; what waited for it goes on."""
         if halt == HALT_FILE:
             raise ServiceError(Code.HALT_STATE, f"the file `{HALT_FILE}` in the data folder is removed by hand")
         async with self._core.database.write() as tx:
             row = await tx.get(HaltRow, halt)
             if row is None:
-                raise ServiceError(Code.UNKNOWN_HALT, f"nothing is held as `{shown(halt[:80])}`")
+                raise ServiceError(Code.UNKNOWN_HALT, f"there is no halt `{shown(halt[:80])}`")
             detail = {"scope": row.scope, "subject": row.subject, "name": row.subject_name}
             await self._core.audit.append(tx, Kind.HALT_RELEASED, caller=caller, subject=row.id, detail=detail)
             await self._core.outbox.write(tx, "halt", row.id, "released")
@@ -129,23 +129,23 @@ class Halts:
         await self.look()
 
     async def of_transfers(self, tx: Tx, transfers: Sequence[str]) -> dict[str, str]:
-        """Return the reason of each of these transfers that is held itself."""
+        """Return the reason of each of these transfers that is halted itself."""
         query = select(HaltRow).where(HaltRow.scope == "transfer", HaltRow.subject.in_(transfers))
         return {row.subject: row.reason for row in await tx.scalars(query)}
 
-    async def _subjects(self, tx: Tx, work: Held) -> set[tuple[str, str]]:
-        """Return the endpoints and nodes of a piece of work, as holds name them."""
+    async def _subjects(self, tx: Tx, work: Work) -> set[tuple[str, str]]:
+        """Return the endpoints and nodes of a piece of work, as halts name them."""
         found = {("node", key) for key, _ in work.roots}
         rows = await tx.scalars(select(EndpointRow).where(EndpointRow.node_key.in_([key for key, _ in work.roots])))
         return found | {("endpoint", row.pk) for row in rows if (row.node_key, row.root) in work.roots}
 
     async def _subject(self, tx: Tx, scope: str, named: str) -> tuple[str, str]:
-        """Return the subject of a hold as it is stored, and its name for people."""
+        """Return the subject of a halt as it is stored, and its name for people."""
         match scope:
             case "everything":
                 if named:
                     raise ServiceError(
-                        Code.INVALID_REQUEST, "everything is held as a whole; give no subject", fields=("subject",)
+                        Code.INVALID_REQUEST, "everything is halted as a whole; give no subject", fields=("subject",)
                     )
                 return "", ""
             case "transfer":

@@ -142,7 +142,7 @@ class PolicyRow(Base):
 
 
 class HaltRow(Base):
-    """Something that an operator holds: `subject` is an id or key, empty for everything."""
+    """Something that an operator has halted: `subject` is an id or key, empty for everything."""
 
     __tablename__ = "halts"
     __table_args__ = (UniqueConstraint("scope", "subject"),)

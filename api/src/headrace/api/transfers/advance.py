@@ -35,7 +35,7 @@ _STOP = timedelta(seconds=30)
 """How long nodes may take to say that they stopped before the service goes on without that word."""
 _ON_ITS_WAY = timedelta(seconds=5)
 """How long the end of an attempt that its nodes have closed may be on its way here."""
-_HOLD = timedelta(seconds=2)
+_HALT = timedelta(seconds=2)
 _PASSES = frozenset({Code.NODE_AWAY, Code.NODE_DRAINING, Code.NODE_CLOCK_SKEWED})
 """What may pass by waiting."""
 
@@ -53,7 +53,7 @@ class Advance:
         self._limits = Limits(
             away=timedelta(seconds=settings.away_limit_s),
             stop=_STOP,
-            hold=_HOLD,
+            halt=_HALT,
             backoff=timedelta(milliseconds=settings.backoff_ms),
             max_backoff=timedelta(milliseconds=settings.max_backoff_ms),
             failures=settings.attempts_without_progress,
@@ -85,14 +85,14 @@ class Advance:
             run.end = End("failed", ATTEMPT_UNKNOWN, "no node knows the attempt any more", retryable=True)
         if run.open and run.end is not None:
             refusal = _cause(run.refusal)
-            return Seen(end=run.end.ending(moved=moved), refusal=refusal, hold=run.hold)
+            return Seen(end=run.end.ending(moved=moved), refusal=refusal, halt=run.halt)
         absent = await self._absent(tx, run)
         since = run.stopping_since
         gone = all(self._parts.nodes.attached(key) is None for key in run.nodes)
-        hold, run.hold = run.hold, "" if not run.open else run.hold
+        halt, run.halt = run.halt, "" if not run.open else run.halt
         return Seen(
             refusal=_cause(run.refusal),
-            hold=hold,
+            halt=halt,
             absent=absent,
             starts=run.starts,
             renew=run.new_rate or run.renew_at is None or clock >= run.renew_at,
@@ -177,7 +177,7 @@ def _shown(standing: Standing) -> tuple[object, ...]:
 def _why_stop(run: Run, standing: Standing) -> str:
     if standing.wish is not Wish.RUN:
         return standing.wish_reason or f"{standing.wish} was asked for"
-    return run.hold or "its ticket may not be renewed"
+    return run.halt or "its ticket may not be renewed"
 
 
 def _earliest(*times: datetime | None) -> datetime | None:

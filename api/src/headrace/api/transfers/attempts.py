@@ -218,13 +218,13 @@ class Attempts:
         return problem.model_dump_json()
 
     def _stands_against(self, run: Run, error: Refusal | WishChanged) -> bool:
-        """Keep what the signer refused: a hold passes, the rest is for good. The audit log's trouble is the job's."""
+        """Keep what the signer refused: a halt passes, the rest is for good. The audit log's trouble is the job's."""
         if isinstance(error, AuditUnwritable | Fenced):
             raise error
         if isinstance(error, WishChanged):
             return True
-        if error.code == Code.KILL_SWITCH:
-            run.hold = str(error.args[0])
+        if error.code == Code.HALTED:
+            run.halt = str(error.args[0])
         else:
             run.refusal = error
         return True

@@ -253,11 +253,11 @@ class Transfers:
         plans = [row.plan for row in rows if row.state in RETRIED_STATES]
         found = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires).where(PlanRow.id.in_(plans))
         facts = {plan.id: plan for plan in await tx.execute(found)} if plans else {}
-        held = await self._halts.of_transfers(tx, [row.id for row in rows if row.state not in m.END_STATES])
-        return [self._status(row, facts.get(row.plan), held.get(row.id)) for row in rows]
+        halted = await self._halts.of_transfers(tx, [row.id for row in rows if row.state not in m.END_STATES])
+        return [self._status(row, facts.get(row.plan), halted.get(row.id)) for row in rows]
 
     def _status(
-        self, row: TransferRow, plan: Row[str, bool, tuple[str, ...], datetime | None] | None, held: str | None
+        self, row: TransferRow, plan: Row[str, bool, tuple[str, ...], datetime | None] | None, halted: str | None
     ) -> TransferStatus:
         return TransferStatus(
             id=row.id,
@@ -269,7 +269,7 @@ class Transfers:
             agent=row.agent,
             deletes=plan.deletes if plan else False,
             retry_until=self._retry_until(row, plan.expires if plan and plan.obligations else None),
-            held=held,
+            halted=halted,
             now=self._parts.core.clock(),
         )
 

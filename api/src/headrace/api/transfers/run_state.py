@@ -75,7 +75,7 @@ class Run:
     """The ceiling was changed, and its nodes are to be told."""
     end: End | None = None
     refusal: Refusal | None = None
-    hold: str = ""
+    halt: str = ""
     released: ReleasedPlan | None = None
     progress: m.Progress = field(default_factory=m.Progress)
     durable_before: int = 0

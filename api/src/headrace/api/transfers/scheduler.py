@@ -161,7 +161,7 @@ class Scheduler:
                 self.wake(run.transfer)
 
     def recheck(self) -> None:
-        """Check every running transfer's ticket now, and look at what is held: something has changed."""
+        """Check every running transfer's ticket now, and look at what is halted: something has changed."""
         for run in list(self._runs.values()):
             run.renew_at = None
             self.wake(run.transfer)

@@ -5,9 +5,9 @@
 The caller (`advance`) writes the new standing and does the effect; it calls again whenever something may have changed.
 A transfer has at most one open attempt: begun, and its end not recorded.
 
-    no attempt is open  cancel > refused for good > paused > held > too early > node away > backs off > its turn > begin
+    no attempt is open  cancel > refused > paused > halted > too early > node away > backs off > its turn > begin
     an attempt is open  wait for its stop > stop it > go on without a node > renew its ticket > go on
-    its end is known    it arrived > canceled > refused > paused > held > failed for good > no progress > try again
+    its end is known    it arrived > canceled > refused > paused > halted > failed for good > no progress > try again
 
 Cancel is final: no later wish undoes it, and nothing is begun or renewed after it.
 """
@@ -96,7 +96,7 @@ class Standing:
     not_before: datetime | None = None
     last_error: str = ""
     away_since: datetime | None = None
-    """Since when it waits for a node; a pause or a hold ends that wait."""
+    """Since when it waits for a node; a pause or a halt ends that wait."""
     error: Cause | None = None
     """Why it failed."""
 
@@ -108,7 +108,7 @@ class Seen:
     end: Ending | None = None
     refusal: Cause | None = None
     """What stands against it for good."""
-    hold: str = ""
+    halt: str = ""
     """Why an operator lets nothing run."""
     absent: Cause | None = None
     """Which node can't work now."""
@@ -125,7 +125,7 @@ class Limits:
 
     away: timedelta
     stop: timedelta
-    hold: timedelta
+    halt: timedelta
     backoff: timedelta
     max_backoff: timedelta
     failures: int
@@ -226,9 +226,9 @@ def _paused(case: _Case) -> Step | None:
 
 
 def _held(case: _Case) -> Step | None:
-    if not case.seen.hold:
+    if not case.seen.halt:
         return None
-    return Step(case.to(State.WAITING, case.seen.hold, away_since=None), look_at=case.clock + case.limits.hold)
+    return Step(case.to(State.WAITING, case.seen.halt, away_since=None), look_at=case.clock + case.limits.halt)
 
 
 def _too_early(case: _Case) -> Step | None:
@@ -275,7 +275,7 @@ def _is_stopping(case: _Case) -> Step | None:
 
 
 def _must_stop(case: _Case) -> Step | None:
-    if case.now.wish is Wish.RUN and not case.seen.hold and case.seen.refusal is None:
+    if case.now.wish is Wish.RUN and not case.seen.halt and case.seen.refusal is None:
         return None
     return Step(replace(case.now, stopping=True), Effect.STOP, case.clock + case.limits.stop)
 

@@ -34,8 +34,8 @@ class TransferStatus:
     """Whether its plan deletes files."""
     retry_until: datetime | None
     """Until when a retry may begin; `None`: before it was started."""
-    held: str | None = None
-    """The reason of a hold on this very transfer."""
+    halted: str | None = None
+    """The reason of a halt of this very transfer."""
     now: datetime
 
     @property
@@ -152,17 +152,17 @@ def _retry_too_late(transfer: TransferStatus) -> Obstacle:
     return None
 
 
-def _hold_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
+def _halt_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
     if transfer.ended:
         return _state_obstacle(transfer, against_wish(transfer.state, Wish(transfer.wish), Wish.PAUSE))
-    if transfer.held is not None:
-        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is on hold already: {transfer.held}")
+    if transfer.halted is not None:
+        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is halted already: {transfer.halted}")
     return missing(caller, "halt")
 
 
 def _release_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
-    if transfer.held is None:
-        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is not on hold itself")
+    if transfer.halted is None:
+        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is not halted itself")
     return missing(caller, "release_halt")
 
 
@@ -178,7 +178,7 @@ _OBSTACLES: Final[dict[m.TransferAction, Callable[[TransferStatus, Principal], O
     "cancel": _wish_obstacle(Wish.CANCEL),
     "retry": _retry_obstacle,
     "set_rate": _wish_obstacle(Wish.CANCEL),  # whatever can still be canceled
-    "hold": _hold_obstacle,
+    "halt": _halt_obstacle,
     "release": _release_obstacle,
     "run_again": _run_again_obstacle,
 }

@@ -48,7 +48,7 @@ class Change(Model):
 
     Kind `now` begins a stream that has no past; `reload` says that changes were missed. `state` says what happened: a
     state of the plan, transfer or policy version, or confirmed, declined, approved or refused (plan); enrolled,
-    attached, detached, draining or revoked (node); made or changed (endpoint); held or released (halt).
+    attached, detached, draining or revoked (node); made or changed (endpoint); halted or released (halt).
     """
 
     sequence: Count

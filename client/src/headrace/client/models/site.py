@@ -91,7 +91,7 @@ HaltScope = Literal["everything", "transfer", "person", "agent", "endpoint", "no
 
 
 class HaltRequest(Model):
-    """Hold something: what runs of it stops and waits until it is released."""
+    """Halt something: what runs of it stops and waits until it is released."""
 
     scope: HaltScope
     subject: Annotated[str, StringConstraints(max_length=120)] = Field(
@@ -101,7 +101,7 @@ class HaltRequest(Model):
 
 
 class Halt(Model):
-    """Something that is held."""
+    """Something that is halted."""
 
     id: str
     scope: HaltScope

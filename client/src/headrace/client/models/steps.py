@@ -11,7 +11,7 @@ PlanAction = Literal["confirm", "decline", "approve", "refuse", "submit", "revis
 """What people do to a plan."""
 ControlAction = Literal["pause", "resume", "cancel", "retry", "set_rate"]
 """How a transfer is steered: what `control` takes."""
-TransferAction = Literal[ControlAction, "hold", "release", "run_again"]
+TransferAction = Literal[ControlAction, "halt", "release", "run_again"]
 """What people do to a transfer."""
 
 

@@ -14,7 +14,7 @@ class TransferState(StrEnum):
     """Where a transfer stands.
 
     It goes between queued (it has not begun, or it waits for its turn), running, waiting (a node is away, an operator
-    holds it, or it is tried again later) and paused, until it is complete, partial, failed or canceled; a retry
+    has halted it, or it is tried again later) and paused, until it is complete, partial, failed or canceled; a retry
     queues a partial or failed one again.
     """
 

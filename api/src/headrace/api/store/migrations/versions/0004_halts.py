@@ -1,4 +1,4 @@
-"""The kill switch: what operators hold."""
+"""Halts: what operators have halted."""
 
 import sqlalchemy as sa
 from alembic import op
