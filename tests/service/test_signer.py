@@ -94,6 +94,14 @@ async def test_invariant_1_an_expired_plan_gets_no_ticket(site: Site) -> None:
 
 
 @pytest.mark.anyio
+async def test_a_transfer_that_has_started_goes_on_after_its_plan_has_expired(site: Site) -> None:
+    _, transfer = await stored_transfer(site)
+    await change(site, TransferRow, started=site.clock())
+    site.clock.shift = timedelta(days=7)
+    assert await refusal_of(site, transfer) == ""
+
+
+@pytest.mark.anyio
 async def test_invariant_3_without_a_policy_nothing_is_signed(site: Site) -> None:
     _, transfer = await stored_transfer(site)
     async with site.service.whole.core.database.write() as tx:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from headrace.api.transfers.state_machine import (
     END_STATES,
+    OBSTACLES,
     Cause,
     Effect,
     Ending,
@@ -24,6 +26,7 @@ from headrace.api.transfers.state_machine import (
     wished,
 )
 
+DOCS = (Path(__file__).parents[3] / "docs" / "errors-engine.md").read_text(encoding="utf-8")
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 SOON = NOW + timedelta(seconds=5)
 LIMITS = Limits(
@@ -36,12 +39,14 @@ LIMITS = Limits(
 )
 GONE = Cause("node_away", "node `right` is not attached")
 DENIED = Cause("denied_by_policy", "no")
-BROKEN = Cause("disk_full", "the disk is full")
+BROKEN = Cause("protocol_violation", "the other node sent something it may not")
+FULL = Cause("no_space", "the disk is full")
 
 QUEUED = Standing(State.QUEUED)
 OPEN = Standing(State.RUNNING, attempt=1, open=True)
 STOPPING = replace(OPEN, stopping=True)
 FAILED_TWICE = replace(OPEN, failures=2)
+BLOCKED = replace(OPEN, blocked_since=NOW - LIMITS.away)
 
 
 def paused(now: Standing) -> Standing:
@@ -52,8 +57,12 @@ def canceled(now: Standing) -> Standing:
     return replace(now, wish=Wish.CANCEL, wish_reason="wrong")
 
 
-def ending(outcome: str, *, retryable: bool = False, moved: bool = False) -> Ending:
-    return Ending(outcome, BROKEN, retryable, moved)  # type: ignore[arg-type] # one of the four
+def ending(outcome: str, *, retryable: bool = False, moved: bool = False, cause: Cause = BROKEN) -> Ending:
+    return Ending(outcome, cause, retryable, moved)  # type: ignore[arg-type] # one of the four
+
+
+def obstacle(*, moved: bool = False) -> Seen:
+    return Seen(end=ending("failed", retryable=True, moved=moved, cause=FULL))
 
 
 TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
@@ -95,6 +104,9 @@ TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
         State.WAITING,
         Effect.CLOSE,
     ),
+    ("an obstacle is waited out", replace(OPEN, failures=99), obstacle(), State.WAITING, Effect.CLOSE),
+    ("an obstacle for too long", BLOCKED, obstacle(), State.FAILED, Effect.CLOSE),
+    ("moves past it", BLOCKED, obstacle(moved=True), State.WAITING, Effect.CLOSE),
     ("has ended", Standing(State.CANCELED), Seen(), State.CANCELED, Effect.NONE),
 ]  # fmt: skip
 
@@ -135,6 +147,37 @@ def test_waits_double_and_are_bounded() -> None:
         waits.append(after.look_at - NOW)
     assert waits[:3] == [timedelta(seconds=2), timedelta(seconds=4), timedelta(seconds=8)]
     assert waits[-1] == LIMITS.max_backoff
+
+
+def test_an_obstacle_is_tried_again_until_a_node_could_be_away_no_longer() -> None:
+    now, clock, waits = OPEN, NOW, list[timedelta]()
+    while now.state is not State.FAILED:
+        after = step(replace(now, state=State.RUNNING, open=True, attempt=now.attempt + 1), obstacle(), clock, LIMITS)
+        now = after.standing
+        if after.look_at is not None:
+            waits.append(after.look_at - clock)
+            clock = after.look_at
+    assert waits[:4] == [timedelta(seconds=s) for s in (1, 1, 2, 4)]
+    assert waits[-1] == LIMITS.max_backoff
+    assert LIMITS.away <= clock - NOW <= LIMITS.away + LIMITS.max_backoff
+    assert now.error is not None
+    assert (now.error.code, now.failures) == ("no_progress", 0)
+    assert "the disk is full" in now.error.message
+
+
+def test_another_failure_ends_the_wait_for_an_obstacle_and_an_obstacle_is_none_of_those_failures() -> None:
+    blocked = step(FAILED_TWICE, obstacle(), NOW, LIMITS).standing
+    assert (blocked.failures, blocked.blocked_since) == (2, NOW)
+    seen = Seen(end=ending("failed", retryable=True))
+    assert step(replace(blocked, state=State.RUNNING, open=True), seen, NOW, LIMITS).standing.state is State.FAILED
+    again = step(replace(OPEN, blocked_since=NOW), seen, NOW, LIMITS).standing
+    assert (again.failures, again.blocked_since) == (1, None)
+
+
+@pytest.mark.parametrize("code", sorted(OBSTACLES))
+def test_an_obstacle_is_a_code_of_the_engine_that_a_retry_may_help(code: str) -> None:
+    retry = "change something first" if code == "attempt_unknown" else "may help"
+    assert f"\n| `{code}` | {retry} | " in DOCS
 
 
 @pytest.mark.parametrize("asked", Wish)
@@ -214,9 +257,9 @@ class EveryWay(RuleBasedStateMachine):
         self.world.look(Seen(absent=absent, halt=halt, turn=turn, renew=renew, refusal=refusal))
 
     @precondition(lambda self: self.world.runs)
-    @rule(outcome=OUTCOMES, retryable=st.booleans(), moved=st.booleans())
-    def the_attempt_ends(self, outcome: str, retryable: bool, moved: bool) -> None:  # noqa: FBT001 - drawn
-        self.world.look(Seen(end=ending(outcome, retryable=retryable, moved=moved)))
+    @rule(outcome=OUTCOMES, retryable=st.booleans(), moved=st.booleans(), cause=st.sampled_from([BROKEN, FULL]))
+    def the_attempt_ends(self, outcome: str, retryable: bool, moved: bool, cause: Cause) -> None:  # noqa: FBT001 - drawn
+        self.world.look(Seen(end=ending(outcome, retryable=retryable, moved=moved, cause=cause)))
 
     @rule(seconds=st.integers(-10, 100_000))
     def time_passes(self, seconds: int) -> None:

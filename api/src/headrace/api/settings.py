@@ -56,9 +56,9 @@ class Settings:
     transfer_queue: int = _setting(1000, "count", "transfers that may be queued, running, waiting or paused")
     attempts_without_progress: int = _setting(8, "count", "attempts in a row without a durable byte before giving up")
     backoff_ms: int = _setting(500, "ms", "first wait before another attempt; doubles each time")
-    max_backoff_ms: int = _setting(60_000, "ms", "longest wait before another attempt")
+    max_backoff_ms: int = _setting(300_000, "ms", "longest wait before another attempt")
     sweep_s: int = _setting(30, "s", "time between looks for transfers and plans that nobody works on")
-    away_limit_s: int = _setting(604_800, "s", "time that a transfer waits for an absent node before it fails")
+    away_limit_s: int = _setting(604_800, "s", "time that a transfer waits for a node or past another obstacle")
     retry_valid_s: int = _setting(604_800, "s", "how long after its first start a failed transfer may be tried again")
 
     session_idle_s: int = _setting(28_800, "s", "an interactive session ends after this time without use")

@@ -121,6 +121,7 @@ class TransferRow(Base):
     """Attempts in a row that moved nothing."""
     not_before: Mapped[datetime | None] = mapped_column(Utc)
     away_since: Mapped[datetime | None] = mapped_column(Utc)
+    blocked_since: Mapped[datetime | None] = mapped_column(Utc)
     last_error: Mapped[str] = mapped_column(Text, default="")
     resent_before: Mapped[int] = mapped_column(BigInteger, default=0)
     """Bytes that earlier attempts sent again."""

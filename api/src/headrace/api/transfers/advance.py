@@ -171,7 +171,7 @@ def _cause(refusal: Exception | None) -> Cause | None:
 
 
 def _shown(standing: Standing) -> tuple[object, ...]:
-    return standing.state, standing.reason, standing.away_since
+    return standing.state, standing.reason, standing.away_since, standing.blocked_since
 
 
 def _why_stop(run: Run, standing: Standing) -> str:

@@ -52,7 +52,7 @@ class Attempts:
             # People may have wished something meanwhile: that is theirs to change.
             standing_now = (row.state, row.state_reason)
             row.state, row.state_reason = standing.state, standing.reason
-            row.away_since = standing.away_since
+            row.away_since, row.blocked_since = standing.away_since, standing.blocked_since
             if standing_now != (standing.state, standing.reason):
                 message = standing.reason or f"the transfer is {standing.state}"
                 await self._parts.history.record(tx, row, m.TransferEventKind(standing.state), message)

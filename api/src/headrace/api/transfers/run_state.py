@@ -144,6 +144,7 @@ def standing_of(row: TransferRow, run: Run | None = None) -> Standing:
         not_before=row.not_before,
         last_error=row.last_error,
         away_since=row.away_since,
+        blocked_since=row.blocked_since,
     )
 
 
@@ -151,4 +152,5 @@ def write_standing(row: TransferRow, standing: Standing) -> None:
     """Put a standing into the transfer's row; wishes are only written as people say them."""
     row.state, row.state_reason = standing.state, standing.reason
     row.attempt, row.failures = standing.attempt, standing.failures
-    row.not_before, row.last_error, row.away_since = standing.not_before, standing.last_error, standing.away_since
+    row.not_before, row.last_error = standing.not_before, standing.last_error
+    row.away_since, row.blocked_since = standing.away_since, standing.blocked_since

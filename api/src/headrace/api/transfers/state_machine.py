@@ -7,7 +7,8 @@ A transfer has at most one open attempt: begun, and its end not recorded.
 
     no attempt is open  cancel > refused > paused > halted > too early > node away > backs off > its turn > begin
     an attempt is open  wait for its stop > stop it > go on without a node > renew its ticket > go on
-    its end is known    it arrived > canceled > refused > paused > halted > failed for good > no progress > try again
+    its end is known    it arrived > canceled > refused > paused > halted > failed for good > obstacle > no progress
+                        > try again
 
 Cancel is final: no later wish undoes it, and nothing is begun or renewed after it.
 """
@@ -25,6 +26,30 @@ State = m.TransferState
 
 END_STATES = m.END_STATES
 RETRIED_STATES = frozenset({State.PARTIAL, State.FAILED})
+OBSTACLES = frozenset(
+    {
+        "already_running",
+        "attempt_unknown",
+        "clock_skew",
+        "destination_busy",
+        "hub_busy",
+        "hub_unreachable",
+        "no_space",
+        "node_busy",
+        "node_lost",
+        "node_restarted",
+        "node_timeout",
+        "node_unreachable",
+        "not_enrolled",
+        "peer_unreachable",
+        "read_only",
+        "state_failed",
+        "ticket_expired",
+        "too_busy",
+    }
+)
+"""How attempts end that nothing is wrong with: what stood in their way is mended by itself or by an operator, in its
+own time. They are tried again for as long as a node may be away; other failures only a few times in a row."""
 WAITS_FOR_ITS_TURN = "waits for its turn"
 
 _MAX_DOUBLINGS = 20
@@ -97,6 +122,8 @@ class Standing:
     last_error: str = ""
     away_since: datetime | None = None
     """Since when it waits for a node; a pause or a halt ends that wait."""
+    blocked_since: datetime | None = None
+    """Since when obstacles end its attempts and nothing moves; a pause or a halt ends that wait."""
     error: Cause | None = None
     """Why it failed."""
 
@@ -222,13 +249,16 @@ def _refused(case: _Case) -> Step | None:
 def _paused(case: _Case) -> Step | None:
     if case.now.wish is not Wish.PAUSE:
         return None
-    return Step(case.to(State.PAUSED, case.now.wish_reason, away_since=None))
+    return Step(case.to(State.PAUSED, case.now.wish_reason, away_since=None, blocked_since=None))
 
 
 def _held(case: _Case) -> Step | None:
     if not case.seen.halt:
         return None
-    return Step(case.to(State.WAITING, case.seen.halt, away_since=None), look_at=case.clock + case.limits.halt)
+    return Step(
+        case.to(State.WAITING, case.seen.halt, away_since=None, blocked_since=None),
+        look_at=case.clock + case.limits.halt,
+    )
 
 
 def _too_early(case: _Case) -> Step | None:
@@ -330,6 +360,24 @@ def _failed_for_good(case: _Case) -> Step | None:
     return _fail(_closed(case), case.end.cause, Effect.CLOSE)
 
 
+def _blocked(case: _Case) -> Step | None:
+    """Wait out an obstacle: as long again as it has lasted, so that no more than half of an outage is lost."""
+    cause = case.end.cause
+    if cause.code not in OBSTACLES:
+        return None
+    since = (None if case.end.moved else case.now.blocked_since) or case.clock
+    if case.clock >= since + case.limits.away:
+        message = (
+            f"since {since:%Y-%m-%d %H:%M} UTC nothing moved; the last attempt ended: {cause.message} ({cause.code}). "
+            "When that is mended, a retry goes on where it stopped"
+        )
+        return _fail(_closed(case), Cause(Code.NO_PROGRESS, message), Effect.CLOSE)
+    wait = min(case.limits.max_backoff, max(case.limits.backoff, case.clock - since))
+    waiting = _again(case, wait)
+    kept = replace(waiting.standing, failures=0 if case.end.moved else case.now.failures, blocked_since=since)
+    return replace(waiting, standing=kept)
+
+
 def _no_progress(case: _Case) -> Step | None:
     failures = _failures(case)
     if failures < case.limits.failures:
@@ -343,11 +391,14 @@ def _no_progress(case: _Case) -> Step | None:
 
 def _tries_again(case: _Case) -> Step:
     failures = _failures(case)
-    backoff = min(case.limits.max_backoff, case.limits.backoff * 2 ** min(failures, _MAX_DOUBLINGS))
-    again, why = case.clock + backoff, case.end.cause.message or case.end.cause.code or case.end.outcome
-    waiting = _closed(case).to(
-        State.WAITING, f"tries again after: {why}", failures=failures, not_before=again, last_error=why
-    )
+    waiting = _again(case, min(case.limits.max_backoff, case.limits.backoff * 2 ** min(failures, _MAX_DOUBLINGS)))
+    return replace(waiting, standing=replace(waiting.standing, failures=failures, blocked_since=None))
+
+
+def _again(case: _Case, wait: timedelta) -> Step:
+    """Try again after `wait`."""
+    again, why = case.clock + wait, case.end.cause.message or case.end.cause.code or case.end.outcome
+    waiting = _closed(case).to(State.WAITING, f"tries again after: {why}", not_before=again, last_error=why)
     return Step(waiting, Effect.CLOSE, again)
 
 
@@ -379,6 +430,7 @@ _AFTER: tuple[_Rule, ...] = (
     _paused_after,
     _held_after,
     _failed_for_good,
+    _blocked,
     _no_progress,
     _tries_again,
 )

@@ -126,16 +126,15 @@ def _wish_obstacle(asked: Wish) -> Callable[[TransferStatus, Principal], Obstacl
 
 
 def _retry_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
-    """Return what stands against a retry: it starts the plan again, so it takes what submitting takes."""
-    obstacle = missing(caller, "submit")
-    if obstacle is not None:
-        return obstacle
-    if caller.id != transfer.requester:
-        return ServiceError(Code.FORBIDDEN, "only the person who asked for a transfer tries it again")
-    obstacle = not_its_agent(transfer.agent, caller)
-    if obstacle is not None:
-        return obstacle
-    if transfer.deletes and not caller.may(Scope.TRANSFER_DELETE):
+    """Return what stands against a retry: who may steer may try it again, as who asked for it.
+
+    It starts the plan again: where that deletes, it takes what submitting takes, or an operator in person.
+    """
+    against = _steer_obstacle(transfer, caller)
+    if against is not None:
+        return against
+    in_person = caller.session and caller.may(Scope.NODE_WRITE)
+    if transfer.deletes and not in_person and not caller.may(Scope.TRANSFER_DELETE):
         return ServiceError(
             Code.FORBIDDEN, f"its plan deletes files, and your token lacks the scope {Scope.TRANSFER_DELETE}"
         )
