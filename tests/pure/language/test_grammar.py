@@ -8,10 +8,13 @@ from headrace.guardrails.language.phrases import GROUPS
 
 FOLDER = resources.files("headrace.guardrails.language") / "grammar"
 TEXTS = {entry.name.removesuffix(".txt"): entry.read_text("utf-8") for entry in FOLDER.iterdir()}
-# Named by code: what ends a reason, describes a folder, tells a skip from a wish.
+# Named by code: what ends a reason, opens a clause that is no request, describes a folder, tells a skip from a wish.
 BY_CODE = {
     "opens_condition",
     "opens_question",
+    "opens_suggestion",
+    "opens_wait",
+    "skipping",
     "opens_statement",
     "foreign_word",
     "reason",

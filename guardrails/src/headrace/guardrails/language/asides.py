@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.language.grammar import words_of
-from headrace.guardrails.language.phrases import UNKNOWN_MARK
+from headrace.guardrails.language.phrases import plain_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,14 +37,10 @@ def asides(items: Sequence[Item], filled: Mapping[int, frozenset[str]]) -> list[
     return found
 
 
-def _word(item: Item) -> str:
-    return item.symbol.removeprefix(UNKNOWN_MARK)
-
-
 def _starts(items: Sequence[Item], at: int, phrases: Sequence[str]) -> int:
     for phrase in phrases:
         words = phrase.split(" ")
-        if [_word(item) for item in items[at : at + len(words)]] == words:
+        if [plain_word(item) for item in items[at : at + len(words)]] == words:
             return len(words)
     return 0
 
@@ -62,7 +58,7 @@ def _end_of(items: Sequence[Item], at: int) -> int | None:
 def _harmless(items: Sequence[Item], clause: range, filled: Mapping[int, frozenset[str]]) -> bool:
     for number in clause:
         item = items[number]
-        if item.value is not None or _word(item) in _NOT_IN_A_REASON:
+        if item.value is not None or plain_word(item) in _NOT_IN_A_REASON:
             return False
         if not filled.get(number, frozenset()) <= HARMLESS:
             return False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Refusal
 from headrace.guardrails.intents.draft import Draft, Fact, Leftover, Place, Step
+from headrace.guardrails.language.clauses import NO_REQUEST
 from headrace.guardrails.language.grammar import words_of
 from headrace.guardrails.language.phrases import UNKNOWN_MARK
 from headrace.guardrails.language.units import is_rate_unit
@@ -28,12 +29,7 @@ _NOUNS = frozenset({"nouns", "articles", "what it is", "how much it is", "transf
 # Unknown words before one of these say which data is meant ("the lysozyme dataset").
 _CONTENT = frozenset({"nouns", "what it is", "how much it is", "transfers", "state"})
 _ENGLISH = "only English is understood"
-_WHY = {
-    "opens_condition": "a plan has no conditions: say what is to be done, and when it starts",
-    "opens_question": "this reads as a question: say it as a request, such as copy, sync or move",
-    "opens_statement": "this reads as a statement: say what is to be done now",
-    "foreign_word": _ENGLISH,
-}
+_WHY = {**{f"opens_{kind}": message for kind, message in NO_REQUEST.items()}, "foreign_word": _ENGLISH}
 _MESSAGES = {
     "bypasses_policy": "no request may go round policy, approval or checks: leave that out",
     "claims_role": "who you are comes from how you signed in, never from the words: leave that out",
@@ -107,7 +103,7 @@ class _Steps:
     def _ask_condition(self) -> None:
         # Words before it that nothing owns ("email me when it's done") are asked about already.
         if self.condition and not self.steps[-1].leftovers:
-            self.leave(Leftover("start", self.condition.words, why=_WHY["opens_condition"]))
+            self.leave(Leftover("start", self.condition.words, why=NO_REQUEST["condition"]))
         self.condition = None
 
     def done(self) -> Draft:

@@ -13,25 +13,29 @@ from typing import TYPE_CHECKING
 from headrace.guardrails.intents.draft import Doubt, Fact, Hours, Place
 from headrace.guardrails.language.asides import asides
 from headrace.guardrails.language.atoms import read_atoms
+from headrace.guardrails.language.clauses import heard_out
 from headrace.guardrails.language.clock import when_at
 from headrace.guardrails.language.grammar import ACTION_OF, UNSURE_VERBS
 from headrace.guardrails.language.lengths import length_at
 from headrace.guardrails.language.numbers import number_at
 from headrace.guardrails.language.operators import operated
-from headrace.guardrails.language.phrases import UNKNOWN_MARK, Hit, Item, Line, Reading
+from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, Hit, Item, Line, Reading
 from headrace.guardrails.language.recognisers import KNOWN, RULES
 from headrace.guardrails.language.scope import FILTERS, scoped
 from headrace.guardrails.language.spelling import corrected
-from headrace.guardrails.language.units import amount_at
+from headrace.guardrails.language.units import amount_at, is_rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from headrace.guardrails.intents.context import Context
-    from headrace.guardrails.intents.draft import Value
+    from headrace.guardrails.intents.draft import Amount, Value
     from headrace.guardrails.language.tokens import Token
 
 _PUTTING = frozenset({"put", "stash", "store", "drop", "place", "ingest", "deposit", "save", "load", "have"})
+_WANTING = frozenset({"need", "needs", "want", "wants", "like", "love", "require", "requires"})
+# What may stand between a path and the "on" of its endpoint.
+_STANDING = frozenset({"that", "which", "is", "are", "located", "stored", "residing", "living", "sitting", "lying"})
 # A relative path after one of these is a name to keep or skip, not a place.
 _BEFORE_NAMES = frozenset({"only", "just", "skip", "exclude", "except", "without", "ignore", "omit", "include", "but"})
 _OF_A_VERB = frozenset({"it", "the", "my", "our", "this", "that", "everything", "all", "these", "those"})
@@ -61,7 +65,8 @@ def read(tokens: Sequence[Token], context: Context, text: str) -> tuple[list[Cho
         owned = tokens[first : min(last, len(tokens))]
         return text[owned[0].start : owned[-1].end] if owned else ""
 
-    chosen = operated(scoped(_with_asides(_choose(Line(items, words_of)), items, words_of)))
+    spans = _with_asides(_choose(Line(items, words_of)), items, words_of)
+    chosen = operated(scoped(heard_out(spans, items, words_of, Chosen)))
     owned = {number for span in chosen for number in range(span.first, span.last)}
     leftover = [item for item in items if item.first not in owned and item.symbol != "<end>"]
     return chosen, leftover
@@ -107,7 +112,8 @@ def _marked(item: Item) -> Item:
     if RRULE.fullmatch(item.text):
         return replace(item, symbol="<rrule>", value=item.text)
     visible = item.symbol.replace(" ", "_").replace("<", "(").replace(">", ")")
-    return replace(item, symbol=f"{UNKNOWN_MARK}{visible}")
+    capital = CAPITAL_MARK if item.text[:1].isupper() else ""
+    return replace(item, symbol=f"{UNKNOWN_MARK}{capital}{visible}")
 
 
 def _verb_or_name(items: Sequence[Item], at: int) -> Item:
@@ -152,8 +158,7 @@ def _value_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
     if when := when_at(items, at):
         found.append((when[0], "<when>", when[1]))
     if amount := amount_at(items, at):
-        symbol = {"size": "<size>", "rate": "<rate>", "unsure": "<qty>"}[amount[1].kind]
-        found.append((amount[0], symbol, amount[1]))
+        found.append((amount[0], _amount_symbol(items[at : at + amount[0]], amount[1]), amount[1]))
     if length := length_at(items, at):
         found.append((length[0], "<dur>", length[1]))
     if whose := _whose(items, at):
@@ -161,6 +166,15 @@ def _value_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
     if not found and (number := number_at(items, at)) and not number.rest and number.in_digits:
         found.append((number.width, "<num>", items[at].text))
     return max(found, key=lambda reading: reading[0]) if found else None
+
+
+def _amount_symbol(piece: Sequence[Item], amount: Amount) -> str:
+    """Tell an amount that is clearly a rate ("1,5 Gb/s") from one that may be a size, too ("500 megs")."""
+    if amount.kind != "unsure":
+        return f"<{amount.kind}>"
+    words = [item.text.lstrip("0123456789.,") for item in piece]
+    per = any(item.symbol in ("per", "a", "each", "every") for item in piece[1:])
+    return "<qrate>" if per or any(is_rate_unit(word) for word in words) else "<qty>"
 
 
 def _hours(items: list[Item], at: int) -> tuple[int, str, Value] | None:
@@ -193,16 +207,48 @@ def _whose(items: list[Item], at: int) -> tuple[int, str, Value] | None:
 
 def _composite_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
     """Join a path and the endpoint that the words say it is on."""
-    symbols = [item.symbol for item in items[at : at + 5]]
-    if symbols[:1] in (["<path>"], ["<rel>"]) and symbols[1:2] in (["from"], ["on"]):
-        skip = 3 if symbols[2:3] == ["the"] else 2
+    if below := _below(items, at):
+        return below
+    symbols = [item.symbol for item in items[at : at + 6]]
+    if symbols[:1] in (["<path>"], ["<rel>"]):
+        skip = 1
+        while symbols[skip : skip + 1] and symbols[skip] in _STANDING:
+            skip += 1
+        cue = symbols[skip : skip + 1]
+        skip += 2 if symbols[skip + 1 : skip + 2] == ["the"] else 1
+        on_it = cue in (["from"], ["on"]) or (cue in (["at"], ["in"]) and not _is_wanted(items, at))
         before = items[at - 1].symbol if at else ""
-        listed = before in _BEFORE_NAMES
-        if symbols[skip : skip + 1] == ["<ep>"] and before not in _PUTTING and not (symbols[0] == "<rel>" and listed):
+        listed = symbols[0] == "<rel>" and before in _BEFORE_NAMES
+        if on_it and symbols[skip : skip + 1] == ["<ep>"] and before not in _PUTTING and not listed:
             return skip + 1, "<loc>", _on(items[at + skip], items[at])
+    owner = symbols[:1] == ["<ep>"] and items[at].text.endswith(("'s", "\u2019s"))
+    if owner and symbols[1:2] == ["<path>"]:
+        return 2, "<loc>", _on(items[at], items[at + 1])
     if symbols[:1] == ["<ep>"] and symbols[1:2] in (["under"], ["in"]) and symbols[2:3] == ["<path>"]:
         return 3, "<loc>", _on(items[at], items[at + 2])
     return None
+
+
+def _is_wanted(items: list[Item], at: int) -> bool:
+    """Say whether the words want the path to be there ("I need /raw/x at NCSA"): then it is not there yet."""
+    return any(item.symbol in _WANTING | _PUTTING for item in items[max(0, at - 6) : at])
+
+
+def _below(items: list[Item], at: int) -> tuple[int, str, Value] | None:
+    """Join "run42 under /raw on krios1": a name, the folder that it is in, and the endpoint."""
+    named = items[at]
+    if named.symbol not in ("<ref>", "<rel>", "<file>") and (named.value is not None or named.symbol in KNOWN):
+        return None
+    symbols = [item.symbol for item in items[at + 1 : at + 5]]
+    if symbols[:2] not in [[cue, "<path>"] for cue in ("under", "in", "below", "inside", "within")]:
+        return None
+    if symbols[2:3] not in (["on"], ["from"], ["at"]) or symbols[3:4] != ["<ep>"] or _is_wanted(items, at):
+        return None
+    folder = items[at + 2]
+    if not isinstance(folder.value, Place) or folder.value.path is None:
+        return None
+    path = f"{folder.value.path.rstrip('/')}/{named.text}"
+    return 5, "<loc>", _on(items[at + 4], replace(folder, text=path, value=replace(folder.value, path=path)))
 
 
 def _on(endpoint: Item, path: Item) -> Place:

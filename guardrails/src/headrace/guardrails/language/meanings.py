@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import date, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,12 @@ _UNIT_FREQUENCIES = {
 }
 _PARTS = {"night": "night", "nightly": None, "morning": "morning", "evening": "evening", "afternoon": "afternoon"}
 _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": -1}
+_UNIT_LENGTHS = {
+    "hour": Length("hour", exact=timedelta(hours=1), unit="hour", count=1),
+    "day": Length("day", days=1, unit="day", count=1),
+    "week": Length("week", days=7, unit="week", count=1),
+}
+_YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _MOST_TIMES = 24
 _NUMBERED = re.compile(r"[\d.]+")
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
@@ -54,7 +61,7 @@ def names_of(hit: Hit) -> tuple[str, ...]:
     for value in hit.all(object):
         if isinstance(value, tuple):
             found.extend(value)
-        elif isinstance(value, Place) and value.path is not None:
+        elif isinstance(value, Place) and value.path is not None and value.name is None and value.path[0] != "/":
             found.append(value.path)
     return tuple(found)
 
@@ -102,6 +109,28 @@ def moment(slot: str, hit: Hit) -> Sequence[Reading]:
     lengths = hit.all(Length)
     value: Value = When(lengths[0].words, ago=lengths[0]) if lengths else hit.one(When)
     return ((slot, value),)
+
+
+def lately(slot: str, hit: Hit) -> Sequence[Reading]:
+    """Read "in the past hour": as long ago as the unit says."""
+    unit = next(unit for unit in _UNIT_LENGTHS if hit.has(unit))
+    return ((slot, When(hit.words, ago=replace(_UNIT_LENGTHS[unit], words=hit.words))),)
+
+
+def in_year(hit: Hit) -> Sequence[Reading]:
+    """Read "changed since 2025", "skip anything before 2025": from or to the first of January."""
+    number = next(item.text for item in hit.items if item.symbol == "<num>")
+    skips = any(f" {hit.line}".startswith(f" {word} ") for word in _words("skipping"))
+    if not _YEAR.fullmatch(number) or (skips and hit.has("in", "from")):
+        return (("modified_after", Doubt(f"`{hit.words}`: say the day")),)
+    year = int(number)
+    opens, closes = (When(hit.words, day=Day(exact=date(one, 1, 1))) for one in (year, year + 1))
+    if hit.has("in", "from"):
+        return (("modified_after", opens), ("modified_before", closes))
+    later = hit.has("since", "after", "newer")
+    # What is after 2025 begins with 2026.
+    bound = closes if hit.has("after", "newer") else opens
+    return (("modified_after" if later != skips else "modified_before", bound),)
 
 
 def whole_day(hit: Hit) -> Sequence[Reading]:
@@ -281,7 +310,8 @@ MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     made.__name__: made
     for made in (
         about, ahead, day_then_clock, days_or_starts, flag_amount, flag_names, folder, hours, hours_around, in_days,
-        moment, monthly_day, monthly_weekday, overwriting, repeat, repeat_in_steps, repeat_on_days, rrule, same,
+        in_year, lately, moment, monthly_day, monthly_weekday, overwriting, repeat, repeat_in_steps, repeat_on_days,
+        rrule, same,
         size_range, times_a_day, weekdays, weekend, whether_all, who, whole_day,
     )
 }  # fmt: skip

@@ -122,7 +122,7 @@ def _may_ask(sentence: Sequence[Chosen]) -> bool:
 def _asked(span: Chosen) -> Chosen:
     if not _slots(span) & (OPTIONS | {"action", "delete_place", "clear"}):
         return span
-    if all(fact.value in _HARMLESS for fact in span.facts):
+    if any(isinstance(fact.value, Doubt) for fact in span.facts) or all(fact.value in _HARMLESS for fact in span.facts):
         return span
     doubt = Doubt(f"`{span.words}` {_ASKED}")
     return replace(span, facts=tuple(replace(fact, value=doubt) for fact in span.facts if fact.slot != "flag"))

@@ -1,9 +1,9 @@
 """Phrases: patterns over words and recognised values, and the rules made of them.
 
 A pattern is words separated by spaces. `(a|b c)` is a choice, `[a|b]` may be missing, `{name}` a
-named group, `<kind>` a recognised value such as `<rate>`, `<any>` one word that no
-phrase knows, and `<word>` one word of any kind, whose text is the value. So `{no} faster than <rate>`
-reads "no faster than 2 Gb/s".
+named group, `<kind>` a recognised value such as `<rate>`, `<any>` one word that no phrase knows,
+`<name>` such a word with a capital letter, and `<word>` one word of any kind, whose text is the
+value. So `{no} faster than <rate>` reads "no faster than 2 Gb/s".
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from headrace.guardrails.intents.draft import Value
 
 UNKNOWN_MARK = "~"
+CAPITAL_MARK = "^"
 _PIECE = re.compile(r"<[a-z]+>|\{[a-z_.0-9]+\}|[()\[\]|]|[^\s()\[\]{}|]+")
 _KIND = re.compile(r"<[a-z]+>")
 _MOST_NEEDS = 4
@@ -38,6 +39,11 @@ class Item:
     last: int
     text: str
     value: Value | None = None
+
+
+def plain_word(item: Item) -> str:
+    """Give the word of an item, whether or not a phrase knows it."""
+    return item.symbol.removeprefix(UNKNOWN_MARK).removeprefix(CAPITAL_MARK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +178,8 @@ def _word(piece: str) -> _Part:
         return _macro(piece[1:-1])
     if piece == "<any>":
         return _Part(rf"{UNKNOWN_MARK}[^ ]+ ", 1)
+    if piece == "<name>":
+        return _Part(rf"{UNKNOWN_MARK}{re.escape(CAPITAL_MARK)}[^ ]+ ", 1)
     if piece == "<word>":
         return _Part(rf"(?:{UNKNOWN_MARK}[^ ]+|[a-z0-9][a-z0-9_.'-]*) ", 1)
     if _KIND.fullmatch(piece):

@@ -236,7 +236,8 @@ def unknown(situation: Situation) -> Intent:
         # Without a verb, "delete" and "clean up" are no part of any transfer yet.
         found.questions = [one for one in found.questions if one.slot not in ("delete_source", "delete_extraneous")]
     verb = any(fact.value == UNCLEAR_VERB for fact in step.of("action"))
-    if verb or (places and not step.leftovers and not step.has(*OPTION_FACTS)):
+    told = any(isinstance(fact.value, Doubt) for fact in step.of("action"))
+    if verb or (places and not told and not step.leftovers and not step.has(*OPTION_FACTS)):
         for slot in ("source", "destination"):
             if slot not in found.values and slot not in found.asked():
                 found.ask(slot, MISSING[slot])

@@ -1,0 +1,98 @@
+"""A clause that is no request is one question, and what it says is not certain."""
+
+import pytest
+from tests.pure.language.made import ROUTE, read
+
+CONDITION = "a plan has no conditions"
+QUESTION = "this reads as a question"
+STATEMENT = "this reads as a statement"
+
+
+def questions(text: str) -> list[tuple[str, str]]:
+    """Give what a request is asked: the slot, and the message."""
+    answer = read(text)
+    assert answer.outcome == "ask", (text, answer.to_json())
+    return [(question.slot, question.message) for question in answer.questions]
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "if there are at least 10 TB free",
+        "unless the link is busy",
+        "provided that the disk has room",
+        "only if the quota holds",
+        "in case the detector is idle",
+    ],
+)
+@pytest.mark.parametrize("pattern", ["{route} {clause}", "{clause}, {route}"])
+def test_a_condition_is_one_question_about_what_to_do(clause: str, pattern: str) -> None:
+    ((slot, message),) = questions(pattern.format(route=ROUTE, clause=clause))
+    assert slot == "action"
+    assert CONDITION in message
+    assert clause in message
+
+
+@pytest.mark.parametrize(
+    "clause", ["as soon as the beamtime is over", "when 7f3a21 is done", "once the disk is mounted"]
+)
+def test_a_wait_for_something_is_one_question_about_the_start(clause: str) -> None:
+    ((slot, message),) = questions(f"{ROUTE} {clause}")
+    assert slot == "start"
+    assert CONDITION in message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how much space is left on archive?",
+        "what endpoints are there?",
+        "did you copy the new runs?",
+        "why is the network so slow",
+    ],
+)
+def test_a_question_is_asked_about_once_and_nothing_of_it_is_certain(text: str) -> None:
+    ((slot, message),) = questions(text)
+    assert slot == "action"
+    assert QUESTION in message
+    assert read(text).intent.to_json() == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["has krios1:/a been copied to archive:/b yet?", "how do I copy krios1:/a to archive:/b"]
+)
+def test_the_places_that_a_question_spells_out_stay_certain_and_its_verb_does_not(text: str) -> None:
+    ((slot, _),) = questions(text)
+    assert slot == "action"
+    assert read(text).intent.to_json() == {"source": "krios1:/a", "destination": "archive:/b"}
+
+
+def test_a_statement_about_an_endpoint_is_no_request() -> None:
+    ((slot, message),) = questions("krios1 is broken")
+    assert slot == "action"
+    assert STATEMENT in message
+
+
+@pytest.mark.parametrize("text", ["is 7f3a21 finished yet?", "which transfers failed?", "any failed transfers today?"])
+def test_a_question_about_transfers_is_a_request(text: str) -> None:
+    assert read(text).intent.action in ("status", "list")
+    assert read(text).outcome == "intent"
+
+
+@pytest.mark.parametrize("kind", ["recurring", "regular", "scheduled", "ongoing"])
+def test_a_repeated_job_without_its_times_is_asked_about(kind: str) -> None:
+    assert [slot for slot, _ in questions(f"set up a {kind} sync of krios1:/a to archive:/a")] == ["repeat"]
+
+
+@pytest.mark.parametrize(
+    "text", ["hi Anna Nováková, {route}", "{route}. Thanks, Petr Novák", "hey team, {route}. cheers, petr"]
+)
+def test_a_greeting_and_a_signature_own_their_names(text: str) -> None:
+    assert read(text.format(route=ROUTE)).outcome == "intent"
+
+
+@pytest.mark.parametrize(
+    "text", ["hi anna sneakily, {route}", "{route}. thanks petr sneakily", "the unprocessed data {route}"]
+)
+def test_what_is_no_name_beside_a_greeting_is_asked_about(text: str) -> None:
+    assert read(text.format(route=ROUTE)).outcome == "ask"
