@@ -16,7 +16,6 @@ from tests.service.refusals import refused
 from typer.testing import CliRunner
 
 from headrace.api.app.service import Service
-from headrace.api.audit.chain import Kind
 from headrace.api.audit.command import audit
 from headrace.api.audit.heads import Head, HeadsFile, last_head
 from headrace.api.clock import utc_now
@@ -160,13 +159,26 @@ async def test_words_that_are_cut_leave_the_digest_of_the_whole(quiet_site: Site
 
 
 @pytest.mark.anyio
+async def test_an_event_with_a_field_that_is_not_declared_is_not_recorded(quiet_site: Site) -> None:
+    core, before = quiet_site.service.whole.core, await quiet_site.audited("invited")
+
+    async def invite_misspelt() -> None:
+        async with core.database.write() as tx:
+            await core.audit.append(tx, m.AuditKind.INVITED, detail={"nmae": "ada"})
+
+    with pytest.raises(ValueError, match="nmae"):
+        await invite_misspelt()
+    assert await quiet_site.audited("invited") == before
+
+
+@pytest.mark.anyio
 async def test_another_tables_refusal_is_not_called_an_unwritable_audit_log(quiet_site: Site) -> None:
     core = quiet_site.service.whole.core
 
     async def invite_a_stray() -> None:
         async with core.database.write() as tx:
             tx.add(InvitationRow(hash="1", person="nobody", created=utc_now(), expires=utc_now()))
-            await core.audit.append(tx, Kind.INVITED)
+            await core.audit.append(tx, m.AuditKind.INVITED)
 
     with pytest.raises(IntegrityError, match="FOREIGN KEY"):
         await invite_a_stray()

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -19,9 +19,9 @@ from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set
 from headrace.api.errors import Fenced
 from headrace.api.events import outbox
 from headrace.api.events.broker import wait_for
-from headrace.api.events.outbox import EVENTS, Kind
+from headrace.api.events.outbox import EVENTS
 from headrace.api.settings import Settings
-from headrace.api.store.tables_work import JobRow, PlanRow, TransferRow
+from headrace.api.store.tables_work import JobRow, OutboxRow, PlanRow, TransferRow
 from headrace.api.transfers.attempts import Attempts
 from headrace.api.transfers.run_state import Run, standing_of
 from headrace.api.transfers.state_machine import WAITS_FOR_ITS_TURN
@@ -277,13 +277,13 @@ async def test_numbers_follow_the_order_of_commits_even_behind_a_slow_writer(qui
 
     async def slow() -> None:
         async with core.database.write() as tx:
-            await core.outbox.write(tx, "node", "slow", "x")
+            await core.outbox.write(tx, m.ChangeKind.NODE, "slow", "attached")
             begun.set()
             await go_on.wait()
 
     async def fast() -> None:
         async with core.database.write() as tx:
-            await core.outbox.write(tx, "node", "fast", "x")
+            await core.outbox.write(tx, m.ChangeKind.NODE, "fast", "attached")
 
     with core.broker.subscribe(EVENTS) as woken:
         writers = [asyncio.create_task(slow())]
@@ -310,13 +310,13 @@ async def test_old_changes_are_removed_and_numbers_go_on(quiet_site: Site, monke
     core = quiet_site.service.whole.core
     for _ in range(5):
         async with core.database.write() as tx:
-            await core.outbox.write(tx, "node", "n", "x")
+            await core.outbox.write(tx, m.ChangeKind.NODE, "n", "attached")
     _, newest = await core.outbox.bounds()
     quiet_site.clock.shift = timedelta(days=8)
     await core.outbox.remove_old(core.settings.outbox_kept_s)
     assert await core.outbox.bounds() == (newest - 1, newest)
     async with core.database.write() as tx:
-        await core.outbox.write(tx, "node", "n", "x")
+        await core.outbox.write(tx, m.ChangeKind.NODE, "n", "attached")
     assert (await core.outbox.bounds())[1] == newest + 1
 
 
@@ -365,7 +365,7 @@ async def test_a_reader_who_is_too_far_behind_is_told_to_reload(quiet_site: Site
     core = quiet_site.service.whole.core
     for _ in range(3):
         async with core.database.write() as tx:
-            await core.outbox.write(tx, "node", "n", "x")
+            await core.outbox.write(tx, m.ChangeKind.NODE, "n", "attached")
     _, newest = await core.outbox.bounds()
     quiet_site.clock.shift = timedelta(days=8)
     await core.outbox.remove_old(core.settings.outbox_kept_s)
@@ -398,7 +398,7 @@ async def test_every_kind_of_change_is_told_to_whom_it_concerns(quiet_site: Site
     assert [state for _, state in of(told, "node")] == ["enrolled", "attached", "enrolled", "attached", "draining"]
     assert [state for _, state in of(told, "policy")][-1] == "proposed"
     assert of(told, "halt") == [(held.id, "halted"), (held.id, "released")]
-    assert {one.kind for one in told} | {"transfer"} == set(get_args(Kind))
+    assert {one.kind for one in told} | {"transfer"} == set(m.CHANGE_STATES)
     # A requester learns what a requester may list: nobody else's plan, and no halts.
     foreign = await changes_until(stranger, newest)
     assert foreign == [one for one in told if one.kind not in {"plan", "halt"}]
@@ -417,9 +417,24 @@ async def changes_until(person: Person, newest: int) -> list[m.Change]:
 
 
 @pytest.mark.anyio
+async def test_a_change_with_a_state_that_is_not_declared_is_not_written(quiet_site: Site) -> None:
+    core = quiet_site.service.whole.core
+
+    async def say() -> None:
+        async with core.database.write() as tx:
+            await core.outbox.write(tx, m.ChangeKind.NODE, "nd_1", "atached")
+
+    before = await core.outbox.bounds()
+    with pytest.raises(ValueError, match="no state `atached`"):
+        await say()
+    assert await core.outbox.bounds() == before
+
+
+@pytest.mark.anyio
 async def test_a_kind_of_change_that_nobody_thought_of_is_told_to_nobody(quiet_site: Site) -> None:
     core = quiet_site.service.whole.core
     async with core.database.write() as tx:
-        await core.outbox.write(tx, "secret", "x", "y")  # type: ignore[arg-type]  # a kind of a later version
+        # A kind of a later version.
+        tx.add(OutboxRow(at=core.clock(), kind="secret", subject="x", state="y"))
     newest = (await core.outbox.bounds())[1]
     assert "secret" not in {one.kind for one in await changes_until(quiet_site.ada, newest)}

@@ -18,7 +18,7 @@ from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
 from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set, until
 
-from headrace.api.audit.chain import Audit, Kind
+from headrace.api.audit.chain import Audit
 from headrace.api.store import Tx, after_commit, database
 from headrace.api.store.tables_work import ApprovalRow, ReservationRow, TransferRow
 from headrace.client import END_STATES, HeadraceError
@@ -362,7 +362,7 @@ async def test_a_change_whose_caller_goes_while_it_is_stored_counts_at_once(
     core.reactions.listen(lambda: told.append(change))
     append = Audit.append
 
-    async def and_then_leave(audit: Audit, tx: Tx, kind: Kind, **said: Any) -> None:  # noqa: ANN401 - as it is called
+    async def and_then_leave(audit: Audit, tx: Tx, kind: m.AuditKind, **said: Any) -> None:  # noqa: ANN401 - as it is called
         await append(audit, tx, kind, **said)
         after_commit(tx, leave)
 

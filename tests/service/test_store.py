@@ -15,6 +15,7 @@ from headrace.api.people.sql_store import SqlPeopleStore
 from headrace.api.store.base import Base
 from headrace.api.store.migrate import migrate
 from headrace.api.store.tables_site import InvitationRow, NodeRow, PersonRow, SessionRow, TokenRow
+from headrace.client import models as m
 
 
 def test_the_migrations_make_exactly_the_models(tmp_path: Path) -> None:
@@ -131,7 +132,7 @@ async def test_a_commit_that_nobody_waits_for_is_whole_all_the_same(quiet_site: 
         async with core.database.write() as tx:
             key = str(number)
             tx.add(NodeRow(id=f"nd_{key}", name=key, key=key, state="enrolled", enrolled=core.clock()))
-            await core.outbox.write(tx, "node", key, "x")
+            await core.outbox.write(tx, m.ChangeKind.NODE, key, "attached")
 
     before = (await core.outbox.bounds())[1]
     for number in range(20):

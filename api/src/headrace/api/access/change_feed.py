@@ -16,12 +16,15 @@ from headrace.api.transfers.queries import visible_transfers
 from headrace.client import models as m
 
 _PAGE = 200
-_LISTED_BY: Mapping[str, str] = {"node": "nodes", "endpoint": "endpoints", "policy": "policies", "halt": "halts"}
+_LISTED_BY: Mapping[str, str] = {
+    m.ChangeKind.NODE: "nodes",
+    m.ChangeKind.ENDPOINT: "endpoints",
+    m.ChangeKind.POLICY: "policies",
+    m.ChangeKind.HALT: "halts",
+}
 """Kind of change -> the call whose answer it is a change of: who may make the call may know of the change."""
-_BY_SUBJECT = frozenset({"plan", "transfer"})
+_BY_SUBJECT = frozenset[str]({m.ChangeKind.PLAN, m.ChangeKind.TRANSFER})
 """Kinds of which the store says whose each is."""
-RELOAD = "reload"
-"""The kind of the message to a reader who is too far behind: changes were removed that it has not seen."""
 
 
 class ChangeFeed:
@@ -43,13 +46,17 @@ class ChangeFeed:
             removed, newest = await outbox.bounds()
             if after is None or after > newest:
                 # A number from the future is of another store.
-                yield m.Change(sequence=newest, at=self._core.clock(), kind="now" if after is None else RELOAD)
+                yield m.Change(
+                    sequence=newest,
+                    at=self._core.clock(),
+                    kind=m.ChangeKind.NOW if after is None else m.ChangeKind.RELOAD,
+                )
                 after = newest
             elif after < removed:
-                yield m.Change(sequence=newest, at=self._core.clock(), kind=RELOAD)
+                yield m.Change(sequence=newest, at=self._core.clock(), kind=m.ChangeKind.RELOAD)
                 after = newest
             else:
-                yield m.Change(sequence=after, at=self._core.clock(), kind="now")
+                yield m.Change(sequence=after, at=self._core.clock(), kind=m.ChangeKind.NOW)
             while not broker.closing:
                 woken.clear()
                 if loop.time() >= look_again:

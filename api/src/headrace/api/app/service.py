@@ -10,13 +10,13 @@ from headrace.api.access.acting import Acting
 from headrace.api.access.gate import Gate
 from headrace.api.app.compose import Whole, compose
 from headrace.api.app.data_lock import DataLock
-from headrace.api.audit.chain import Kind
 from headrace.api.caller import Door
 from headrace.api.clock import Clock, utc_now
 from headrace.api.settings import Settings
 from headrace.api.store import Database
 from headrace.api.store.migrate import migrate
 from headrace.auth import Principal
+from headrace.client import models as m
 from headrace.engine import Hub
 
 _PRIVATE = 0o700
@@ -89,7 +89,7 @@ class Service:
         do, core = self._use_cases, self._whole.core
         await do.audit.require_whole()
         async with core.database.write() as tx:
-            await do.audit.append(tx, Kind.SERVICE_STARTED)
+            await do.audit.append(tx, m.AuditKind.SERVICE_STARTED)
         await do.policies.load()
         await do.nodes.enroll_known()
         await do.scheduler.take_up()

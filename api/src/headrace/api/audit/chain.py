@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -30,45 +29,6 @@ from headrace.client import models as m
 from headrace.guardrails import Link, link, utc_text
 
 _MAX_VALUE = 1000
-
-
-class Kind(StrEnum):
-    """Everything the chain can say."""
-
-    SERVICE_STARTED = "service_started"
-    SIGNED_IN = "signed_in"
-    SIGN_IN_FAILED = "sign_in_failed"
-    SIGNED_OUT = "signed_out"
-    INVITED = "invited"
-    INVITATION_ACCEPTED = "invitation_accepted"
-    PERSON_DISABLED = "person_disabled"
-    TOKEN_MADE = "token_made"  # noqa: S105 - a kind, not a secret
-    TOKEN_REVOKED = "token_revoked"  # noqa: S105 - a kind, not a secret
-    JOIN_TOKEN_MADE = "join_token_made"  # noqa: S105 - a kind, not a secret
-    NODE_JOINED = "node_joined"
-    NODE_REFUSED = "node_refused"
-    NODE_DRAINED = "node_drained"
-    NODE_UNDRAINED = "node_undrained"
-    NODE_REVOKED = "node_revoked"
-    ENDPOINT_MADE = "endpoint_made"
-    ENDPOINT_CHANGED = "endpoint_changed"
-    HALTED = "halted"
-    HALT_RELEASED = "halt_released"
-    BROWSED = "browsed"
-    BROWSE_DENIED = "browse_denied"
-    ASKED = "asked"
-    DECIDED = "decided"
-    PLANNING_ENDED = "planning_ended"
-    CONFIRMED = "confirmed"
-    DECLINED = "declined"
-    APPROVED = "approved"
-    APPROVAL_REFUSED = "approval_refused"
-    SUBMITTED = "submitted"
-    TICKETED = "ticketed"
-    TRANSFER_CHANGED = "transfer_changed"
-    RECEIPT_MADE = "receipt_made"
-    POLICY_PROPOSED = "policy_proposed"
-    POLICY_PUBLISHED = "policy_published"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +65,7 @@ class Audit:
     async def append(  # noqa: PLR0913 - one parameter each field
         self,
         tx: Tx,
-        kind: Kind,
+        kind: m.AuditKind,
         *,
         caller: Caller | None = None,
         person: str | None = None,
@@ -117,6 +77,10 @@ class Audit:
         `person` says who acted where that is known before there is a caller (signing in). `detail` must not hold
         secrets; its values are cut to 1,000 characters, and the digest of the whole is kept beside what is cut.
         """
+        unknown = (detail or {}).keys() - kind.fields
+        if unknown:
+            message = f"`{kind}` has no {sorted(unknown)}: declare them in headrace.client.models.events"
+            raise ValueError(message)
         # Its begin and what else the transaction holds fail by their own names, not as an unwritable audit log.
         if not tx.in_transaction():
             await tx.connection()
@@ -156,7 +120,7 @@ class Audit:
         await tx.connection()
         tried = await tx.begin_nested()
         with suppress(AuditUnwritable):
-            await self.append(tx, Kind.SERVICE_STARTED)
+            await self.append(tx, m.AuditKind.SERVICE_STARTED)
         await tried.rollback()
 
     async def events(self, wanted: Wanted, *, after: int, limit: int) -> list[m.AuditEvent]:

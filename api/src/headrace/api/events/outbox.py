@@ -9,7 +9,6 @@ begins anew.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
 
 from sqlalchemy import Select, delete, func, select
 
@@ -18,11 +17,10 @@ from headrace.api.events.broker import Broker
 from headrace.api.store import Database, Tx, after_commit
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import OutboxRow
+from headrace.client import models as m
 
 EVENTS = "events"
 """The broker's subject for every change."""
-
-Kind = Literal["plan", "transfer", "node", "endpoint", "policy", "halt"]
 
 _MOST_REMOVED = 10_000
 """Rows removed in one transaction, so that other writers have their turn."""
@@ -49,9 +47,12 @@ class Outbox:
         self._broker = broker
         self._clock = clock
 
-    async def write(self, tx: Tx, kind: Kind, subject: str, state: str) -> None:
+    async def write(self, tx: Tx, kind: m.ChangeKind, subject: str, state: str) -> None:
         """Add a change to the transaction that makes it; who waits for the subject, or for any, is woken after it."""
-        event = {"at": self._clock(), "kind": kind, "subject": subject, "state": state}
+        if state not in m.CHANGE_STATES.get(kind, ()):
+            message = f"`{kind}` has no state `{state}`: declare it in headrace.client.models.events"
+            raise ValueError(message)
+        event = {"at": self._clock(), "kind": kind.value, "subject": subject, "state": state}
         await tx.execute(_INSERT, event)
 
         def committed() -> None:

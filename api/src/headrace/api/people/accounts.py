@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import TypeVar
 
-from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller, acting, coming_from
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
@@ -45,7 +44,9 @@ class People:
                 async with self._core.database.write() as tx:
                     # A name that nobody has may be a password in the wrong field: it is not kept.
                     detail = {"address": address, "reason": error.reason}
-                    await self._core.audit.append(tx, Kind.SIGN_IN_FAILED, subject=error.person or "", detail=detail)
+                    await self._core.audit.append(
+                        tx, m.AuditKind.SIGN_IN_FAILED, subject=error.person or "", detail=detail
+                    )
             raise
 
     async def accept_invitation(self, request: m.AcceptInvitation, address: str) -> m.Session:

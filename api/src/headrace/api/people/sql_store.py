@@ -7,7 +7,7 @@ from typing import Any, cast
 from sqlalchemy import CursorResult, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
-from headrace.api.audit.chain import Audit, Kind
+from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_address, current_caller
 from headrace.api.store import Database, Tx
 from headrace.api.store.tables_site import InvitationRow, PersonRow, SessionRow, TokenRow
@@ -21,6 +21,7 @@ from headrace.auth import (
     TokenRecord,
     fold,
 )
+from headrace.client import models as m
 
 _MAX_PEOPLE = 10_000
 _MAX_TOKENS = 1000
@@ -61,7 +62,7 @@ class SqlPeopleStore:
                     )
                 )
             detail = {"name": person.name, "roles": " ".join(sorted(person.roles))}
-            await self._note(tx, Kind.INVITED, person.id, detail)
+            await self._note(tx, m.AuditKind.INVITED, person.id, detail)
 
     async def person(self, person: str) -> PersonRecord | None:
         """As in the port."""
@@ -100,7 +101,7 @@ class SqlPeopleStore:
             await tx.delete(invitation)
             row.state, row.name, row.name_key, row.password_hash = "active", name, fold(name), password_hash
             await _flush_named(tx)
-            await self._note_own(tx, Kind.INVITATION_ACCEPTED, row.id, {"name": name})
+            await self._note_own(tx, m.AuditKind.INVITATION_ACCEPTED, row.id, {"name": name})
             return _person(row)
 
     async def set_password_hash(self, person: str, password_hash: str) -> None:
@@ -118,7 +119,7 @@ class SqlPeopleStore:
             row.state, row.password_hash = "disabled", None
             for table in (SessionRow, TokenRow, InvitationRow):
                 await tx.execute(delete(table).where(table.person == person))
-            await self._note(tx, Kind.PERSON_DISABLED, row.id, {"name": row.name})
+            await self._note(tx, m.AuditKind.PERSON_DISABLED, row.id, {"name": row.name})
             return _person(row)
 
     async def add_session(self, session: SessionRecord) -> None:
@@ -135,7 +136,7 @@ class SqlPeopleStore:
             )
             # Sessions that ended by themselves are of no use to anybody; sign-ins are when to sweep them out.
             await tx.execute(delete(SessionRow).where(SessionRow.expires <= session.created))
-            await self._note_own(tx, Kind.SIGNED_IN, session.person)
+            await self._note_own(tx, m.AuditKind.SIGNED_IN, session.person)
 
     async def session(self, hash: str) -> SessionRecord | None:  # noqa: A002 - the port's name
         """As in the port."""
@@ -158,7 +159,7 @@ class SqlPeopleStore:
             query = delete(SessionRow).where(SessionRow.hash == hash).returning(SessionRow.person)
             person = await tx.scalar(query)
             if person is not None:
-                await self._note_own(tx, Kind.SIGNED_OUT, person)
+                await self._note_own(tx, m.AuditKind.SIGNED_OUT, person)
 
     async def add_token(self, token: TokenRecord) -> None:
         """As in the port."""
@@ -177,7 +178,7 @@ class SqlPeopleStore:
                 )
             )
             detail = {"name": token.name, "scopes": " ".join(sorted(token.scopes)), "agent": token.agent or ""}
-            await self._note(tx, Kind.TOKEN_MADE, token.id, detail)
+            await self._note(tx, m.AuditKind.TOKEN_MADE, token.id, detail)
 
     async def token(self, token: str) -> TokenRecord | None:
         """As in the port."""
@@ -201,15 +202,15 @@ class SqlPeopleStore:
         async with self._database.write() as tx:
             gone = cast("CursorResult[Any]", await tx.execute(delete(TokenRow).where(TokenRow.id == token)))
             if gone.rowcount:
-                await self._note(tx, Kind.TOKEN_REVOKED, token, {})
+                await self._note(tx, m.AuditKind.TOKEN_REVOKED, token, {})
 
-    async def _note_own(self, tx: Tx, kind: Kind, person: str, detail: Mapping[str, str] | None = None) -> None:
+    async def _note_own(self, tx: Tx, kind: m.AuditKind, person: str, detail: Mapping[str, str] | None = None) -> None:
         """Note what a person did for themselves, before or after there is a caller, and from where."""
         address = current_address()
         whence = {"address": address} if address else {}
         await self._audit.append(tx, kind, person=person, subject=person, detail={**(detail or {}), **whence})
 
-    async def _note(self, tx: Tx, kind: Kind, subject: str, detail: Mapping[str, str]) -> None:
+    async def _note(self, tx: Tx, kind: m.AuditKind, subject: str, detail: Mapping[str, str]) -> None:
         await self._audit.append(tx, kind, caller=current_caller(), subject=subject, detail=detail)
 
 

@@ -4,7 +4,6 @@ import secrets
 
 from sqlalchemy import delete
 
-from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
@@ -40,11 +39,11 @@ class Consent:
                 at=self._core.clock(),
             )
             await tx.merge(said)
-            kind = Kind.CONFIRMED if said_yes else Kind.DECLINED
+            kind = m.AuditKind.CONFIRMED if said_yes else m.AuditKind.DECLINED
             await self._core.audit.append(
                 tx, kind, caller=caller, subject=row.id, detail={"digest": confirmation.digest}
             )
-            await self._core.outbox.write(tx, "plan", row.id, confirmation.verdict)
+            await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, confirmation.verdict)
             return await self._plans.view(tx, caller, row)
 
     async def approve(self, caller: Caller, plan: str, approval: m.Approval) -> m.Plan:
@@ -74,7 +73,7 @@ class Consent:
                 expires=min(expires, row.expires) if row.expires else expires,
             )
             tx.add(said)
-            kind = Kind.APPROVED if approval.verdict == "approved" else Kind.APPROVAL_REFUSED
+            kind = m.AuditKind.APPROVED if approval.verdict == "approved" else m.AuditKind.APPROVAL_REFUSED
             detail = {
                 "digest": approval.digest,
                 "policy_version": version,
@@ -83,7 +82,7 @@ class Consent:
                 "reason": approval.reason,
             }
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail=detail)
-            await self._core.outbox.write(tx, "plan", row.id, approval.verdict)
+            await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, approval.verdict)
             return await self._plans.view(tx, caller, row)
 
     async def _open_plan(self, tx: Tx, caller: Caller, plan: str, digest: str, action: m.PlanAction) -> PlanRow:

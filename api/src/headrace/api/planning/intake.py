@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import select
 
-from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
@@ -92,8 +91,8 @@ class Intake:
             )
             row.card = card.model_dump_json()
             tx.add(row)
-            await self._core.audit.append(tx, Kind.ASKED, caller=caller, subject=row.id, detail=_asked(request))
-            await self._core.outbox.write(tx, "plan", row.id, row.state)
+            await self._core.audit.append(tx, m.AuditKind.ASKED, caller=caller, subject=row.id, detail=_asked(request))
+            await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, row.state)
             await self._core.jobs.defer(tx, _PLAN, row.id)
 
     async def interpret(self, caller: Caller, request: m.InterpretRequest) -> m.Interpretation:
@@ -190,7 +189,7 @@ class Intake:
                     "policy_version": decision.policy_version,
                     "digest": card.digest or "",
                 }
-                await self._core.audit.append(tx, Kind.DECIDED, caller=caller, subject=row.id, detail=detail)
+                await self._core.audit.append(tx, m.AuditKind.DECIDED, caller=caller, subject=row.id, detail=detail)
             if planned.document is not None and planned.route is not None and planned.execution is not None:
                 row.digest, row.document, row.expires = card.digest, planned.document.text, card.expires
                 row.starts = card.intent.start if card.intent else None
@@ -199,8 +198,8 @@ class Intake:
                 row.destination_node = planned.route.destination.node
                 row.deletes = planned.execution.delete_source or planned.execution.delete_extraneous
             detail = {"state": card.state.value, "summary": card.summary}
-            await self._core.audit.append(tx, Kind.PLANNING_ENDED, caller=caller, subject=row.id, detail=detail)
-            await self._core.outbox.write(tx, "plan", row.id, row.state)
+            await self._core.audit.append(tx, m.AuditKind.PLANNING_ENDED, caller=caller, subject=row.id, detail=detail)
+            await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, row.state)
             await self._core.jobs.done(tx, _PLAN, row.id)
 
 

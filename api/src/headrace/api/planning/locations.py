@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
@@ -58,7 +57,7 @@ class Locations:
         decision = may_browse(self._policies.active, asker, folder, self.moment(caller))
         denied = decision.outcome != "allowed"
         async with self._core.database.write() as tx:
-            kind = Kind.BROWSE_DENIED if denied else Kind.BROWSED
+            kind = m.AuditKind.BROWSE_DENIED if denied else m.AuditKind.BROWSED
             detail = {"policy_version": decision.policy_version, "rules": " ".join(rule.id for rule in decision.rules)}
             await self._core.audit.append(tx, kind, caller=caller, subject=folder.text, detail=detail)
         if denied:

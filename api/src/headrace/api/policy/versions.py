@@ -4,7 +4,6 @@ import asyncio
 
 from sqlalchemy import func, select
 
-from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
@@ -83,9 +82,9 @@ class Policies:
         )
         tx.add(row)
         await self._core.audit.append(
-            tx, Kind.POLICY_PROPOSED, caller=caller, subject=str(number), detail={"digest": parsed.version}
+            tx, m.AuditKind.POLICY_PROPOSED, caller=caller, subject=str(number), detail={"digest": parsed.version}
         )
-        await self._core.outbox.write(tx, "policy", str(number), row.state)
+        await self._core.outbox.write(tx, m.ChangeKind.POLICY, str(number), row.state)
         await tx.refresh(row)
         return _view(row)
 
@@ -117,9 +116,9 @@ class Policies:
                 active.state = "retired"
             row.state, row.publisher, row.published = "active", caller.principal.id, self._core.clock()
             await self._core.audit.append(
-                tx, Kind.POLICY_PUBLISHED, caller=caller, subject=version, detail={"digest": row.digest}
+                tx, m.AuditKind.POLICY_PUBLISHED, caller=caller, subject=version, detail={"digest": row.digest}
             )
-            await self._core.outbox.write(tx, "policy", version, row.state)
+            await self._core.outbox.write(tx, m.ChangeKind.POLICY, version, row.state)
             after_commit(tx, lambda: self._activate(parsed))
             await tx.refresh(row)
         return _view(row)
@@ -148,7 +147,10 @@ class Policies:
             )
         )
         await self._core.audit.append(
-            tx, Kind.POLICY_PUBLISHED, subject="1", detail={"digest": parsed.version, "note": "the default policy"}
+            tx,
+            m.AuditKind.POLICY_PUBLISHED,
+            subject="1",
+            detail={"digest": parsed.version, "note": "the default policy"},
         )
 
     async def _second_person(self, tx: Tx, caller: Caller) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy import select
 
-from headrace.api.audit.chain import Kind
 from headrace.api.core import Core
 from headrace.api.errors import Code, Fenced, ServiceError
 from headrace.api.policy.budgets import day_of, used_today
@@ -20,6 +19,7 @@ from headrace.api.sites.halts import Halts, Work, roots_of
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
+from headrace.client import models as m
 from headrace.guardrails import (
     Approval,
     Attempt,
@@ -100,7 +100,7 @@ class Signer:
             "plan_digest": plan.digest,
             "expires": str(fields["expires"]),
         }
-        await self._core.audit.append(tx, Kind.TICKETED, subject=transfer.id, detail=detail)
+        await self._core.audit.append(tx, m.AuditKind.TICKETED, subject=transfer.id, detail=detail)
         return ticket, plan
 
     async def receipt(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, ended: Ended) -> Document:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
-from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
@@ -96,11 +95,11 @@ class Endpoints:
                 elif existing[root.name].access != root.access:
                     existing[root.name].access = root.access
                     await self._core.audit.append(
-                        tx, Kind.ENDPOINT_CHANGED, subject=existing[root.name].pk, detail={"access": root.access}
+                        tx, m.AuditKind.ENDPOINT_CHANGED, subject=existing[root.name].pk, detail={"access": root.access}
                     )
                     known = EndpointNameRow.endpoint == existing[root.name].pk, EndpointNameRow.main
                     name = (await tx.scalars(select(EndpointNameRow.name).where(*known))).one()
-                    await self._core.outbox.write(tx, "endpoint", name, "changed")
+                    await self._core.outbox.write(tx, m.ChangeKind.ENDPOINT, name, "changed")
 
     async def list(self) -> list[m.Endpoint]:
         """Every endpoint, with whether its node is attached."""
@@ -125,10 +124,12 @@ class Endpoints:
                 row.labels = json.dumps(update.labels, sort_keys=True)
             detail = {"endpoint": known.id, **update.model_dump(mode="json", exclude_none=True, exclude={"labels"})}
             detail = {key: str(value) for key, value in detail.items()} | {"labels": row.labels}
-            await self._core.audit.append(tx, Kind.ENDPOINT_CHANGED, caller=caller, subject=row.pk, detail=detail)
+            await self._core.audit.append(
+                tx, m.AuditKind.ENDPOINT_CHANGED, caller=caller, subject=row.pk, detail=detail
+            )
             # Under both ids when it was renamed: who watches the old one finds it gone.
             for name in dict.fromkeys((known.id, update.id or known.id)):
-                await self._core.outbox.write(tx, "endpoint", name, "changed")
+                await self._core.outbox.write(tx, m.ChangeKind.ENDPOINT, name, "changed")
             after_commit(tx, self._core.reactions.tell)
             return self._view(await self.find(tx, update.id or known.id))
 
@@ -151,10 +152,10 @@ class Endpoints:
         tx.add(row)
         await tx.flush()
         tx.add(EndpointNameRow(name_key=name.casefold(), name=name, endpoint=row.pk, main=True))
-        await self._core.outbox.write(tx, "endpoint", name, "made")
+        await self._core.outbox.write(tx, m.ChangeKind.ENDPOINT, name, "made")
         await self._core.audit.append(
             tx,
-            Kind.ENDPOINT_MADE,
+            m.AuditKind.ENDPOINT_MADE,
             subject=row.pk,
             detail={"endpoint": name, "node": node.name, "key": node.key, "root": root.name, "access": root.access},
         )

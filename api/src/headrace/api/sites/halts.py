@@ -13,7 +13,6 @@ from typing import Final
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
@@ -108,8 +107,8 @@ class Halts:
             except IntegrityError as error:
                 raise ServiceError(Code.HALT_STATE, f"{_what(row)} is halted already") from error
             detail = {"scope": row.scope, "subject": subject, "name": name, "reason": row.reason}
-            await self._core.audit.append(tx, Kind.HALTED, caller=caller, subject=row.id, detail=detail)
-            await self._core.outbox.write(tx, "halt", row.id, "halted")
+            await self._core.audit.append(tx, m.AuditKind.HALTED, caller=caller, subject=row.id, detail=detail)
+            await self._core.outbox.write(tx, m.ChangeKind.HALT, row.id, "halted")
             await tx.refresh(row)
         await self.look()
         return _view(row)
@@ -123,8 +122,8 @@ class Halts:
             if row is None:
                 raise ServiceError(Code.UNKNOWN_HALT, f"there is no halt `{shown(halt[:80])}`")
             detail = {"scope": row.scope, "subject": row.subject, "name": row.subject_name}
-            await self._core.audit.append(tx, Kind.HALT_RELEASED, caller=caller, subject=row.id, detail=detail)
-            await self._core.outbox.write(tx, "halt", row.id, "released")
+            await self._core.audit.append(tx, m.AuditKind.HALT_RELEASED, caller=caller, subject=row.id, detail=detail)
+            await self._core.outbox.write(tx, m.ChangeKind.HALT, row.id, "released")
             await tx.delete(row)
         await self.look()
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from sqlalchemy import func, or_, select, update
 
-from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
@@ -51,7 +50,7 @@ class Nodes:
                 return
             row.version, row.last_seen = event.version, self._core.clock()
             after_commit(tx, lambda: self._note(event))
-            await self._core.outbox.write(tx, "node", row.id, "attached")
+            await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, "attached")
 
     async def on_detached(self, key: str) -> None:
         """Note that a node's control stream ended."""
@@ -61,7 +60,7 @@ class Nodes:
             row = await tx.scalar(select(NodeRow).where(NodeRow.key == key))
             if row is not None:
                 row.last_seen = self._core.clock()
-                await self._core.outbox.write(tx, "node", row.id, "detached")
+                await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, "detached")
 
     def _note(self, event: NodeAttached) -> None:
         self._attached[event.node] = event
@@ -146,7 +145,7 @@ class Nodes:
                 )
             )
             await self._core.audit.append(
-                tx, Kind.JOIN_TOKEN_MADE, caller=caller, subject=token_id, detail={"name": request.name}
+                tx, m.AuditKind.JOIN_TOKEN_MADE, caller=caller, subject=token_id, detail={"name": request.name}
             )
         token = self._core.hub.join_token(secret=secret, address=self._core.settings.hub_advertise or None)
         commands = [
@@ -183,16 +182,18 @@ class Nodes:
             )
             reason = await self._join_problem(tx, used, event)
             if used is None or reason:
-                await self._core.audit.append(tx, Kind.NODE_REFUSED, subject=event.node, detail={"reason": reason})
+                await self._core.audit.append(
+                    tx, m.AuditKind.NODE_REFUSED, subject=event.node, detail={"reason": reason}
+                )
                 return reason
             known = await tx.scalar(select(NodeRow).where(NodeRow.key == event.node))
             if known is None:
                 node_id = new_id("nd")
                 tx.add(NodeRow(id=node_id, name=used.name, key=event.node, state="enrolled", enrolled=now))
                 await self._core.audit.append(
-                    tx, Kind.NODE_JOINED, subject=node_id, detail={"name": used.name, "key": event.node}
+                    tx, m.AuditKind.NODE_JOINED, subject=node_id, detail={"name": used.name, "key": event.node}
                 )
-                await self._core.outbox.write(tx, "node", node_id, "enrolled")
+                await self._core.outbox.write(tx, m.ChangeKind.NODE, node_id, "enrolled")
         return ""
 
     async def _join_problem(self, tx: Tx, token: JoinTokenRow | None, event: JoinRequested) -> str:
@@ -231,9 +232,9 @@ class Nodes:
             if row.state == "revoked":
                 raise ServiceError(Code.NODE_REVOKED, f"node `{row.name}` was revoked; it takes no work anyway")
             row.state = "draining" if drain else "enrolled"
-            kind = Kind.NODE_DRAINED if drain else Kind.NODE_UNDRAINED
+            kind = m.AuditKind.NODE_DRAINED if drain else m.AuditKind.NODE_UNDRAINED
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail={"name": row.name})
-            await self._core.outbox.write(tx, "node", row.id, row.state)
+            await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, row.state)
             after_commit(tx, self._core.reactions.tell)
             return self._view(row, 0)
 
@@ -243,9 +244,9 @@ class Nodes:
             row = await self._row(tx, node)
             row.state = "revoked"
             await self._core.audit.append(
-                tx, Kind.NODE_REVOKED, caller=caller, subject=row.id, detail={"name": row.name}
+                tx, m.AuditKind.NODE_REVOKED, caller=caller, subject=row.id, detail={"name": row.name}
             )
-            await self._core.outbox.write(tx, "node", row.id, row.state)
+            await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, row.state)
             after_commit(tx, lambda: self._shut_out(row.key))
         return self._view(row, 0)
 

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 
-from headrace.api.audit.chain import Kind
 from headrace.api.data_folder import lists_dir, result_dir
 from headrace.api.errors import AuditUnwritable, Code, Fenced, ServiceError
 from headrace.api.policy.budgets import settle
@@ -159,7 +158,9 @@ class Attempts:
                 await self._close_attempt(tx, row, run, end)
                 receipt = await self._parts.receipts.make(tx, row, plan, end, checked)
                 row.receipt = receipt.id
-                await self._core.audit.append(tx, Kind.RECEIPT_MADE, subject=receipt.id, detail={"transfer": row.id})
+                await self._core.audit.append(
+                    tx, m.AuditKind.RECEIPT_MADE, subject=receipt.id, detail={"transfer": row.id}
+                )
                 await self._settle(tx, row, run, standing, said=receipt.summary)
                 after_commit(tx, lambda: self._closed(run))
         except (AuditUnwritable, Fenced):

@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy import bindparam, select
 
-from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, Fenced, ServiceError
@@ -47,6 +46,6 @@ class History:
             "transfer": row.id, "sequence": row.events, "at": self._core.clock(), "kind": kind.value, "message": text,
         }  # fmt: skip
         await tx.execute(_INSERT, event)
-        await self._core.outbox.write(tx, "transfer", row.id, row.state)
+        await self._core.outbox.write(tx, m.ChangeKind.TRANSFER, row.id, row.state)
         detail = {"event": kind.value, "state": row.state, "attempt": str(row.attempt), "message": text}
-        await self._core.audit.append(tx, Kind.TRANSFER_CHANGED, caller=caller, subject=row.id, detail=detail)
+        await self._core.audit.append(tx, m.AuditKind.TRANSFER_CHANGED, caller=caller, subject=row.id, detail=detail)

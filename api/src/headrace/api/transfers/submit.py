@@ -3,7 +3,6 @@
 from sqlalchemy import select, update
 from sqlalchemy.orm.attributes import set_committed_value
 
-from headrace.api.audit.chain import Kind
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.plan_queries import Plans
@@ -53,12 +52,12 @@ class Submissions:
             max_bytes = int(str(execution["max_bytes"]))
             await reserve(tx, row, day=day, max_bytes=max_bytes)
             detail = {"plan": plan.id, "digest": row.plan_digest}
-            await self.parts.core.audit.append(tx, Kind.SUBMITTED, caller=caller, subject=row.id, detail=detail)
+            await self.parts.core.audit.append(tx, m.AuditKind.SUBMITTED, caller=caller, subject=row.id, detail=detail)
             await self.parts.history.record(
                 tx, row, m.TransferEventKind.QUEUED, "the plan was submitted", caller=caller
             )
             await self._scheduler.admit(tx, row)
-            await self.parts.core.outbox.write(tx, "plan", plan.id, plan.state)
+            await self.parts.core.outbox.write(tx, m.ChangeKind.PLAN, plan.id, plan.state)
             set_committed_value(row, "requester_name", caller.principal.name)
         return await self._transfers.view(caller, row)
 

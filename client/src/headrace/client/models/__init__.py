@@ -6,7 +6,15 @@ instructions.
 """
 
 from headrace.client.models.base import Count, Handle, Location, Model, Name, Problem, Sha256, Words, Zone
-from headrace.client.models.events import Change, TransferEvent, TransferEventKind
+from headrace.client.models.events import (
+    CHANGE_STATES,
+    AuditEvent,
+    AuditKind,
+    Change,
+    ChangeKind,
+    TransferEvent,
+    TransferEventKind,
+)
 from headrace.client.models.intents import (
     Changes,
     Choice,
@@ -42,7 +50,6 @@ from headrace.client.models.plans import (
     SurveyCounts,
 )
 from headrace.client.models.policy import (
-    AuditEvent,
     AuditVerdict,
     PolicyCheck,
     PolicyProblem,
@@ -86,14 +93,17 @@ from headrace.client.models.transfers import (
 )
 
 __all__ = [
+    "CHANGE_STATES",
     "END_STATES",
     "AcceptInvitation",
     "AllowedAction",
     "Approval",
     "ApprovalView",
     "AuditEvent",
+    "AuditKind",
     "AuditVerdict",
     "Change",
+    "ChangeKind",
     "Changes",
     "Choice",
     "Confirmation",

@@ -1,36 +1,129 @@
-"""What happened: every kind of event that the service writes, shows and streams."""
+"""Every kind of event: what is kept of a transfer, what is told of changes, and what the audit chain records.
 
+A kind is declared here and nowhere else; nothing else can be written. docs/events.md is made from this file.
+"""
+
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Final, Self
+
+from pydantic import Field
 
 from headrace.client.models.base import Count, Model
-from headrace.client.models.transfers import Transfer
+from headrace.client.models.plans import PlanState
+from headrace.client.models.transfers import Transfer, TransferState
 
 
-class TransferEventKind(StrEnum):
+class _Kind(StrEnum):
+    """A kind of event with what it says (`about`) and the names in its `detail` (`fields`)."""
+
+    _value_: str
+    about: str
+    fields: frozenset[str]
+
+    def __new__(cls, value: str, about: str = "", fields: str = "") -> Self:
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.about = about
+        kind.fields = frozenset(fields.split())
+        return kind
+
+
+class TransferEventKind(_Kind):
     """What an entry of a transfer's history is about; a later service may know more kinds.
 
     Those that are named as a state say that the transfer has come into it, or stays in it for another reason.
     """
 
-    QUEUED = "queued"
-    RUNNING = "running"
-    WAITING = "waiting"
-    PAUSED = "paused"
-    COMPLETE = "complete"
-    PARTIAL = "partial"
-    FAILED = "failed"
-    CANCELED = "canceled"
-    STARTED = "started"
-    ATTEMPT = "attempt"
-    ATTEMPT_ENDED = "attempt_ended"
-    ASKED_RUN = "asked_run"
-    ASKED_PAUSE = "asked_pause"
-    ASKED_CANCEL = "asked_cancel"
-    RATE = "rate"
-    RETRY = "retry"
-    PROGRESS = "progress"
-    """Only streamed, never kept."""
+    QUEUED = "queued", "it was submitted or is tried again, and waits for its turn"
+    RUNNING = "running", "it runs, or runs on for another reason"
+    WAITING = "waiting", "it waits: for a node, for its next try, or until an operator releases it"
+    PAUSED = "paused", "it is paused"
+    COMPLETE = "complete", "everything has arrived and is verified"
+    PARTIAL = "partial", "it ended, and some files did not arrive"
+    FAILED = "failed", "it ended without its result"
+    CANCELED = "canceled", "it was stopped for good"
+    STARTED = "started", "its first attempt began"
+    ATTEMPT = "attempt", "a further attempt began"
+    ATTEMPT_ENDED = "attempt_ended", "an attempt ended, and how"
+    ASKED_RUN = "asked_run", "somebody asked for it to go on"
+    ASKED_PAUSE = "asked_pause", "somebody asked for a pause"
+    ASKED_CANCEL = "asked_cancel", "somebody asked for its end"
+    RATE = "rate", "somebody set another ceiling of its rate"
+    RETRY = "retry", "somebody asked for another try"
+    PROGRESS = "progress", "how far it is; only streamed, never kept"
+
+
+class ChangeKind(_Kind):
+    """What `GET /events` tells of; a later service may know more kinds."""
+
+    PLAN = "plan", "a plan came into a state, or somebody said yes or no to it"
+    TRANSFER = "transfer", "an entry was added to a transfer's history; `state` is the transfer's"
+    NODE = "node", "a node joined, came, went, or is given no more work"
+    ENDPOINT = "endpoint", "an endpoint appeared, or its names, labels or access changed"
+    POLICY = "policy", "a version of the policy came into a state"
+    HALT = "halt", "an operator halted something, or released it"
+    NOW = "now", "the first message of a stream: its number is the one to begin after; no change"
+    RELOAD = "reload", "changes were missed, because they are no longer kept: read everything anew; no change"
+
+
+CHANGE_STATES: Final[Mapping[ChangeKind, tuple[str, ...]]] = {
+    ChangeKind.PLAN: (*PlanState, "confirmed", "declined", "approved", "refused"),
+    ChangeKind.TRANSFER: tuple(TransferState),
+    ChangeKind.NODE: ("enrolled", "attached", "detached", "draining", "revoked"),
+    ChangeKind.ENDPOINT: ("made", "changed"),
+    ChangeKind.POLICY: ("proposed", "active", "retired"),
+    ChangeKind.HALT: ("halted", "released"),
+}
+"""The states that a change of each kind can say."""
+
+
+class AuditKind(_Kind):
+    """What a link of the audit chain records."""
+
+    SERVICE_STARTED = "service_started", "the service started"
+    SIGNED_IN = "signed_in", "a person signed in", "address"
+    SIGN_IN_FAILED = "sign_in_failed", "somebody was turned away at the sign-in", "address reason"
+    SIGNED_OUT = "signed_out", "a person ended a session", "address"
+    INVITED = "invited", "a person was invited", "name roles"
+    INVITATION_ACCEPTED = "invitation_accepted", "an invited person chose a password", "name address"
+    PERSON_DISABLED = "person_disabled", "a person was disabled", "name"
+    TOKEN_MADE = "token_made", "an API token was made", "name scopes agent"
+    TOKEN_REVOKED = "token_revoked", "an API token was revoked"
+    JOIN_TOKEN_MADE = "join_token_made", "a one-time token was made with which a node may join", "name"
+    NODE_JOINED = "node_joined", "a node joined", "name key"
+    NODE_REFUSED = "node_refused", "a node that wanted to join or attach was refused", "reason"
+    NODE_DRAINED = "node_drained", "a node gets no more work", "name"
+    NODE_UNDRAINED = "node_undrained", "a node gets work again", "name"
+    NODE_REVOKED = "node_revoked", "a node's membership ended", "name"
+    ENDPOINT_MADE = "endpoint_made", "an endpoint was made of a node's root", "endpoint node key root access"
+    ENDPOINT_CHANGED = (
+        "endpoint_changed",
+        "an endpoint's names, labels or access changed",
+        "endpoint id aliases labels access",
+    )
+    HALTED = "halted", "an operator halted something", "scope subject name reason"
+    HALT_RELEASED = "halt_released", "an operator released something", "scope subject name"
+    BROWSED = "browsed", "somebody listed a folder", "policy_version rules"
+    BROWSE_DENIED = "browse_denied", "somebody was refused to list a folder", "policy_version rules"
+    ASKED = "asked", "somebody asked for a plan, with these words or slots", "words intent plan changes timezone"
+    DECIDED = "decided", "policy decided on a plan", "outcome rules policy_version digest"
+    PLANNING_ENDED = "planning_ended", "planning ended in this state", "state summary"
+    CONFIRMED = "confirmed", "the requester said yes to a digest", "digest"
+    DECLINED = "declined", "the requester said no to a digest", "digest"
+    APPROVED = "approved", "another person said yes to a digest", "digest policy_version requester nonce reason"
+    APPROVAL_REFUSED = (
+        "approval_refused",
+        "another person said no to a digest",
+        "digest policy_version requester nonce reason",
+    )
+    SUBMITTED = "submitted", "a plan was submitted, and became a transfer", "plan digest"
+    TICKETED = "ticketed", "a ticket was signed", "ticket attempt plan_digest expires"
+    TRANSFER_CHANGED = "transfer_changed", "an entry was added to a transfer's history", "event state attempt message"
+    RECEIPT_MADE = "receipt_made", "a receipt was signed", "transfer"
+    POLICY_PROPOSED = "policy_proposed", "a version of the policy was proposed", "digest"
+    POLICY_PUBLISHED = "policy_published", "a version of the policy was published", "digest note"
 
 
 class TransferEvent(Model):
@@ -56,3 +149,19 @@ class Change(Model):
     kind: str
     subject: str = ""
     state: str = ""
+
+
+class AuditEvent(Model):
+    """One link of the audit chain."""
+
+    sequence: Count
+    at: datetime
+    kind: str
+    person: str | None = None
+    person_name: str | None = Field(default=None, description="the name now; not part of the link")
+    agent: str | None = None
+    door: str | None = None
+    subject: str | None = None
+    detail: dict[str, str] = {}
+    previous: str
+    hash: str

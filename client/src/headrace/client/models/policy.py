@@ -55,22 +55,6 @@ class PolicyVersion(Model):
     text: str
 
 
-class AuditEvent(Model):
-    """One link of the audit chain."""
-
-    sequence: Count
-    at: datetime
-    kind: str
-    person: str | None = None
-    person_name: str | None = Field(default=None, description="the name now; not part of the link")
-    agent: str | None = None
-    door: str | None = None
-    subject: str | None = None
-    detail: dict[str, str] = {}
-    previous: str
-    hash: str
-
-
 class AuditVerdict(Model):
     """Result of checking the chain."""
 
