@@ -11,7 +11,7 @@ from headrace.api.planning.plan_steps import (
     allowed_actions,
     needs,
     next_step,
-    obstacle_to,
+    objection_to,
     state_reason,
 )
 from headrace.auth import Principal, Role, Scope
@@ -149,7 +149,7 @@ def test_a_need_says_by_whom_how_many_and_until_when() -> None:
 )
 def test_a_plan_that_can_start_no_more_says_why(plan: PlanStatus, said: str) -> None:
     assert said in state_reason(plan)
-    assert obstacle_to(plan, ADA, "submit") is not None
+    assert objection_to(plan, ADA, "submit") is not None
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_a_plan_that_can_start_no_more_says_why(plan: PlanStatus, said: str) -> 
 def test_each_caller_may_take_the_actions_that_are_theirs(
     plan: PlanStatus, caller: Principal, action: str, code: str | None
 ) -> None:
-    obstacle = obstacle_to(plan, caller, action)  # type: ignore[arg-type]  # a `PlanAction`
-    assert (obstacle.code if obstacle else None) == code
+    objection = objection_to(plan, caller, action)  # type: ignore[arg-type]  # a `PlanAction`
+    assert (objection.code if objection else None) == code
     [shown] = [one for one in allowed_actions(plan, caller) if one.action == action]
     assert shown.allowed is (code is None)
     assert bool(shown.reason) is not shown.allowed

@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 from tests.pure.api.people import NOW, assistant, person
 
-from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step, obstacle_to
+from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step, objection_to
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
 
@@ -74,8 +74,8 @@ FAILED = replace(RUNNING, state=m.TransferState.FAILED)
 def test_each_caller_may_steer_what_is_theirs(
     transfer: TransferStatus, caller: Principal, action: str, code: str | None
 ) -> None:
-    obstacle = obstacle_to(transfer, caller, action)  # type: ignore[arg-type]  # a `TransferAction`
-    assert (obstacle.code if obstacle else None) == code
+    objection = objection_to(transfer, caller, action)  # type: ignore[arg-type]  # a `TransferAction`
+    assert (objection.code if objection else None) == code
     [shown] = [one for one in allowed_actions(transfer, caller) if one.action == action]
     assert shown.allowed is (code is None)
     assert bool(shown.reason) is not shown.allowed

@@ -90,8 +90,8 @@ class ServiceError(Exception):
         self.fields = fields
 
 
-Obstacle = ServiceError | None
-"""What stands against an action; `None`: nothing."""
+Objection = ServiceError | None
+"""What stands against an action; `None`: nothing does."""
 
 
 class CannotStart(Exception):  # noqa: N818 - says what is the case

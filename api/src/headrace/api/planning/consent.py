@@ -8,7 +8,7 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.plan_queries import Plans
-from headrace.api.planning.plan_steps import obstacle_to
+from headrace.api.planning.plan_steps import objection_to
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow
 from headrace.client import models as m
@@ -92,7 +92,7 @@ class Consent:
             raise ServiceError(
                 Code.WRONG_DIGEST, f"that is not the digest of plan `{row.id}`; read the plan again and decide on that"
             )
-        obstacle = obstacle_to(await self._plans.status(tx, caller, row), caller.principal, action)
-        if obstacle is not None:
-            raise obstacle
+        objection = objection_to(await self._plans.status(tx, caller, row), caller.principal, action)
+        if objection is not None:
+            raise objection
         return row

@@ -1,6 +1,6 @@
 """What a plan still needs, what comes next, and what its caller may do: the one home of these rules.
 
-Pure functions of what is stored, the caller and the clock. The use cases refuse with the very obstacles that the
+Pure functions of what is stored, the caller and the clock. The use cases refuse with the very objections that the
 interfaces show as the reason of a disabled action.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
-from headrace.api.errors import Code, Obstacle, ServiceError
+from headrace.api.errors import Code, Objection, ServiceError
 from headrace.api.permissions import missing
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
@@ -101,9 +101,9 @@ def state_reason(plan: PlanStatus) -> str:
             until = f" It could be started until {plan.expires:%Y-%m-%d %H:%M} UTC." if plan.expires else ""
             return f"It is too old.{until}"
         case m.PlanState.READY:
-            obstacle = _said_no(plan)
-            if obstacle is not None:
-                return obstacle.detail
+            objection = _said_no(plan)
+            if objection is not None:
+                return objection.detail
             return "The policy has changed since this was planned." if plan.policy_changed else ""
         case _:
             return ""
@@ -111,16 +111,16 @@ def state_reason(plan: PlanStatus) -> str:
 
 def allowed_actions(plan: PlanStatus, caller: Principal) -> list[m.AllowedAction]:
     """Return every action on a plan, and why the caller may not take it."""
-    obstacles = ((action, obstacle_to(plan, caller, action)) for action in _OBSTACLES)
+    objections = ((action, objection_to(plan, caller, action)) for action in _OBJECTIONS)
     return [
-        m.AllowedAction(action=action, allowed=obstacle is None, reason=obstacle.detail if obstacle else "")
-        for action, obstacle in obstacles
+        m.AllowedAction(action=action, allowed=objection is None, reason=objection.detail if objection else "")
+        for action, objection in objections
     ]
 
 
-def obstacle_to(plan: PlanStatus, caller: Principal, action: m.PlanAction) -> Obstacle:
+def objection_to(plan: PlanStatus, caller: Principal, action: m.PlanAction) -> Objection:
     """Return what stands against this caller taking this action on this plan now."""
-    return _OBSTACLES[action](plan, caller)
+    return _OBJECTIONS[action](plan, caller)
 
 
 def next_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
@@ -148,17 +148,17 @@ def _ready_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
     open_needs = [need for need in needs(plan, caller) if need.given < need.count]
     confirmation = any(need.kind == "confirmation" for need in open_needs)
     approvals = [need for need in open_needs if need.kind == "approval"]
-    if approvals and obstacle_to(plan, caller, "approve") is None and not _has_approved(plan, caller):
+    if approvals and objection_to(plan, caller, "approve") is None and not _has_approved(plan, caller):
         return _step("approve", "you", "It waits for your approval.")
     if confirmation:
         also = f" It also needs {_people(approvals)}." if approvals else ""
-        if obstacle_to(plan, caller, "confirm") is None:
+        if objection_to(plan, caller, "confirm") is None:
             return _step("confirm", "you", f"It waits for your confirmation.{also}")
         who = "you" if caller.id == plan.requester else f"the requester ({plan.requester_name})"
         return _step("confirm", "others", f"It waits for the confirmation by {who}, in a person's own session.{also}")
     if approvals:
         return _step("approve", "others", f"It needs {_people(approvals)}. Then it can be submitted.")
-    if obstacle_to(plan, caller, "submit") is None:
+    if objection_to(plan, caller, "submit") is None:
         return _step("submit", "you", "It can be submitted.")
     return _step("submit", "others", f"It can be submitted by the requester ({plan.requester_name}).")
 
@@ -194,7 +194,7 @@ def _need(plan: PlanStatus, caller: Principal, need: Obligation) -> m.Need:
 # -- what stands against an action --
 
 
-def _submit_obstacle(plan: PlanStatus, caller: Principal) -> Obstacle:
+def _submit_objection(plan: PlanStatus, caller: Principal) -> Objection:
     return (
         missing(caller, "submit")
         or _not_ready(plan, "is submitted")
@@ -208,18 +208,18 @@ def _submit_obstacle(plan: PlanStatus, caller: Principal) -> Obstacle:
     )
 
 
-def _decline_obstacle(plan: PlanStatus, caller: Principal) -> Obstacle:
+def _decline_objection(plan: PlanStatus, caller: Principal) -> Objection:
     return missing(caller, "confirm_plan") or _not_open(plan) or _not_the_requester(plan, caller, "confirms")
 
 
-def _confirm_obstacle(plan: PlanStatus, caller: Principal) -> Obstacle:
-    return _decline_obstacle(plan, caller) or _not_needed(plan)
+def _confirm_objection(plan: PlanStatus, caller: Principal) -> Objection:
+    return _decline_objection(plan, caller) or _not_needed(plan)
 
 
-def _others_word_obstacle(plan: PlanStatus, caller: Principal) -> Obstacle:
-    obstacle = missing(caller, "approve_plan") or _not_open(plan)
-    if obstacle is not None:
-        return obstacle
+def _others_word_objection(plan: PlanStatus, caller: Principal) -> Objection:
+    objection = missing(caller, "approve_plan") or _not_open(plan)
+    if objection is not None:
+        return objection
     if caller.id == plan.requester:
         return ServiceError(Code.APPROVE_OWN_PLAN, "you asked for this plan, so another person approves it")
     wanted = [need for need in plan.obligations if isinstance(need, NeedsApproval)]
@@ -232,23 +232,23 @@ def _others_word_obstacle(plan: PlanStatus, caller: Principal) -> Obstacle:
     return _other_policy(plan)
 
 
-def _revise_obstacle(plan: PlanStatus, caller: Principal) -> Obstacle:
+def _revise_objection(plan: PlanStatus, caller: Principal) -> Objection:
     if caller.id != plan.requester:
         return ServiceError(Code.FORBIDDEN, "only the person who asked for a plan changes it; plan your own")
     return missing(caller, "create_plan")
 
 
-_OBSTACLES: Final[dict[m.PlanAction, Callable[[PlanStatus, Principal], Obstacle]]] = {
-    "confirm": _confirm_obstacle,
-    "decline": _decline_obstacle,
-    "approve": _others_word_obstacle,
-    "refuse": _others_word_obstacle,
-    "submit": _submit_obstacle,
-    "revise": _revise_obstacle,
+_OBJECTIONS: Final[dict[m.PlanAction, Callable[[PlanStatus, Principal], Objection]]] = {
+    "confirm": _confirm_objection,
+    "decline": _decline_objection,
+    "approve": _others_word_objection,
+    "refuse": _others_word_objection,
+    "submit": _submit_objection,
+    "revise": _revise_objection,
 }
 
 
-def _not_ready(plan: PlanStatus, done: str) -> Obstacle:
+def _not_ready(plan: PlanStatus, done: str) -> Objection:
     if plan.transfer is not None:
         return ServiceError(Code.PLAN_NOT_READY, f"plan `{plan.id}` was submitted already; steer its transfer instead")
     if plan.state in {m.PlanState.READY, m.PlanState.EXPIRED} and plan.digest is not None:
@@ -256,23 +256,23 @@ def _not_ready(plan: PlanStatus, done: str) -> Obstacle:
     return ServiceError(Code.PLAN_NOT_READY, f"plan `{plan.id}` is {plan.state}, and only a ready plan {done}")
 
 
-def _not_open(plan: PlanStatus) -> Obstacle:
+def _not_open(plan: PlanStatus) -> Objection:
     return _not_ready(plan, "is confirmed or approved") or _too_old(plan)
 
 
-def _too_old(plan: PlanStatus) -> Obstacle:
+def _too_old(plan: PlanStatus) -> Objection:
     if plan.state is m.PlanState.EXPIRED:
         return ServiceError(Rail.PLAN_EXPIRED, f"plan `{plan.id}` is too old; plan again")
     return None
 
 
-def _not_the_requester(plan: PlanStatus, caller: Principal, does: str) -> Obstacle:
+def _not_the_requester(plan: PlanStatus, caller: Principal, does: str) -> Objection:
     if caller.id != plan.requester:
         return ServiceError(Code.FORBIDDEN, f"only the person who asked for a plan {does} it")
     return None
 
 
-def _not_its_agent(plan: PlanStatus, caller: Principal) -> Obstacle:
+def _not_its_agent(plan: PlanStatus, caller: Principal) -> Objection:
     if caller.agent is not None and caller.agent != plan.agent and not caller.may(Scope.TRANSFER_RUN_ALL):
         return ServiceError(
             Code.FORBIDDEN, f"the assistant `{caller.agent}` may only submit what it planned itself; plan again"
@@ -280,7 +280,7 @@ def _not_its_agent(plan: PlanStatus, caller: Principal) -> Obstacle:
     return None
 
 
-def _no_delete_scope(plan: PlanStatus, caller: Principal) -> Obstacle:
+def _no_delete_scope(plan: PlanStatus, caller: Principal) -> Objection:
     if plan.deletes and not caller.may(Scope.TRANSFER_DELETE):
         return ServiceError(
             Code.FORBIDDEN, f"this plan deletes files, and your token lacks the scope {Scope.TRANSFER_DELETE}"
@@ -288,7 +288,7 @@ def _no_delete_scope(plan: PlanStatus, caller: Principal) -> Obstacle:
     return None
 
 
-def _said_no(plan: PlanStatus) -> Obstacle:
+def _said_no(plan: PlanStatus) -> Objection:
     for word in plan.refusals:
         why = f": {word.reason}" if word.reason else ""
         return ServiceError(Code.PLAN_DECLINED, f"{word.name} refused this plan{why}.")
@@ -297,7 +297,7 @@ def _said_no(plan: PlanStatus) -> Obstacle:
     return None
 
 
-def _other_policy(plan: PlanStatus) -> Obstacle:
+def _other_policy(plan: PlanStatus) -> Objection:
     if plan.policy_changed:
         return ServiceError(
             Rail.POLICY_CHANGED, "the policy has changed since this was planned; its requester must plan again"
@@ -305,13 +305,13 @@ def _other_policy(plan: PlanStatus) -> Obstacle:
     return None
 
 
-def _not_needed(plan: PlanStatus) -> Obstacle:
+def _not_needed(plan: PlanStatus) -> Objection:
     if all(isinstance(need, NeedsApproval) for need in plan.obligations):
         return ServiceError(Code.CONFIRMATION_NOT_NEEDED, f"plan `{plan.id}` needs no confirmation")
     return None
 
 
-def _unmet(plan: PlanStatus, caller: Principal) -> Obstacle:
+def _unmet(plan: PlanStatus, caller: Principal) -> Objection:
     for need in needs(plan, caller):
         if need.given >= need.count:
             continue

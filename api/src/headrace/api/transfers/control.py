@@ -11,7 +11,7 @@ from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.run_state import standing_of, write_standing
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import State, Wish, retried, wished
-from headrace.api.transfers.transfer_steps import obstacle_to
+from headrace.api.transfers.transfer_steps import objection_to
 from headrace.client import models as m
 
 _WISHES = {"pause": Wish.PAUSE, "resume": Wish.RUN, "cancel": Wish.CANCEL}
@@ -31,9 +31,9 @@ class Control:
         """Pause, resume, cancel, retry, or change the rate: one's own transfers, and any for operators."""
         row = await self._transfers.row(caller, transfer)
         async with self._parts.history.change(row.id) as (tx, fresh):
-            obstacle = obstacle_to(await self._transfers.status(tx, fresh), caller.principal, request.action)
-            if obstacle is not None:
-                raise obstacle
+            objection = objection_to(await self._transfers.status(tx, fresh), caller.principal, request.action)
+            if objection is not None:
+                raise objection
             if request.action == "retry":
                 await self._retry(tx, caller, fresh, request.reason)
             elif request.action == "set_rate":

@@ -6,7 +6,7 @@ from sqlalchemy.orm.attributes import set_committed_value
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.plan_queries import Plans
-from headrace.api.planning.plan_steps import needs_approval, needs_confirmation, obstacle_to
+from headrace.api.planning.plan_steps import needs_approval, needs_confirmation, objection_to
 from headrace.api.policy.budgets import day_of, reserve
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferRow
@@ -38,9 +38,9 @@ class Submissions:
             if started is not None:
                 return await self._transfers.view(caller, started)
             await self._scheduler.require_room(tx)
-            obstacle = obstacle_to(await self._plans.status(tx, caller, plan), caller.principal, "submit")
-            if obstacle is not None:
-                raise obstacle
+            objection = objection_to(await self._plans.status(tx, caller, plan), caller.principal, "submit")
+            if objection is not None:
+                raise objection
             row = await self.insert(tx, plan)
             try:
                 released = await self.parts.signer.released(tx, row, starts=True)

@@ -1,7 +1,7 @@
 """What comes next for a transfer, and what its caller may do to it: the one home of who may, and when.
 
 Whether the state allows a wish or a retry is for the state machine to say.
-Pure functions of what is stored, the caller and the clock. The use cases refuse with the very obstacles that the
+Pure functions of what is stored, the caller and the clock. The use cases refuse with the very objections that the
 interfaces show as the reason of a disabled action.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from headrace.api.errors import Code, Obstacle, ServiceError
+from headrace.api.errors import Code, Objection, ServiceError
 from headrace.api.permissions import missing
 from headrace.api.transfers.state_machine import Wish, against_retry, against_wish
 from headrace.auth import Principal, Scope
@@ -46,16 +46,16 @@ class TransferStatus:
 
 def allowed_actions(transfer: TransferStatus, caller: Principal) -> list[m.AllowedAction]:
     """Return every action on a transfer, and why the caller may not take it."""
-    obstacles = ((action, obstacle_to(transfer, caller, action)) for action in _OBSTACLES)
+    objections = ((action, objection_to(transfer, caller, action)) for action in _OBJECTIONS)
     return [
-        m.AllowedAction(action=action, allowed=obstacle is None, reason=obstacle.detail if obstacle else "")
-        for action, obstacle in obstacles
+        m.AllowedAction(action=action, allowed=objection is None, reason=objection.detail if objection else "")
+        for action, objection in objections
     ]
 
 
-def obstacle_to(transfer: TransferStatus, caller: Principal, action: m.TransferAction) -> Obstacle:
+def objection_to(transfer: TransferStatus, caller: Principal, action: m.TransferAction) -> Objection:
     """Return what stands against this caller taking this action on this transfer now."""
-    return _OBSTACLES[action](transfer, caller)
+    return _OBJECTIONS[action](transfer, caller)
 
 
 def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
@@ -66,7 +66,7 @@ def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
             said = {State.QUEUED: "It is queued.", State.RUNNING: "It is running.", State.WAITING: "It is waiting."}
             return m.NextStep(kind="wait", by="service", message=f"{said[transfer.state]}{reason}")
         case State.PAUSED:
-            mine = obstacle_to(transfer, caller, "resume") is None
+            mine = objection_to(transfer, caller, "resume") is None
             return m.NextStep(kind="resume", by="you" if mine else "others", message=f"It is paused.{reason}")
         case State.PARTIAL | State.FAILED:
             return _after_failure(transfer, caller)
@@ -81,18 +81,18 @@ def _after_failure(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     if _retry_too_late(transfer) is not None:
         return m.NextStep(kind="plan_again", by=by, message="It is too old to be tried again. Plan it again.")
     what = "Some files did not arrive." if transfer.state is State.PARTIAL else "It failed."
-    may = obstacle_to(transfer, caller, "retry") is None
+    may = objection_to(transfer, caller, "retry") is None
     return m.NextStep(kind="retry", by="you" if may else "others", message=f"{what} A retry goes on where it stopped.")
 
 
 # -- what stands against an action --
 
 
-def _steer_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
+def _steer_objection(transfer: TransferStatus, caller: Principal) -> Objection:
     """Return what stands against steering: the requester may, its own assistant, and operators."""
-    obstacle = missing(caller, "control")
-    if obstacle is not None:
-        return obstacle
+    objection = missing(caller, "control")
+    if objection is not None:
+        return objection
     if caller.may(Scope.NODE_WRITE) and not_its_agent(transfer.agent, caller) is None:
         return None
     if caller.id != transfer.requester:
@@ -102,8 +102,8 @@ def _steer_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
     return not_its_agent(transfer.agent, caller)
 
 
-def not_its_agent(agent: str | None, caller: Principal) -> Obstacle:
-    """Return the obstacle of an assistant that steers what it did not plan, unless its token allows that."""
+def not_its_agent(agent: str | None, caller: Principal) -> Objection:
+    """Return the objection of an assistant that steers what it did not plan, unless its token allows that."""
     if caller.agent is None or caller.agent == agent or caller.may(Scope.TRANSFER_RUN_ALL):
         return None
     return ServiceError(
@@ -113,24 +113,24 @@ def not_its_agent(agent: str | None, caller: Principal) -> Obstacle:
     )
 
 
-def _state_obstacle(transfer: TransferStatus, against: str | None) -> Obstacle:
+def _state_objection(transfer: TransferStatus, against: str | None) -> Objection:
     return None if against is None else ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` {against}")
 
 
-def _wish_obstacle(asked: Wish) -> Callable[[TransferStatus, Principal], Obstacle]:
-    def obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
+def _wish_objection(asked: Wish) -> Callable[[TransferStatus, Principal], Objection]:
+    def objection(transfer: TransferStatus, caller: Principal) -> Objection:
         against = against_wish(transfer.state, Wish(transfer.wish), asked)
-        return _steer_obstacle(transfer, caller) or _state_obstacle(transfer, against)
+        return _steer_objection(transfer, caller) or _state_objection(transfer, against)
 
-    return obstacle
+    return objection
 
 
-def _retry_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
+def _retry_objection(transfer: TransferStatus, caller: Principal) -> Objection:
     """Return what stands against a retry: who may steer may try it again, as who asked for it.
 
     It starts the plan again: where that deletes, it takes what submitting takes, or an operator in person.
     """
-    against = _steer_obstacle(transfer, caller)
+    against = _steer_objection(transfer, caller)
     if against is not None:
         return against
     in_person = caller.session and caller.may(Scope.NODE_WRITE)
@@ -138,10 +138,10 @@ def _retry_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
         return ServiceError(
             Code.FORBIDDEN, f"its plan deletes files, and your token lacks the scope {Scope.TRANSFER_DELETE}"
         )
-    return _state_obstacle(transfer, against_retry(transfer.state)) or _retry_too_late(transfer)
+    return _state_objection(transfer, against_retry(transfer.state)) or _retry_too_late(transfer)
 
 
-def _retry_too_late(transfer: TransferStatus) -> Obstacle:
+def _retry_too_late(transfer: TransferStatus) -> Objection:
     until = transfer.retry_until
     if until is not None and transfer.now >= until:
         return ServiceError(
@@ -151,35 +151,35 @@ def _retry_too_late(transfer: TransferStatus) -> Obstacle:
     return None
 
 
-def _halt_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
+def _halt_objection(transfer: TransferStatus, caller: Principal) -> Objection:
     if transfer.ended:
-        return _state_obstacle(transfer, against_wish(transfer.state, Wish(transfer.wish), Wish.PAUSE))
+        return _state_objection(transfer, against_wish(transfer.state, Wish(transfer.wish), Wish.PAUSE))
     if transfer.halted is not None:
         return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is halted already: {transfer.halted}")
     return missing(caller, "halt")
 
 
-def _release_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
+def _release_objection(transfer: TransferStatus, caller: Principal) -> Objection:
     if transfer.halted is None:
         return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is not halted itself")
     return missing(caller, "release_halt")
 
 
-def _run_again_obstacle(transfer: TransferStatus, caller: Principal) -> Obstacle:
+def _run_again_objection(transfer: TransferStatus, caller: Principal) -> Objection:
     if not transfer.ended:
         return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is {transfer.state}, and has not ended")
     return missing(caller, "create_plan")
 
 
-_OBSTACLES: Final[dict[m.TransferAction, Callable[[TransferStatus, Principal], Obstacle]]] = {
-    "pause": _wish_obstacle(Wish.PAUSE),
-    "resume": _wish_obstacle(Wish.RUN),
-    "cancel": _wish_obstacle(Wish.CANCEL),
-    "retry": _retry_obstacle,
-    "set_rate": _wish_obstacle(Wish.CANCEL),  # whatever can still be canceled
-    "halt": _halt_obstacle,
-    "release": _release_obstacle,
-    "run_again": _run_again_obstacle,
+_OBJECTIONS: Final[dict[m.TransferAction, Callable[[TransferStatus, Principal], Objection]]] = {
+    "pause": _wish_objection(Wish.PAUSE),
+    "resume": _wish_objection(Wish.RUN),
+    "cancel": _wish_objection(Wish.CANCEL),
+    "retry": _retry_objection,
+    "set_rate": _wish_objection(Wish.CANCEL),  # whatever can still be canceled
+    "halt": _halt_objection,
+    "release": _release_objection,
+    "run_again": _run_again_objection,
 }
 
 
