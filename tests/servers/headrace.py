@@ -79,8 +79,19 @@ def accepted(service: Service, name: str, link: str) -> Person:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Service]:
-    """Start `headrace serve` on free ports with the endpoints `src` (read) and `dst` (delete)."""
+def serving(folder: Path, **settings: int | str) -> Iterator[Service]:
+    """Start `headrace serve` with the endpoints `src` (read) and `dst` (delete), other settings, and a first admin."""
+    with started(folder, **settings) as facts:
+        link = Path(facts["bootstrap_file"]).read_text(encoding="utf-8").strip()
+        admin = Person("admin", facts["url"], folder / "config-admin")
+        service = Service(facts["url"], folder, folder / "source", folder / "destination", admin)
+        accepted(service, "admin", link)
+        yield service
+
+
+@contextmanager
+def started(folder: Path, **settings: int | str) -> Iterator[dict[str, Any]]:
+    """Start `headrace serve` on free ports, and give what it says when it is ready."""
     source, destination = folder / "source", folder / "destination"
     source.mkdir()
     destination.mkdir()
@@ -89,6 +100,7 @@ def serving(folder: Path) -> Iterator[Service]:
         "--root", f"src={source}:read", "--root", f"dst={destination}:delete", "--json",
     ]  # fmt: skip
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+    kept |= {f"HEADRACE_{name.upper()}": str(value) for name, value in settings.items()}
     log = (folder / "serve.log").open("wb")
     with log, subprocess.Popen([HEADRACE, "serve", *options], stdout=subprocess.PIPE, stderr=log, env=kept) as process:
         try:
@@ -97,12 +109,7 @@ def serving(folder: Path) -> Iterator[Service]:
             assert ready, f"not ready after {READY_S} s:\n{(folder / 'serve.log').read_text()}"
             line = process.stdout.readline()
             assert line, (folder / "serve.log").read_text()
-            facts = json.loads(line)
-            link = Path(facts["bootstrap_file"]).read_text(encoding="utf-8").strip()
-            admin = Person("admin", facts["url"], folder / "config-admin")
-            service = Service(facts["url"], folder, source, destination, admin)
-            accepted(service, "admin", link)
-            yield service
+            yield json.loads(line)
         finally:
             process.terminate()
             process.wait(30)

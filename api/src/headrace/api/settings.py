@@ -42,18 +42,29 @@ class Settings:
 
     max_body_bytes: int = _setting(1_048_576, "bytes", "largest request body")
     request_timeout_s: int = _setting(60, "s", "longest time for one request (watching a transfer is exempt)")
+    receive_timeout_s: int = _setting(15, "s", "longest time for a request's head to come in, and again for its body")
+    max_connections: int = _setting(1000, "count", "connections to `HEADRACE_LISTEN` at the same time")
+    max_connections_of_one: int = _setting(250, "count", "of them from one address (IPv6: one /64 network)")
     max_wait_s: int = _setting(30, "s", "longest wait that a caller may ask for in one request")
     max_watchers: int = _setting(256, "count", "callers that may watch transfers at the same time")
     max_watchers_of_one: int = _setting(32, "count", "transfers and plans that one person may watch at the same time")
+    max_watchers_of_token: int = _setting(16, "count", "of them with one token; a person's own session always gets one")
     heartbeat_s: int = _setting(15, "s", "time between comments in a quiet watch, and checks of its rights")
 
     plan_concurrency: int = _setting(4, "count", "plans that are surveyed at the same time")
     plan_queue: int = _setting(64, "count", "plans that may wait for or be in a survey; more are refused")
+    plan_concurrency_of_one: int = _setting(2, "count", "of them for one person, so that others have their turn")
+    plan_queue_of_one: int = _setting(24, "count", "plans of one person that may wait for or be in a survey")
     survey_max_entries: int = _setting(10_000_000, "count", "most names that one survey may list")
 
     ticket_renew_s: int = _setting(300, "s", "time between renewals, at which everything is checked again")
     transfer_concurrency: int = _setting(16, "count", "transfers that run at the same time; more are queued")
+    transfer_concurrency_of_one: int = _setting(12, "count", "of them for one person, so that others have their turn")
     transfer_queue: int = _setting(1000, "count", "transfers that may be queued, running, waiting or paused")
+    transfer_queue_of_one: int = _setting(300, "count", "of them of one person; more are refused")
+    min_rate_bps: int = _setting(
+        100_000, "bit/s", "lowest rate ceiling that may be asked for (a slot is held meanwhile)"
+    )
     attempts_without_progress: int = _setting(8, "count", "attempts in a row without a durable byte before giving up")
     backoff_ms: int = _setting(500, "ms", "first wait before another attempt; doubles each time")
     max_backoff_ms: int = _setting(300_000, "ms", "longest wait before another attempt")

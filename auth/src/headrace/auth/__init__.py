@@ -14,6 +14,7 @@ from headrace.auth.store import (
     SessionRecord,
     TokenRecord,
 )
+from headrace.auth.throttle import network_of
 
 __all__ = [
     "BOOTSTRAP_ROLES",
@@ -38,5 +39,6 @@ __all__ = [
     "TokenWish",
     "TooManyAttempts",
     "fold",
+    "network_of",
     "scopes_of",
 ]

@@ -4,8 +4,10 @@ import asyncio
 import json
 import logging
 import os
+import resource
 import signal
 import socket
+import ssl
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
@@ -23,6 +25,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from headrace.api.app.service import Service
 from headrace.api.app.web import create_app
 from headrace.api.errors import CannotStart, Code, ServiceError
+from headrace.api.http.connections import ConnectionLimits, counted
 from headrace.api.http.guard import Origins
 from headrace.api.settings import SettingError, Settings
 from headrace.api.store_trouble import said_by, trouble_of
@@ -30,11 +33,15 @@ from headrace.client import models as m
 from headrace.engine import EngineError, Node
 from headrace.guardrails import SealError
 
+_log = logging.getLogger(__name__)
+
 _ACCESS = ("read", "write", "delete")
 _USAGE = 2
 _FAILED = 1
 _BACKLOG = 512
-_MAX_CONNECTIONS = 1000
+_OTHER_FILES = 512
+"""Open files beside connections: the store, nodes, lists."""
+_LEAST_CONNECTIONS = 64
 _SHUTDOWN_S = 10
 _JOIN_VALID_S = 300
 
@@ -279,15 +286,36 @@ def _config(service: Service, origins: Origins) -> uvicorn.Config:
     settings = service.settings
     return uvicorn.Config(
         create_app(service.gate, origins),
-        ssl_certfile=settings.tls_cert or None,
-        ssl_keyfile=settings.tls_key or None,
+        http=counted(_connection_limits(settings, origins), _tls(settings)),  # type: ignore[arg-type] # makes a protocol
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=_SHUTDOWN_S,
     )
+
+
+def _connection_limits(settings: Settings, origins: Origins) -> ConnectionLimits:
+    """Return the limits, after this process was allowed as many open files as the host lets it have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    room = max(_LEAST_CONNECTIONS, most - _OTHER_FILES) if most != resource.RLIM_INFINITY else settings.max_connections
+    if room < settings.max_connections:
+        _log.warning("at most %d connections, because this process may have %d open files", room, most)
+    return ConnectionLimits(
+        most=min(settings.max_connections, room),
+        most_of_one=None if origins.proxied else settings.max_connections_of_one,
+        receive_s=settings.receive_timeout_s,
+        take_s=settings.request_timeout_s,
+    )
+
+
+def _tls(settings: Settings) -> ssl.SSLContext | None:
+    if not settings.tls_cert:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(settings.tls_cert, settings.tls_key)
+    return context
 
 
 class _Server(uvicorn.Server):

@@ -52,7 +52,13 @@ def create_app(gate: Gate, origins: Origins) -> FastAPI:
     app.router.routes.extend(Route(path, door) for path in MCP_PATHS)
     mount_console(app)
     limits = gate.settings
-    app.add_middleware(Guard, origins=origins, max_body_bytes=limits.max_body_bytes, timeout_s=limits.request_timeout_s)
+    app.add_middleware(
+        Guard,
+        origins=origins,
+        max_body_bytes=limits.max_body_bytes,
+        receive_s=limits.receive_timeout_s,
+        timeout_s=limits.request_timeout_s,
+    )
     return app
 
 

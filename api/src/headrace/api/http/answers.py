@@ -18,12 +18,16 @@ PROBLEM_TYPE = "application/problem+json"
 _CODES = {
     HTTPStatus.NOT_FOUND: (Code.NOT_FOUND, "there is nothing at this address; see /api/v1/openapi.json"),
     HTTPStatus.METHOD_NOT_ALLOWED: (Code.METHOD_NOT_ALLOWED, "this address does not take that method"),
+    HTTPStatus.REQUEST_TIMEOUT: (Code.REQUEST_TIMEOUT, "the request's body did not come in in time; send it again"),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (Code.BODY_TOO_LARGE, "the request's body is too large; a request is small"),
 }
 _MAX_FIELDS = 20
 _PASSES = frozenset(
-    {Code.BUSY, Code.STORE_BUSY, Code.STORE_FAILED, Code.STORE_FULL, Code.SHUTTING_DOWN, Code.REQUEST_TIMEOUT}
-)
+    {
+        Code.BUSY, Code.TOO_MANY_PLANS, Code.TOO_MANY_TRANSFERS, Code.STORE_BUSY, Code.STORE_FAILED, Code.STORE_FULL,
+        Code.SHUTTING_DOWN, Code.REQUEST_TIMEOUT,
+    }
+)  # fmt: skip
 _RETRY_AFTER_S = 5
 
 

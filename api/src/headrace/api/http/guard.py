@@ -20,6 +20,9 @@ _PORT = re.compile(r":\d+$")
 NO_PERMISSIONS = ", ".join(f"{name}=()" for name in ("camera", "geolocation", "microphone", "payment", "usb"))
 """No page of this service asks for any of these."""
 
+_CLOSE = {"connection": "close"}
+"""Said with a refusal of a body that has not come in whole: what follows of it is not read."""
+
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -64,13 +67,16 @@ def _forms(url: str) -> tuple[str, str]:
 
 
 class Guard:
-    """Refuses wrong hosts, origins and large bodies, limits time until the answer begins, adds security headers."""
+    """Refuses wrong hosts and origins, large and slow bodies; limits time until the answer begins; adds headers."""
 
-    def __init__(self, app: ASGIApp, *, origins: Origins, max_body_bytes: int, timeout_s: float) -> None:
-        """Guard `app`."""
+    def __init__(
+        self, app: ASGIApp, *, origins: Origins, max_body_bytes: int, receive_s: float, timeout_s: float
+    ) -> None:
+        """Guard `app`: a body comes in within `receive_s`, and the answer begins within `timeout_s`."""
         self._app = app
         self._origins = origins
         self._max_body_bytes = max_body_bytes
+        self._receive_s = receive_s
         self._timeout_s = timeout_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -110,15 +116,22 @@ class Guard:
             await problem_response(make(Code.REQUEST_TIMEOUT, detail))(scope, receive, send)
 
     def _counted(self, receive: Receive) -> Receive:
-        """Stop reading a body that grows too large, whatever its length was said to be."""
+        """Stop reading a body that grows too large, whatever its length was said to be, or that comes too slowly."""
         seen = 0
+        limit: float | None = asyncio.get_running_loop().time() + self._receive_s
 
         async def counted() -> Message:
-            nonlocal seen
-            message = await receive()
+            nonlocal seen, limit
+            try:
+                async with asyncio.timeout_at(limit):
+                    message = await receive()
+            except TimeoutError as error:
+                raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, headers=_CLOSE) from error
             seen += len(message.get("body", b""))
             if seen > self._max_body_bytes:
-                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, headers=_CLOSE)
+            if not message.get("more_body", False):
+                limit = None  # what comes next is the end of the connection, whenever that is
             return message
 
         return counted
