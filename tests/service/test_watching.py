@@ -1,7 +1,7 @@
 """Watches: they end with the rights of who watches, and one person has only so many."""
 
 import asyncio
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
 import pytest
@@ -53,3 +53,26 @@ async def test_one_person_takes_only_so_many_watches_and_others_still_get_theirs
             with refused("busy"):
                 await anext(second)
             assert (await anext(theirs)).kind == "now"
+
+
+@pytest.mark.anyio
+async def test_a_token_takes_only_so_many_watches_and_its_persons_session_always_gets_one(tmp_path: Path) -> None:
+    limits = Settings(max_watchers=3, max_watchers_of_one=3, max_watchers_of_token=2)
+    async with started_site(tmp_path, limits) as site, AsyncExitStack() as held:
+        _, greedy = await site.ada.token("transfer:read")
+        _, other = await site.ada.token("transfer:read")
+
+        async def watch(port: Acting) -> None:
+            changes = await held.enter_async_context(aclosing(port.changes()))
+            assert (await anext(changes)).kind == "now"
+
+        await watch(greedy)
+        await watch(greedy)
+        with refused("busy"):
+            await watch(greedy)
+        await watch(other)
+        with refused("busy"):
+            await watch(other)
+        await watch(site.ada.port)
+        with refused("busy"):
+            await watch(site.ada.port)

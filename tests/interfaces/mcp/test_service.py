@@ -201,3 +201,12 @@ async def test_what_is_not_clear_is_asked_back(anna: Person, here: str, era: str
         card = await data(client, "plan_transfer", request=f"copy src:/{here} to dst:/{here} at 10 gig")
     assert card["next_step"] == "answer"
     assert "gig" in card["questions"][0]["message"]
+
+
+async def test_no_stream_is_held_open_for_an_assistant(service: Service, anna: Person) -> None:
+    headers = {"Authorization": f"Bearer {token(anna, *SCOPES)}", "Accept": "text/event-stream"}
+    async with httpx2.AsyncClient(headers=headers, timeout=END_LIMIT_S) as http:
+        for method in ("GET", "DELETE"):
+            answered = await http.request(method, f"{service.url}/mcp")
+            assert (answered.status_code, answered.headers["allow"]) == (405, "POST")
+            assert answered.json()["code"] == "method_not_allowed"

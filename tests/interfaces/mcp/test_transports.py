@@ -87,7 +87,7 @@ async def test_every_request_acts_for_the_person_of_its_own_token(service: str, 
     assert await seen(service, "hrt_ben", era) == "seen-by-ben"
 
 
-async def test_a_session_of_the_older_era_cannot_be_taken_over_with_another_token(service: str) -> None:
+async def test_nothing_is_kept_between_requests_that_could_be_taken_over_or_fill_up(service: str) -> None:
     body = {
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
@@ -95,10 +95,7 @@ async def test_a_session_of_the_older_era_cannot_be_taken_over_with_another_toke
     accept = {"accept": "application/json, text/event-stream"}
     async with httpx2.AsyncClient(headers=accept) as http:
         opened = await http.post(service, json=body, headers={"Authorization": "Bearer hrt_anna"})
-        session = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
-        call = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-        taken = await http.post(service, json=call, headers={"Authorization": "Bearer hrt_ben", **session})
-        assert (opened.status_code, taken.status_code) == (200, 404)
+        assert (opened.status_code, "mcp-session-id" in opened.headers) == (200, False)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from headrace.auth import (
     passwords,
     scopes_of,
 )
-from headrace.auth.authenticator import NETWORK_LIMIT, PAIR_LIMIT
+from headrace.auth.authenticator import NETWORK_LIMIT, PAIR_LIMIT, PERSON_LIMIT
 from headrace.auth.throttle import Throttle
 
 pytestmark = pytest.mark.anyio
@@ -228,19 +228,53 @@ async def test_a_network_that_holds_many_addresses_is_one_guesser(house: House) 
 
 async def test_those_who_sign_in_rightly_shut_nobody_out_of_their_network(house: House) -> None:
     await house.first_admin()
-    for _ in range(51):
+    for _ in range(NETWORK_LIMIT.attempts + 1):
         await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
 
 
 async def test_a_success_does_not_wipe_out_other_guesses_from_its_network(house: House) -> None:
     await house.first_admin()
-    for number in range(50):
+    for number in range(NETWORK_LIMIT.attempts):
         if number % 8 == 7:
             await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
         with refused(AuthCode.SIGN_IN_REFUSED):
             await house.door.sign_in(f"name {number}", "a wrong guess", "10.0.0.1")
     with pytest.raises(TooManyAttempts):
-        await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+        await house.door.sign_in("another name", "a wrong guess", "10.0.0.1")
+
+
+async def test_a_stranger_shuts_nobody_out_of_the_network_that_they_share(house: House) -> None:
+    await house.first_admin()
+    for number in range(NETWORK_LIMIT.attempts):
+        with refused(AuthCode.SIGN_IN_REFUSED):
+            await house.door.sign_in(f"name {number}", "a wrong guess", "10.0.0.1")
+    assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.1"), "she signed in from there before"
+
+
+async def test_strangers_everywhere_shut_nobody_out_of_where_they_signed_in_before(house: House) -> None:
+    await house.first_admin()
+    for number in range(PERSON_LIMIT.attempts):
+        with refused(AuthCode.SIGN_IN_REFUSED):
+            await house.door.sign_in("Ada", "a wrong guess", f"10.1.0.{number}")
+    with pytest.raises(TooManyAttempts):
+        await house.door.sign_in("Ada", PASSWORD, "10.2.0.1")
+    assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+    for _ in range(PAIR_LIMIT.attempts):
+        with refused(AuthCode.SIGN_IN_REFUSED):
+            await house.door.sign_in("Ada", "a wrong guess", "10.0.0.1")
+    with pytest.raises(TooManyAttempts):
+        await house.door.sign_in("Ada", "a wrong guess", "10.0.0.1")
+
+
+async def test_made_up_links_do_not_hold_up_who_holds_one(house: House) -> None:
+    secret = await house.door.bootstrap()
+    assert secret is not None
+    for number in range(NETWORK_LIMIT.attempts):
+        with refused(AuthCode.INVITATION_REFUSED):
+            await house.door.accept_invitation(f"hri_{number}", PASSWORD, "Ada", "10.0.0.1")
+    with pytest.raises(TooManyAttempts):
+        await house.door.accept_invitation("hri_more", PASSWORD, "Ada", "10.0.0.1")
+    assert await house.door.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")
 
 
 async def test_made_up_names_from_everywhere_do_not_wipe_out_the_guesses_at_a_person(house: House) -> None:

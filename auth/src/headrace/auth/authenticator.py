@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -38,8 +39,10 @@ TOUCH_EVERY: Final = timedelta(minutes=1)
 """Uses of a session or token are noted at most this often, so that reading does not write."""
 PAIR_LIMIT: Final = Limit(10, timedelta(minutes=15))
 """A name from one network; an invitation's token from one network."""
-NETWORK_LIMIT: Final = Limit(50, timedelta(minutes=15))
+NETWORK_LIMIT: Final = Limit(200, timedelta(minutes=15))
 PERSON_LIMIT: Final = Limit(100, timedelta(minutes=15))
+MAX_FAMILIAR: Final = 10_000
+"""People and the networks from which they signed in rightly since the start; the longest unused are forgotten first."""
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -88,6 +91,7 @@ class Authenticator:
         self._pepper = pepper
         self._lifetimes = lifetimes or Lifetimes()
         self._throttle = Throttle()
+        self._familiar: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._uses = Uses()
         self._hashing = ThreadPoolExecutor(MAX_HASHES_AT_ONCE, thread_name_prefix="passwords")
 
@@ -101,14 +105,20 @@ class Authenticator:
         self._hashing.shutdown(wait=False, cancel_futures=True)
 
     async def sign_in(self, name: str, password: str, address: str) -> SignedIn:
-        """Sign a local person in from a network address; raises `sign_in_refused`, `too_many_attempts`."""
+        """Sign a local person in from a network address; raises `sign_in_refused`, `too_many_attempts`.
+
+        What others try, at this name from elsewhere or at other names from this network, does not shut a person out of
+        a network from which they signed in before.
+        """
         network, now = network_of(address), self._clock()
         person = await self._store.person_named(name)
         pair, whole = f"pair:{network}:{fold(name)}", f"network:{network}"
-        limits = {pair: PAIR_LIMIT, whole: NETWORK_LIMIT}
-        if person is not None:
-            # Only people who exist: names that strangers make up can't push them out.
-            limits[f"person:{person.id}"] = PERSON_LIMIT
+        limits = {pair: PAIR_LIMIT}
+        if person is None or (network, person.id) not in self._familiar:
+            limits[whole] = NETWORK_LIMIT
+            if person is not None:
+                # Only people who exist: names that strangers make up can't push them out.
+                limits[f"person:{person.id}"] = PERSON_LIMIT
         self._count(limits, now)
         stored = person.password_hash if person and person.state == "active" else None
         fits = await self._in_thread(password_fits, password, stored)
@@ -122,7 +132,9 @@ class Authenticator:
             await self._store.set_password_hash(person.id, await self._hash(password))
         self._throttle.forget(pair)
         # Many people may share an address, and all of them may sign in; a guesser's other attempts still count.
-        self._throttle.take_back(whole)
+        for key in limits.keys() - {pair}:
+            self._throttle.take_back(key)
+        self._remember(network, person.id)
         return await self._begin(person)
 
     async def session(self, secret: str) -> Principal:
@@ -171,6 +183,7 @@ class Authenticator:
             session=False,
             authenticated_at=now,
             agent=record.agent,
+            token=record.id,
         )
 
     async def bootstrap(self) -> str | None:
@@ -200,11 +213,11 @@ class Authenticator:
         `name` is needed for the bootstrap link, whose person has none yet, and ignored otherwise. Raises
         `invitation_refused`, `name_refused`, `PasswordRefused`, `too_many_attempts`.
         """
-        now = self._clock()
-        tried = f"invitation:{network_of(address)}"
-        self._count({tried: PAIR_LIMIT}, now)
-        hashed = self._pepper.hash(token)
+        now, network, hashed = self._clock(), network_of(address), self._pepper.hash(token)
         invitation = await self._store.invitation(hashed) if is_invitation(token) else None
+        # What strangers make up counts for their network; who holds a link is not held up by it.
+        tried = f"invitation:{network}:{hashed}" if invitation else f"network:{network}"
+        self._count({tried: PAIR_LIMIT if invitation else NETWORK_LIMIT}, now)
         person = await self._store.person(invitation.person) if invitation else None
         if invitation is None or person is None or now >= invitation.expires:
             raise AuthError(AuthCode.INVITATION_REFUSED, "unknown, used or expired invitation")
@@ -220,7 +233,15 @@ class Authenticator:
         if active is None:
             raise AuthError(AuthCode.INVITATION_REFUSED, f"the invitation of person {person.id} was used meanwhile")
         self._throttle.forget(tried)
+        self._remember(network, active.id)
         return await self._begin(active)
+
+    def _remember(self, network: str, person: str) -> None:
+        """Note that a person is at home in a network."""
+        self._familiar[network, person] = None
+        self._familiar.move_to_end((network, person))
+        while len(self._familiar) > MAX_FAMILIAR:
+            self._familiar.popitem(last=False)
 
     async def people(self, by: Principal) -> Sequence[PersonRecord]:
         """List local people; raises `not_allowed`."""

@@ -78,6 +78,8 @@ class Principal:
     session: bool
     authenticated_at: datetime
     agent: str | None = None
+    token: str | None = None
+    """The id of the token, if it is one."""
 
     def may(self, scope: Scope) -> bool:
         """Whether this call holds the scope."""

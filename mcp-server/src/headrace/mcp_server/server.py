@@ -96,7 +96,8 @@ def http_app(server: MCPServer[Any], *, allowed_hosts: Sequence[str], allowed_or
     `allowed_hosts` and `allowed_origins` are exact header values, or `host:*` for any port.
     """
     security = TransportSecuritySettings(allowed_hosts=list(allowed_hosts), allowed_origins=list(allowed_origins))
-    return server.streamable_http_app(streamable_http_path="/mcp", transport_security=security)
+    # Nothing is kept between requests, so nobody's sessions can fill the room for others'.
+    return server.streamable_http_app(streamable_http_path="/mcp", stateless_http=True, transport_security=security)
 
 
 def running(server: MCPServer[Any]) -> AbstractAsyncContextManager[None]:

@@ -66,7 +66,7 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     key = SigningKey.load_or_create(settings.data / "authority.key")
     heads = HeadsFile(settings.data / "audit-heads.jsonl", key)
     audit = Audit(database, clock, heads)
-    broker = Broker(settings.max_watchers, settings.max_watchers_of_one)
+    broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)
     outbox = Outbox(database, broker, clock)
     jobs = LocalJobs(database, clock)
     core = Core(database, audit, clock, settings, broker, Reactions(), outbox, jobs, hub)

@@ -10,6 +10,7 @@ from headrace.api.access.acting import Acting
 from headrace.api.access.gate import Gate
 from headrace.api.caller import Door
 from headrace.api.errors import Code
+from headrace.api.http.answers import problem_response
 from headrace.api.http.guard import Origins
 from headrace.api.http.identity import TOKEN_PREFIX
 from headrace.api.problems import make
@@ -47,6 +48,11 @@ class McpDoor:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request to one of `MCP_PATHS`."""
+        if scope["path"] == MCP_PATHS[0] and scope["method"] != "POST":
+            # A stream of what the server says by itself, or the end of a session: this one has neither.
+            refusal = make(Code.METHOD_NOT_ALLOWED, "MCP is spoken here by POST; there are no sessions and no streams")
+            await problem_response(refusal, {"allow": "POST"})(scope, receive, send)
+            return
         await self._app(scope, receive, send)
 
     async def verify_token(self, token: str) -> VerifiedToken | None:
