@@ -20,12 +20,12 @@ from headrace.api.errors import Fenced
 from headrace.api.events import outbox
 from headrace.api.events.broker import wait_for
 from headrace.api.events.outbox import EVENTS
+from headrace.api.jobs.turns import Turns
 from headrace.api.settings import Settings
 from headrace.api.store.tables_work import JobRow, OutboxRow, PlanRow, TransferRow
 from headrace.api.transfers.attempts import Attempts
 from headrace.api.transfers.run_state import Run, standing_of
 from headrace.api.transfers.state_machine import WAITS_FOR_ITS_TURN
-from headrace.api.transfers.turns import Turns
 from headrace.client import models as m
 
 
@@ -117,7 +117,7 @@ async def test_a_wish_that_comes_while_an_attempt_begins_is_not_lost(site: Site)
     begun = replace(standing_of(row), state=m.TransferState.RUNNING, attempt=1, open=True)
     async with site.service.whole.core.database.write() as tx:
         await tx.execute(update(TransferRow).values(wish="cancel"))
-    attempts = Attempts(site.use_cases.submissions.parts, Turns(1))
+    attempts = Attempts(site.use_cases.submissions.parts, Turns(1, 1))
     assert await attempts.begin(Run.of(row), begun)
     now = await row_of(site, transfer)
     assert (now.attempt, now.wish, now.state) == (0, "cancel", "queued")

@@ -11,6 +11,7 @@ from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import wait_for
 from headrace.api.jobs.port import Task
+from headrace.api.jobs.turns import Place, Turns
 from headrace.api.planning.pipeline import Asked, Pipeline, Planned, Stopped
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.requested import Requested
@@ -40,25 +41,40 @@ class Intake:
         self._pipeline = pipeline
         self._plans = plans
         self._words = words
-        self._under_way: set[str] = set()
+        self._under_way: dict[str, str] = {}
+        """Plans that are being made, and whose each is."""
         self._began = core.clock()
-        core.jobs.add(Task(_PLAN, self._carry_out, at_once=core.settings.plan_concurrency, limit_s=_LIMIT_S))
+        settings = core.settings
+        self._turns = Turns(settings.plan_concurrency, settings.plan_concurrency_of_one)
+        # All of them may be looked at; those whose turn it is are made.
+        core.jobs.add(Task(_PLAN, self._carry_out, at_once=settings.plan_queue, limit_s=_LIMIT_S))
         core.jobs.every("sweep plans", core.settings.sweep_s, self._sweep)
 
     async def create(self, caller: Caller, request: m.PlanRequest) -> m.Plan:
         """Store a request and begin planning; answers at once."""
         _check_form(request)
         self._core.broker.require_open()
-        if len(self._under_way) >= self._core.settings.plan_queue:
-            raise ServiceError(Code.BUSY, f"{len(self._under_way)} plans are being made already; try again in a moment")
+        self._require_room(caller.principal.id)
         plan = new_id("pl")
-        self._under_way.add(plan)
+        self._under_way[plan] = caller.principal.id
         try:
             await self._keep(caller, request, plan)
         except BaseException:
-            self._under_way.discard(plan)
+            self._under_way.pop(plan, None)
             raise
         return await self._plans.get(caller, plan, document=False)
+
+    def _require_room(self, person: str) -> None:
+        """Refuse another plan of a person when too many of this one's, or of all, are being made."""
+        limit, limit_of_one = self._core.settings.plan_queue, self._core.settings.plan_queue_of_one
+        if list(self._under_way.values()).count(person) >= limit_of_one:
+            raise ServiceError(
+                Code.TOO_MANY_PLANS,
+                f"{limit_of_one} plans of this person are being made, the most for one; "
+                "plan again when one of them is ready",
+            )
+        if len(self._under_way) >= limit:
+            raise ServiceError(Code.BUSY, f"{len(self._under_way)} plans are being made already; try again in a moment")
 
     async def _keep(self, caller: Caller, request: m.PlanRequest, plan: str) -> None:
         """Store the request as a plan being surveyed, and the job to survey it."""
@@ -109,7 +125,7 @@ class Intake:
         limit = loop.time() + min(wait_s, self._core.settings.max_wait_s)
         if shown.state is not m.PlanState.SURVEYING or wait_s <= 0:
             return shown
-        with self._core.broker.subscribe(shown.id, caller.principal.id) as woken:
+        with self._core.broker.subscribe(shown.id, caller.principal) as woken:
             while not self._core.broker.closing:
                 woken.clear()
                 shown = await self._plans.get(caller, shown.id, document=document)
@@ -128,14 +144,30 @@ class Intake:
         return row
 
     async def _carry_out(self, plan: str) -> datetime | None:
-        """Make a plan from what is stored of its request, unless that is done: the job of a plan."""
-        taken_up = plan not in self._under_way
-        self._under_way.add(plan)
+        """Make a plan when it is its turn, unless that is done: the job of a plan."""
         async with self._core.database.read() as tx:
             row = await tx.get(PlanRow, plan)
-            if row is None or row.state != m.PlanState.SURVEYING:
-                self._under_way.discard(plan)
-                return None
+        if row is None or row.state != m.PlanState.SURVEYING:
+            self._under_way.pop(plan, None)
+            self._turns.leave(plan)
+            return None
+        taken_up = plan not in self._under_way
+        self._under_way[plan] = row.requester
+        place = Place(0, row.created, plan, row.requester)
+        if not self._turns.is_next(place):
+            # Who ends wakes the next; this is only how long a lost word may go unnoticed.
+            return self._core.clock() + timedelta(seconds=self._core.settings.sweep_s)
+        self._turns.take(place)
+        try:
+            return await self._make(plan, row, taken_up=taken_up)
+        finally:
+            self._turns.give_back(plan)
+            if following := self._turns.next:
+                self._core.jobs.wake(_PLAN, following)
+
+    async def _make(self, plan: str, row: PlanRow, *, taken_up: bool) -> datetime | None:
+        """Make a plan from what is stored of its request; returns when to look again, if its nodes are not back yet."""
+        async with self._core.database.read() as tx:
             card, requested = m.Plan.model_validate_json(row.card), row.request and Requested.read(row.request)
             caller = await requested.caller(tx, row) if requested else None
             base = await tx.get(PlanRow, row.base) if row.base else None
@@ -146,10 +178,10 @@ class Intake:
             planned = Planned(_interrupted(card))
         if taken_up and _lacks_a_node(planned) and self._core.clock() < self._began + _NODES_BACK:
             # Nodes dial in anew after a start: a moment later they are there.
-            self._under_way.discard(plan)
+            self._under_way.pop(plan, None)
             return self._core.clock() + _LOOK_AGAIN
         await self._store(caller, planned)
-        self._under_way.discard(plan)
+        self._under_way.pop(plan, None)
         return None
 
     async def _sweep(self) -> None:

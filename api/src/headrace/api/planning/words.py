@@ -14,6 +14,7 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.intents import changed, from_reading, is_transfer, sentence_of, to_reading
+from headrace.api.planning.rates import require_rate
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
@@ -56,6 +57,19 @@ class Words:
 
     async def read(self, caller: Caller, request: m.PlanRequest, before: m.Plan | None) -> Reading:
         """Read a request to plan; `before` is the earlier plan that a follow-up is about."""
+        reading = await self._read(caller, request, before)
+        refusals = self._refused(reading.intent)
+        return Reading(None, reading.questions, refusals, reading.danger) if refusals else reading
+
+    def _refused(self, intent: m.TransferIntent | None) -> tuple[m.Refusal, ...]:
+        """Say what of an intent this site takes from nobody, however it was asked for."""
+        try:
+            require_rate(intent.rate_limit_bps if intent else None, self._core.settings.min_rate_bps)
+        except ServiceError as error:
+            return (m.Refusal(rule=error.code, message=error.detail),)
+        return ()
+
+    async def _read(self, caller: Caller, request: m.PlanRequest, before: m.Plan | None) -> Reading:
         context = await self._context(caller, request.words or "", request.timezone, before)
         if request.words is not None:
             answer = await asyncio.to_thread(interpret, request.words, context)
@@ -79,13 +93,14 @@ class Words:
             answer = await asyncio.to_thread(interpret, request.text or "", context)
         complete = answer.outcome == "intent"
         transfer = from_reading(answer.intent, request.intent) if complete and is_transfer(answer.intent) else None
+        refused = self._refused(transfer)
         return m.Interpretation(
-            outcome=answer.outcome,
+            outcome="refuse" if refused else answer.outcome,
             action=answer.intent.action,
-            transfer=transfer,
+            transfer=None if refused else transfer,
             slots={slot: _shown(value) for slot, value in answer.intent.to_json().items()},
             questions=list(_questions(answer)),
-            refusals=list(_refusals(answer)),
+            refusals=[*_refusals(answer), *refused],
             danger=list(answer.danger),
             spans=[
                 m.Span(start=span.start, end=span.end, text=span.text, slot=span.slot, reading=span.reading)

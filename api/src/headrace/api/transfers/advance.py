@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from headrace.api.errors import Code, Fenced, ServiceError
+from headrace.api.jobs.turns import Turns
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.attempts import Attempts, WishChanged
@@ -25,7 +26,6 @@ from headrace.api.transfers.state_machine import (
     Wish,
     step,
 )
-from headrace.api.transfers.turns import Turns
 
 _log = logging.getLogger(__name__)
 

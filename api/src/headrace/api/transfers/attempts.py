@@ -7,6 +7,7 @@ from pathlib import Path
 
 from headrace.api.data_folder import lists_dir, result_dir
 from headrace.api.errors import AuditUnwritable, Code, Fenced, ServiceError
+from headrace.api.jobs.turns import Turns
 from headrace.api.policy.budgets import settle
 from headrace.api.problems import make, problem_of
 from headrace.api.store import Tx, after_commit
@@ -16,7 +17,6 @@ from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.receipts import totals_of
 from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN, End, Refusal, Run, write_standing
 from headrace.api.transfers.state_machine import END_STATES, Standing, State
-from headrace.api.transfers.turns import Turns
 from headrace.client import models as m
 from headrace.engine import EngineError
 from headrace.guardrails import GuardrailError
@@ -80,7 +80,7 @@ class Attempts:
     async def _sign(self, run: Run, standing: Standing) -> tuple[str, Path]:
         """Take a slot and record the attempt with its ticket; without the record the slot is free again."""
         parts, number = self._parts, standing.attempt
-        self._turns.take(run.transfer)
+        self._turns.take(run.place)
         try:
             async with parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 _require_wish(row, standing)

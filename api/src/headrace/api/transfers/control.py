@@ -2,6 +2,7 @@
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
+from headrace.api.planning.rates import require_rate
 from headrace.api.policy.budgets import day_of, reserve
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_work import PlanRow, TransferRow
@@ -53,6 +54,7 @@ class Control:
     async def _set_rate(self, tx: Tx, caller: Caller, row: TransferRow, request: m.ControlRequest) -> None:
         """Change the rate ceiling; `None` lifts it to the plan's own."""
         rate_bps = request.rate_bps
+        require_rate(rate_bps, self._parts.core.settings.min_rate_bps)
         ceiling_bps = await self._plan_ceiling(tx, row)
         if rate_bps is not None and ceiling_bps is not None and rate_bps > ceiling_bps:
             raise ServiceError(
@@ -71,7 +73,7 @@ class Control:
         only_failed = row.state == State.PARTIAL
         queued = retried(standing_of(row))
         core = self._parts.core
-        await self._scheduler.require_room(tx)
+        await self._scheduler.require_room(tx, row.requester)
         plan = await self._parts.signer.released(tx, row, starts=True)
         max_bytes = int(str(plan.execution["max_bytes"]))
         await reserve(tx, row, day=day_of(core.clock(), core.settings.timezone), max_bytes=max_bytes)

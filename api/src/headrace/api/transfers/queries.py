@@ -53,7 +53,7 @@ class Transfers:
             return await self.view(caller, row)
         loop = asyncio.get_running_loop()
         limit = loop.time() + min(wait_s, self._parts.core.settings.max_wait_s)
-        with self._parts.core.broker.subscribe(row.id, caller.principal.id) as woken:
+        with self._parts.core.broker.subscribe(row.id, caller.principal) as woken:
             while row.state not in m.END_STATES and not self._parts.core.broker.closing:
                 woken.clear()
                 row = await self.row(caller, row.id)
@@ -119,7 +119,7 @@ class Transfers:
         heartbeat_s = core.settings.heartbeat_s
         look_again = loop.time() + heartbeat_s
         shown: m.Progress | None = None
-        with core.broker.subscribe(row.id, caller.principal.id) as woken:
+        with core.broker.subscribe(row.id, caller.principal) as woken:
             while not core.broker.closing:
                 woken.clear()
                 if loop.time() >= look_again:

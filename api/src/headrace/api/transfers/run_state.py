@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Literal, Self
 
 from headrace.api.errors import ServiceError
+from headrace.api.jobs.turns import Place
 from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.state_machine import Cause, Ending, Standing, State, Wish
-from headrace.api.transfers.turns import Place
 from headrace.client import models as m
 from headrace.engine import AttemptEnded, AttemptProgress, EngineError
 from headrace.guardrails import GuardrailError, ReleasedPlan
@@ -92,7 +92,7 @@ class Run:
             source_node=row.source_node,
             destination_node=row.destination_node,
             fence=row.fence,
-            place=Place(-row.priority, row.created, row.id),
+            place=Place(-row.priority, row.created, row.id, row.requester),
             starts=row.starts,
             attempt=row.attempt,
             open=open_,

@@ -7,6 +7,7 @@ from sqlalchemy import exists, func, select, update
 
 from headrace.api.errors import Code, Fenced, ServiceError
 from headrace.api.jobs.port import Task
+from headrace.api.jobs.turns import Turns
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.transfers.advance import Advance
@@ -15,7 +16,6 @@ from headrace.api.transfers.cleanup import Cleanup
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.run_state import End, Run
 from headrace.api.transfers.state_machine import END_STATES, State
-from headrace.api.transfers.turns import Turns
 from headrace.client import models as m
 from headrace.engine import AttemptEnded, AttemptProgress
 
@@ -34,18 +34,25 @@ class Scheduler:
         self._core = parts.core
         self._cleanup = cleanup
         self._runs: dict[str, Run] = {}
-        self._turns = Turns(parts.core.settings.transfer_concurrency)
+        settings = parts.core.settings
+        self._turns = Turns(settings.transfer_concurrency, settings.transfer_concurrency_of_one)
         self._advance = Advance(parts, Attempts(parts, self._turns), self._turns)
         parts.core.jobs.add(Task(ADVANCE, self._carry_on, at_once=_AT_ONCE))
         parts.core.jobs.every("sweep transfers", parts.core.settings.sweep_s, self._sweep)
 
     # -- transfers come and go --
 
-    async def require_room(self, tx: Tx) -> None:
-        """Refuse another transfer when too many have not ended yet."""
+    async def require_room(self, tx: Tx, person: str) -> None:
+        """Refuse another transfer of a person when too many of this one's, or of all, have not ended yet."""
         self._core.broker.require_open()
-        limit = self._core.settings.transfer_queue
+        limit, limit_of_one = self._core.settings.transfer_queue, self._core.settings.transfer_queue_of_one
         query = select(func.count()).select_from(TransferRow).where(TransferRow.state.in_(_OPEN_STATES))
+        if (await tx.scalar(query.where(TransferRow.requester == person)) or 0) >= limit_of_one:
+            raise ServiceError(
+                Code.TOO_MANY_TRANSFERS,
+                f"{limit_of_one} transfers of this person have not ended, the most for one; "
+                "submit again when some have, or cancel some",
+            )
         if (await tx.scalar(query) or 0) >= limit:
             raise ServiceError(Code.BUSY, f"{limit} transfers are queued or running already; submit again later")
 
@@ -91,7 +98,7 @@ class Scheduler:
     def _hold(self, run: Run) -> None:
         self._runs[run.transfer] = run
         if run.open:
-            self._turns.take(run.transfer)
+            self._turns.take(run.place)
 
     def _let_go(self, run: Run) -> None:
         if self._runs.get(run.transfer) is run:
@@ -183,7 +190,13 @@ class Scheduler:
     def place(self, transfer: str) -> str | None:
         """Say where a transfer stands in line, such as `3rd of 7 in the queue`; nothing when it does not wait there."""
         found = self._turns.place_of(transfer)
-        return f"{_ordinal(found[0])} of {found[1]} in the queue" if found else None
+        if found is None:
+            return None
+        said = f"{_ordinal(found[0])} of {found[1]} in the queue"
+        if self._turns.is_held_back(transfer):
+            most = self._core.settings.transfer_concurrency_of_one
+            return f"{said}; its requester has {most} running, the most for one person"
+        return said
 
     def running_by_node(self) -> dict[str, int]:
         """How many attempts run on each node (by key)."""

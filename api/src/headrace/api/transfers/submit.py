@@ -37,7 +37,7 @@ class Submissions:
             started = await tx.scalar(select(TransferRow).where(TransferRow.plan == plan.id))
             if started is not None:
                 return await self._transfers.view(caller, started)
-            await self._scheduler.require_room(tx)
+            await self._scheduler.require_room(tx, plan.requester)
             objection = objection_to(await self._plans.status(tx, caller, plan), caller.principal, "submit")
             if objection is not None:
                 raise objection

@@ -1,0 +1,14 @@
+"""The lowest rate ceiling that anybody may ask for: a slower transfer would hold its slot for years."""
+
+from headrace.api.errors import Code, ServiceError
+
+
+def require_rate(rate_bps: int | None, min_rate_bps: int) -> None:
+    """Refuse a ceiling that is too low; none at all is fine. Raises `rate_too_low`."""
+    if rate_bps is not None and rate_bps < min_rate_bps:
+        raise ServiceError(
+            Code.RATE_TOO_LOW,
+            f"a ceiling of {rate_bps:,} bit/s is below the lowest here, {min_rate_bps:,} bit/s; "
+            "ask for at least that, or pause the transfer for as long as it should not move",
+            fields=("rate_bps",),
+        )

@@ -1,0 +1,109 @@
+"""Nobody's work stands in the way of everybody else's: turns, and what one person may have under way."""
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.servers.site import WAIT_S, Person, settled, started_site
+from tests.service.refusals import refused
+from tests.service.test_durable import until_in_line
+from tests.service.test_transfers import SLOW_BPS, large_set, small_set
+
+from headrace.api.settings import Settings
+from headrace.client import models as m
+
+
+async def running(person: Person, transfer: m.Transfer) -> None:
+    """Watch a transfer until it runs."""
+    async with asyncio.timeout(WAIT_S), aclosing(person.port.watch(transfer.id)) as events:
+        async for event in events:
+            if event.transfer is not None and event.transfer.state is m.TransferState.RUNNING:
+                return
+
+
+@pytest.mark.anyio
+async def test_who_comes_last_runs_before_the_rest_of_what_another_has_in_line(tmp_path: Path) -> None:
+    async with started_site(tmp_path, Settings(transfer_concurrency=2, transfer_concurrency_of_one=1)) as site:
+        await site.start_both()
+        large_set(site)
+        bob = await site.person("bob", "requester")
+        adas = [
+            await site.ada.submit(await site.ada.plan("lab:/set", f"archive:/{number}", rate_limit_bps=SLOW_BPS))
+            for number in range(3)
+        ]
+        await running(site.ada, adas[0])
+        for one in adas[1:]:
+            await until_in_line(site, one)
+        held = (await site.ada.port.transfer(adas[1].id)).state_reason
+        assert held == "1st of 2 in the queue; its requester has 1 running, the most for one person"
+        bobs = await bob.submit(await bob.plan("lab:/set", "archive:/bob", rate_limit_bps=SLOW_BPS))
+        await running(bob, bobs)
+        assert (await site.ada.port.transfer(adas[1].id)).state is m.TransferState.QUEUED
+
+
+@pytest.mark.anyio
+async def test_one_person_has_only_so_many_transfers_that_have_not_ended(tmp_path: Path) -> None:
+    async with started_site(tmp_path, Settings(transfer_queue_of_one=1)) as site:
+        await site.start_both()
+        large_set(site)
+        bob = await site.person("bob", "requester")
+        first = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/1", rate_limit_bps=SLOW_BPS))
+        second = await site.ada.plan("lab:/set", "archive:/2")
+        with refused("too_many_transfers"):
+            await site.ada.submit(second)
+        await bob.submit(await bob.plan("lab:/set", "archive:/bob"))
+        await site.ada.port.control(first.id, m.ControlRequest(action="cancel"))
+        await site.ada.end_of(first)
+        assert (await site.ada.end_of(await site.ada.submit(second))).state is m.TransferState.COMPLETE
+
+
+@pytest.mark.anyio
+async def test_planning_takes_turns_between_people_and_one_has_only_so_many_plans_being_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = Settings(plan_concurrency=2, plan_concurrency_of_one=1, plan_queue_of_one=2)
+    async with started_site(tmp_path, limits) as site:
+        await site.start_both()
+        small_set(site)
+        bob = await site.person("bob", "requester")
+        planning = site.use_cases.intake._pipeline  # noqa: SLF001 - so that planning takes as long as the test says
+        run, begun, go_on = planning.run, asyncio.Queue[str](), asyncio.Event()
+
+        async def slow(asked: Any, card: m.Plan) -> Any:  # noqa: ANN401 - as it is called
+            begun.put_nowait(card.id)
+            await go_on.wait()
+            return await run(asked, card)
+
+        monkeypatch.setattr(planning, "run", slow)
+
+        def asked(number: int) -> m.PlanRequest:
+            return m.PlanRequest(words=f"copy lab:/set to archive:/{number}")
+
+        adas = [await site.ada.port.create_plan(asked(number)) for number in range(2)]
+        with refused("too_many_plans"):
+            await site.ada.port.create_plan(asked(2))
+        bobs = await bob.port.create_plan(asked(3))
+        async with asyncio.timeout(WAIT_S):
+            assert {await begun.get(), await begun.get()} == {adas[0].id, bobs.id}
+        go_on.set()
+        for person, plan in ((site.ada, adas[0]), (site.ada, adas[1]), (bob, bobs)):
+            assert (await settled(person.port, plan)).state is m.PlanState.READY
+
+
+@pytest.mark.anyio
+async def test_a_rate_that_would_hold_a_slot_for_years_is_refused_however_it_is_asked_for(tmp_path: Path) -> None:
+    async with started_site(tmp_path, Settings(min_rate_bps=1_000_000)) as site:
+        await site.start_both()
+        large_set(site)
+        typed = await site.ada.plan("lab:/set", "archive:/1", rate_limit_bps=1)
+        said = await site.ada.ask("copy lab:/set to archive:/1, no faster than 0.9 Mb/s")
+        for plan in (typed, said):
+            assert (plan.state, [one.rule for one in plan.refusals]) == (m.PlanState.DENIED, ["rate_too_low"])
+            assert "1,000,000 bit/s" in plan.summary
+        read = await site.ada.port.interpret(m.InterpretRequest(text="copy lab:/set to archive:/1 at 0.1 Mb/s"))
+        assert (read.outcome, [one.rule for one in read.refusals]) == ("refuse", ["rate_too_low"])
+        running = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/1", rate_limit_bps=SLOW_BPS))
+        with refused("rate_too_low"):
+            await site.ada.port.control(running.id, m.ControlRequest(action="set_rate", rate_bps=999_999))
