@@ -145,6 +145,45 @@ def test_enter_while_an_input_method_composes_makes_no_plan(house: House) -> Non
     assert plans(house, "composed") == 0
 
 
+def test_enter_right_after_the_last_key_makes_the_plan_of_exactly_these_words(house: House) -> None:
+    page = house.page("ada", "/new")
+    words = page.get_by_label("What should be where?")
+    words.press_sequentially("copy krios1:/run42/movie.tiff to archive:/hasty/")
+    words.press("Enter")
+    plan = page.get_by_role("region", name="Plan", exact=True)
+    expect(plan).to_contain_text("archive:/hasty", timeout=LONG_MS)
+    words.fill("")
+    page.keyboard.insert_text("copy krios1:/run42/movie.tiff to archive:/pasted/")
+    page.keyboard.press("Enter")
+    expect(plan).to_contain_text("archive:/pasted", timeout=LONG_MS)
+    words.fill("")
+    page.keyboard.insert_text("copy krios1:/run42 to somewhere")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("group", name=re.compile("^Question")).first).to_be_visible()
+    assert plans(house, "somewhere") == 0
+
+
+def test_a_plan_that_asks_back_is_answered_where_it_is_found_again(house: House) -> None:
+    plan = house.people["ada"].call("POST", "/plans", {"words": "copy krios1:/run42/movie.tiff"})["id"]
+    page = house.page("ada", f"/plans/{plan}")
+    question = page.get_by_role("group", name="Question: to")
+    question.get_by_role("textbox").fill("archive:/answered/")
+    question.get_by_role("button", name="Use").click()
+    expect(page.get_by_label("What should be where?")).to_have_value(
+        "copy krios1:/run42/movie.tiff to archive:/answered/"
+    )
+    make_and_start(page)
+
+
+def test_escape_leaves_the_palette(house: House) -> None:
+    page = house.page("ada", "/requests")
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog")
+    palette.get_by_role("textbox").fill("transfers")
+    page.keyboard.press("Escape")
+    expect(palette).to_have_count(0)
+
+
 def plans(house: House, words: str) -> int:
     return json.dumps(house.people["ada"].get("/plans")).count(words)
 

@@ -78,8 +78,13 @@ export function NewTransfer() {
   };
 
   const make = useMutation({
-    mutationFn: ({ request }: { request: PlanRequest; from: Asked }) => answer(api.POST("/api/v1/plans", { body: { ...request, timezone: ZONE } })),
+    mutationFn: async ({ request, from }: { request: PlanRequest; from: Asked }) => {
+      // Enter may come before the words are read. What they ask back or refuse shows under them, and makes no plan.
+      if (from.rules === "words" && unread(await client.query(interpretQuery(from.text))) !== null) return null;
+      return answer(api.POST("/api/v1/plans", { body: { ...request, timezone: ZONE } }));
+    },
     onSuccess: (plan, { from }) => {
+      if (plan === null) return;
       client.setQueryData(planQuery(plan.id).queryKey, plan);
       const shown = { plan: plan.id, of: sameRequest(from) };
       setMade(shown);
@@ -87,7 +92,7 @@ export function NewTransfer() {
       write(from, shown, { replace: false });
     },
   });
-  const blocked = whyNot(me, "plan") ?? lacking(asked, current ? reading.data : undefined);
+  const blocked = whyNot(me, "plan") ?? lacking(asked) ?? (asked.rules === "words" && current && reading.data !== undefined ? unread(reading.data) : null);
   const ask = () => {
     const { request } = requestOf(asked);
     if (blocked === null && request !== null) make.mutate({ request, from: asked });
@@ -170,14 +175,13 @@ function asParam(view: NewView): NewView | undefined {
   return view === "words" ? undefined : view;
 }
 
-function lacking(asked: Asked, reading: Interpretation | undefined): string | null {
+function lacking(asked: Asked): string | null {
   const { lacks } = requestOf(asked);
-  if (lacks !== null) return t(lacks === "words" ? "new.blocked.empty" : `new.blocked.${lacks}`);
-  return asked.rules === "form" ? null : unread(reading);
+  return lacks === null ? null : t(lacks === "words" ? "new.blocked.empty" : `new.blocked.${lacks}`);
 }
 
-function unread(reading: Interpretation | undefined): string | null {
-  if (reading === undefined) return t("new.blocked.reading");
+/** Why words that were read make no plan; null when they do. */
+function unread(reading: Interpretation): string | null {
   switch (reading.outcome) {
     case "ask":
       return t("new.blocked.ask");

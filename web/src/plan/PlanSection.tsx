@@ -2,6 +2,7 @@
 
 import { Alert } from "@mantine/core";
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { meQuery, planQuery } from "../api/queries";
 import type { Plan } from "../api/schema";
@@ -20,11 +21,12 @@ interface Props {
   madeFrom?: string | undefined;
   /** What is asked for beside it was changed since it was made. */
   stale?: boolean;
-  /** Takes the words with an answer to one of its questions. */
+  /** Takes the words with an answer to one of its questions; without it, they go to the page of a new transfer. */
   answer?: (words: string) => void;
 }
 
 export function PlanSection({ plan: id, madeFrom, stale = false, answer }: Props) {
+  const navigate = useNavigate();
   const { data: me } = useSuspenseQuery(meQuery);
   const plan = useQuery(planQuery(id));
   if (plan.isPending) return <Loading />;
@@ -32,6 +34,8 @@ export function PlanSection({ plan: id, madeFrom, stale = false, answer }: Props
   const { words, questions } = plan.data;
   // An address can name a plan beside words that are not its own.
   const other = stale || (madeFrom !== undefined && words != null && words.trim() !== madeFrom.trim());
+  const mine = me.id === plan.data.requester;
+  const take = answer ?? ((text: string) => void navigate({ to: "/new", search: { words: text } }));
   return (
     <Stack>
       {other && (
@@ -42,11 +46,11 @@ export function PlanSection({ plan: id, madeFrom, stale = false, answer }: Props
       <div className={classes.whole} data-stale={other}>
         <PlanCard plan={plan.data} />
       </div>
-      {!other && words != null && answer !== undefined && questions.map((question) => (
-        <Ask key={question.slot + question.message} question={question} use={(value) => answer(answered(words, question, value))} />
+      {!other && mine && words != null && questions.map((question) => (
+        <Ask key={question.slot + question.message} question={question} use={(value) => take(answered(words, question, value))} />
       ))}
-      {me.id === plan.data.requester ? (
-        <RequesterActions plan={plan.data} stale={other} />
+      {mine ? (
+        <RequesterActions plan={plan.data} stale={other} alone={answer === undefined} />
       ) : (
         needsApproval(plan.data) && <ApproverActions plan={plan.data} />
       )}

@@ -15,7 +15,15 @@ import { tell } from "../ui/toasts";
 import { fromIntent, toAddress } from "./intent";
 import { losses } from "./Losses";
 
-export function RequesterActions({ plan, stale }: { plan: Plan; stale: boolean }) {
+interface Props {
+  plan: Plan;
+  /** What is asked for beside it was changed since it was made. */
+  stale: boolean;
+  /** It stands on a page of its own, without the words or the form that it was made of. */
+  alone?: boolean;
+}
+
+export function RequesterActions({ plan, stale, alone = false }: Props) {
   const navigate = useNavigate();
   const client = useQueryClient();
   const start = useMutation({
@@ -27,9 +35,9 @@ export function RequesterActions({ plan, stale }: { plan: Plan; stale: boolean }
     },
   });
   const { digest, needs, next_step: next } = plan;
-  if (plan.transfer != null || next.kind === "wait" || next.kind === "answer") return null;
+  if (plan.transfer != null || next.kind === "wait" || (next.kind === "answer" && !alone)) return null;
   const lacks = (kind: "confirmation" | "approval") => needs.some((need) => need.kind === kind && need.given < need.count);
-  const over = next.kind === "plan_again" || next.kind === "none";
+  const over = next.kind === "plan_again" || next.kind === "none" || next.kind === "answer";
   return (
     <Card title={t("plan.next")}>
       <Text>

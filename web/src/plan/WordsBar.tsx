@@ -47,7 +47,7 @@ export function WordsBar({ text, onChange, onPlan, reading, current, children }:
       />
       {reading !== undefined && text.trim() !== "" && (
         <div aria-live="polite" className={classes.reading} data-stale={!current}>
-          <Reading text={text} reading={reading} current={current} />
+          {current && <Reading text={text} reading={reading} />}
           {current && reading.questions.map((question, index) => (
             <Ask key={`${question.slot}-${index.toString()}`} question={question} use={(value) => onChange(answered(text, question, value))} />
           ))}
@@ -59,8 +59,8 @@ export function WordsBar({ text, onChange, onPlan, reading, current, children }:
   );
 }
 
-function Reading({ text, reading, current }: { text: string; reading: Interpretation; current: boolean }) {
-  if (!current || reading.spans.length === 0) return null;
+function Reading({ text, reading }: { text: string; reading: Interpretation }) {
+  if (reading.spans.length === 0) return null;
   return (
     <p className={classes.pieces} aria-label={t("words.reading")}>
       {pieces(text, reading.spans).map(({ text: words, start, spans }) =>
@@ -72,7 +72,7 @@ function Reading({ text, reading, current }: { text: string; reading: Interpreta
           <span key={start} className={classes.piece}>
             <span className={classes.words}>{visible(words)}</span>
             {spans.map((span) => (
-              <Meaning key={span.slot} span={span} />
+              <Meaning key={span.slot} span={span} filled={reading.slots} />
             ))}
           </span>
         ),
@@ -81,9 +81,9 @@ function Reading({ text, reading, current }: { text: string; reading: Interpreta
   );
 }
 
-function Meaning({ span }: { span: Span }) {
+function Meaning({ span, filled }: { span: Span; filled: Interpretation["slots"] }) {
   const zone = useZone();
-  const means = meaning(span, zone);
+  const means = meaning(span, zone, filled);
   const label = tData("slot", span.slot);
   return <span className={classes.means}>{means === "" ? label : t("words.means", { slot: label, means })}</span>;
 }

@@ -88,6 +88,12 @@ it("a plan that is over offers to ask again, and nothing else", async () => {
   expect(start()).toBeNull();
   expect(screen.getByRole("link", { name: "Ask for it again" }).getAttribute("href")).toContain("/new?words=");
 });
+it("a plan that asks back, found again on its own page, leads back to its words", async () => {
+  const asks: Plan = { ...plan, state: "ask", words: "copy it again", next_step: { kind: "answer", by: "you", message: "It asks questions." } };
+  await show(<RequesterActions plan={asks} stale={false} alone />);
+  expect(start()).toBeNull();
+  expect(screen.getByRole("link", { name: "Ask for it again" }).getAttribute("href")).toContain("/new?words=copy");
+});
 it("an approver ticks what will be lost before the yes", async () => {
   const survey = {
     files: 1, bytes: 1, directories: 0, symlinks: 0, identical_files: 0, excluded_files: 0, skipped_special: 0, conflicts: 0, overwrites: 0, overwritten_bytes: 0,

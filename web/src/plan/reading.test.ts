@@ -30,14 +30,19 @@ it("a comma before a phrase is no part of it", () => {
     ["sync a:/, ", 0],
     ["delete extra", 1],
   ]);
-  expect(meaning({ ...span(0, 1, "delete_extraneous"), reading: "yes" }, "utc")).toBe("");
+  expect(meaning({ ...span(0, 1, "delete_extraneous"), reading: "yes" }, "utc", { delete_extraneous: "yes" })).toBe("");
 });
 
 it("numbers and times are shown with their units and zone", () => {
-  const read = (slot: string, reading: string) => meaning({ ...span(0, 1, slot), reading }, "utc");
+  const read = (slot: string, reading: string) => meaning({ ...span(0, 1, slot), reading }, "utc", { [slot]: reading });
   expect(read("rate_limit_bps", "3000000000")).toBe("3.00 Gb/s");
   expect(read("deadline", "2026-11-26T06:00:00-06:00")).toBe("2026-11-26 12:00:00 UTC");
-  expect(read("source", "source")).toBe("");
+  expect(read("on_conflict", "skip")).toBe("leave it as it is");
+});
+
+it("a rule's own name is never shown as a value, and words of no slot are plain", () => {
+  expect(meaning({ ...span(0, 4, "rate_limit_bps"), reading: "vague rate" }, "utc", {})).toBe("");
+  expect(pieces("into", [{ ...span(0, 4, "cue"), reading: "cue: where to" }])).toEqual([{ text: "into", start: 0, spans: [] }]);
 });
 
 describe("an answer", () => {

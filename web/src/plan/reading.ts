@@ -4,6 +4,7 @@ import type { Question, Span } from "../api/schema";
 import { visible } from "../format/text";
 import { instant, type Zone } from "../format/time";
 import { bytes, rate } from "../format/units";
+import { tData } from "../i18n";
 
 export interface Piece {
   text: string;
@@ -13,7 +14,30 @@ export interface Piece {
 }
 
 /** Slots of words that carry no value: commas, "please", "and". */
-const PLAIN: ReadonlySet<string> = new Set(["-", "marker"]);
+const PLAIN: ReadonlySet<string> = new Set([
+  "-",
+  "marker",
+  "at",
+  "clear",
+  "cue",
+  "dismiss",
+  "flag",
+  "for",
+  "foreign",
+  "it",
+  "keep_place",
+  "live",
+  "more",
+  "named",
+  "not_place",
+  "noun",
+  "purpose",
+  "select",
+  "swap_from",
+  "swap_to",
+  "turn",
+  "weak_action",
+]);
 
 /** Offsets of spans count code points; pieces come in order and together are the whole text. */
 export function pieces(text: string, spans: readonly Span[]): Piece[] {
@@ -72,11 +96,18 @@ function placeOf(text: string, question: Question, words: string): number {
 
 const TIMES: ReadonlySet<string> = new Set(["start", "deadline", "modified_after", "modified_before"]);
 
-/** What words mean, for people: numbers with their units, times in the chosen zone. Empty when the slot's name says it all. */
-export function meaning({ slot, reading }: Span, zone: Zone): string {
+/** What words mean, for people: numbers with their units, times in the chosen zone. Empty when the slot's name says it all, or has no value. */
+export function meaning({ slot, reading }: Span, zone: Zone, filled: Readonly<Record<string, string>>): string {
+  // Without a value, a reading is the name of the rule that read the words.
+  if (!(slot in filled)) return "";
   if (slot === "rate_limit_bps" && /^\d+$/.test(reading)) return rate(Number(reading));
   if ((slot === "min_size" || slot === "max_size") && /^\d+$/.test(reading)) return bytes(Number(reading));
   if (TIMES.has(slot)) return instant(reading, zone);
+  if (slot === "action") return tData("action.name", reading);
+  if (slot === "on_conflict") return tData("conflict", reading);
+  // What the words before it say, as a rule for calendars.
+  if (slot === "repeat") return "";
+  if (slot === "window") return visible(reading.replace(", ", "–"));
   // "delete the source: yes" says it twice.
-  return reading === slot || reading === "a place" || reading === "yes" ? "" : visible(reading);
+  return reading === "yes" ? "" : visible(reading);
 }

@@ -44,6 +44,10 @@ export default function Palette({ me, close }: { me: Me; close: () => void }) {
               setText(event.currentTarget.value);
               combobox.selectFirstOption();
             }}
+            onKeyDownCapture={(event) => {
+              // The list takes Escape for itself, and is never closed without the dialog.
+              if (event.key === "Escape") close();
+            }}
           />
         </Combobox.EventsTarget>
         <Combobox.Options aria-label={t("palette.title")} mt="xs">

@@ -1,6 +1,7 @@
 /** How much of a transfer is safe at the destination: all of it only when nothing failed. */
 
 import { Progress, type MantineColor } from "@mantine/core";
+import { ENDED } from "../api/queries";
 import type { Transfer, TransferState } from "../api/schema";
 import { share } from "../format/units";
 import { t } from "../i18n";
@@ -9,15 +10,20 @@ export interface Arrival {
   /** Whole percents of everything that should arrive, failed files included. */
   safe: number;
   failed: number;
+  /** Received, and not yet safe. */
+  underWay: number;
   totalBytes: number;
 }
 
 export function arrival({ state, progress }: Pick<Transfer, "state" | "progress">): Arrival {
-  const { bytes_durable: safe, bytes_failed: failed, bytes_total: total, files_failed: lost } = progress;
+  const { bytes_durable: safe, bytes_failed: failed, bytes_received: received, bytes_total: total, files_failed: lost, files_done: done, files_total: files } = progress;
   const totalBytes = Math.max(total, safe + failed);
   const whole = lost === 0 && failed === 0 && state !== "partial" && state !== "failed";
-  const percent = state === "complete" && totalBytes === 0 ? 100 : share(safe, totalBytes);
-  return { safe: whole ? percent : Math.min(percent, 99), failed: Math.min(failed > 0 ? Math.max(share(failed, totalBytes), 1) : 0, 100), totalBytes };
+  // Without a byte to copy (everything was there, or is empty) the files are what is counted.
+  const percent = totalBytes > 0 ? share(safe, totalBytes) : state === "complete" ? 100 : share(done, files);
+  const shown = whole ? percent : Math.min(percent, 99);
+  const underWay = ENDED.has(state) ? 0 : Math.max(share(Math.min(received, totalBytes), totalBytes) - shown, 0);
+  return { safe: shown, failed: Math.min(failed > 0 ? Math.max(share(failed, totalBytes), 1) : 0, 100), underWay, totalBytes };
 }
 
 function color(state: TransferState): MantineColor {
@@ -40,11 +46,12 @@ function color(state: TransferState): MantineColor {
 }
 
 export function Arrived({ transfer, label, size }: { transfer: Transfer; label: string; size: "sm" | "lg" }) {
-  const { safe, failed } = arrival(transfer);
+  const { safe, failed, underWay } = arrival(transfer);
   return (
     <Progress.Root size={size}>
       <Progress.Section value={safe} color={color(transfer.state)} aria-label={label} />
-      {failed > 0 && <Progress.Section value={Math.min(failed, 100 - safe)} color="red" aria-label={t("transfer.progress.failed")} />}
+      {underWay > 0 && <Progress.Section value={underWay} color={`${color(transfer.state)}.3`} aria-label={t("transfer.progress.underWay")} />}
+      {failed > 0 && <Progress.Section value={Math.min(failed, 100 - safe - underWay)} color="red" aria-label={t("transfer.progress.failed")} />}
     </Progress.Root>
   );
 }

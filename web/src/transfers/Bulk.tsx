@@ -1,11 +1,12 @@
 /** Pause, resume or cancel several transfers; what each of them answered is told one by one. */
 
 import { Alert, Group, Text } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { useState } from "react";
 import { answer, api } from "../api/client";
 import { inWords, isStatus, Unreachable } from "../api/problem";
+import { meQuery } from "../api/queries";
 import type { Transfer } from "../api/schema";
 import { visible } from "../format/text";
 import { t, tn } from "../i18n";
@@ -25,6 +26,7 @@ interface Refused {
 /** `keep` gets the transfers that stay chosen: those that refused. */
 export function Bulk({ transfers, keep }: { transfers: readonly Transfer[]; keep: (ids: readonly string[]) => void }) {
   const client = useQueryClient();
+  const { data: me } = useSuspenseQuery(meQuery);
   const [asking, setAsking] = useState<Steer | null>(null);
   const steer = useMutation({
     mutationFn: (wish: { action: Steer; reason: string }) => steerAll(transfers, wish),
@@ -37,6 +39,7 @@ export function Bulk({ transfers, keep }: { transfers: readonly Transfer[]; keep
     onSettled: () => client.invalidateQueries({ queryKey: ["transfers"] }),
   });
   const refused = steer.data ?? [];
+  const mine = transfers.every(({ requester }) => requester === me.id);
   /** Blocked only when no chosen transfer takes it; with some, the others are named in the report. */
   const blocked = (action: Steer): string | null => {
     const reasons = transfers.map((transfer) => refusal(transfer, action));
@@ -64,7 +67,7 @@ export function Bulk({ transfers, keep }: { transfers: readonly Transfer[]; keep
           detail={t(`control.${asking}.detail`)}
           verb={t(`control.${asking}`)}
           danger={asking === "cancel"}
-          reason={asking === "resume" ? "none" : "asked"}
+          reason={asking === "resume" ? "none" : asking === "pause" && mine ? "optional" : "asked"}
           pending={steer.isPending}
           error={steer.error}
           close={() => setAsking(null)}

@@ -1,10 +1,10 @@
 /** Steering one transfer: pause, resume, cancel with a reason, another rate, the failed files again. */
 
 import { Modal, Text, TextInput } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { ENDED, eventsKey, failedKey, transferQuery } from "../api/queries";
+import { ENDED, eventsKey, failedKey, meQuery, transferQuery } from "../api/queries";
 import type { ControlRequest, Transfer } from "../api/schema";
 import { bytes, parseRate, rate } from "../format/units";
 import { t, tn } from "../i18n";
@@ -18,6 +18,7 @@ type Dialog = "pause" | "cancel" | "rate";
 
 export function Controls({ transfer }: { transfer: Transfer }) {
   const client = useQueryClient();
+  const { data: me } = useSuspenseQuery(meQuery);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const steer = useMutation({
     mutationFn: (request: ControlRequest) =>
@@ -64,6 +65,7 @@ export function Controls({ transfer }: { transfer: Transfer }) {
           }
           verb={t(`control.${dialog}`)}
           danger={dialog === "cancel"}
+          reason={dialog === "pause" && transfer.requester === me.id ? "optional" : "asked"}
           pending={steer.isPending}
           error={steer.error}
           close={() => setDialog(null)}

@@ -1,4 +1,4 @@
-/** A question before something that can't be taken back: what will happen, and a reason that is kept. */
+/** A question before something is done to a transfer: what will happen, and a reason that is kept. */
 
 import { Modal, Text, Textarea } from "@mantine/core";
 import { useState } from "react";
@@ -10,7 +10,7 @@ interface Props {
   detail: string;
   verb: string;
   danger?: boolean;
-  reason?: "asked" | "none";
+  reason?: "asked" | "optional" | "none";
   pending: boolean;
   error: unknown;
   close: () => void;
@@ -29,10 +29,10 @@ export function Reasoned({ title, detail, verb, danger = true, reason: wants = "
         }}
       >
         <Text mb="sm">{detail}</Text>
-        {wants === "asked" && (
+        {wants !== "none" && (
           <Textarea
             data-autofocus
-            label={t("reason.label")}
+            label={t(wants === "asked" ? "reason.label" : "reason.optional")}
             maxLength={500}
             value={reason}
             autosize

@@ -6,7 +6,7 @@ import type { Transfer } from "../api/schema";
 import { visible } from "../format/text";
 import { duration } from "../format/time";
 import { bytes, count, rate } from "../format/units";
-import { t } from "../i18n";
+import { t, tn } from "../i18n";
 import { Throughput } from "../live/Throughput";
 import { who } from "../ui/who";
 import { Prose } from "../ui/Prose";
@@ -32,7 +32,10 @@ export function Summary({ transfer }: { transfer: Transfer }) {
       <Card title={t("transfer.progress")}>
         <Arrived transfer={transfer} label={t("transfer.progress.durable")} size="lg" />
         <Text fw={650} size="lg" aria-live="off">
-          {safe} % · {t("transfer.progress.of", { done: bytes(progress.bytes_durable), total: bytes(totalBytes) })}
+          {safe} % ·{" "}
+          {totalBytes > 0
+            ? t("transfer.progress.of", { done: bytes(progress.bytes_durable), total: bytes(totalBytes) })
+            : t("transfer.progress.files", { done: count(progress.files_done), total: tn("count.files", progress.files_total) })}
         </Text>
         {transfer.next_step.message !== "" && (
           <Text>

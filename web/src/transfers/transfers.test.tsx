@@ -1,8 +1,9 @@
 import { MantineProvider } from "@mantine/core";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { render, screen } from "@testing-library/react";
+import { fireEvent, render, screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import type { AllowedAction, Progress, Transfer } from "../api/schema";
+import { meQuery } from "../api/queries";
+import type { Me, Progress, Transfer } from "../api/schema";
 import { arrival } from "./Arrived";
 import { Controls } from "./Controls";
 
@@ -15,6 +16,8 @@ describe("what has arrived", () => {
   it.each([
     ["complete", {}, 100, 0],
     ["complete", { bytes_total: 0, bytes_durable: 0 }, 100, 0],
+    ["complete", { bytes_total: 0, bytes_durable: 0, files_done: 30, files_total: 30 }, 100, 0],
+    ["partial", { bytes_total: 0, bytes_durable: 0, files_done: 29, files_failed: 1, files_total: 30 }, 97, 0],
     ["partial", { files_failed: 1 }, 99, 0],
     ["partial", { files_failed: 1, bytes_durable: 100, bytes_failed: 300 }, 25, 75],
     ["partial", { files_failed: 1, bytes_durable: 1_000_000, bytes_total: 1_000_001, bytes_failed: 1 }, 99, 1],
@@ -24,22 +27,46 @@ describe("what has arrived", () => {
     expect(arrival({ state, progress: { ...progress, ...part } })).toMatchObject({ safe, failed }));
 });
 
+it("what has arrived and is not safe yet is told apart, while it runs", () => {
+  const part = { ...progress, bytes_durable: 10, bytes_received: 40 };
+  expect(arrival({ state: "running", progress: part })).toMatchObject({ safe: 10, underWay: 30 });
+  expect(arrival({ state: "failed", progress: part })).toMatchObject({ safe: 10, underWay: 0 });
+  expect(arrival({ state: "running", progress: { ...part, bytes_received: 0 } })).toMatchObject({ safe: 10, underWay: 0 });
+});
+
 const ACTIONS = ["pause", "resume", "cancel", "retry", "set_rate", "run_again"] as const;
 
-it("controls are offered as the service allows them, each refusal with its reason", () => {
-  const allowed_actions: AllowedAction[] = ACTIONS.map((action) => ({ action, allowed: action === "retry", reason: action === "retry" ? "" : `no ${action} now` }));
-  const transfer: Transfer = {
+const me: Me = { id: "pn_1", name: "ada", roles: ["requester"], scopes: [], session: true };
+
+function steered(part: Partial<Transfer>): Transfer {
+  return {
     id: "tr_1", plan: "pl_1", plan_digest: "0".repeat(64), state: "failed", state_reason: "", requester: "pn_1", action: "copy", source: "a:/x", destination: "b:/y",
-    canonical_sentence: "", created: "2026-01-01T00:00:00Z", attempt: 1, progress, summary: "", wish: "run", allowed_actions,
-    next_step: { kind: "retry", by: "you", message: "" }, names_withheld: false,
+    canonical_sentence: "", created: "2026-01-01T00:00:00Z", attempt: 1, progress, summary: "", wish: "run", allowed_actions: [],
+    next_step: { kind: "retry", by: "you", message: "" }, names_withheld: false, ...part,
   };
+}
+
+function show(transfer: Transfer) {
+  const client = new QueryClient();
+  client.setQueryData(meQuery.queryKey, me);
   render(
     <MantineProvider env="test">
-      <QueryClientProvider client={new QueryClient()}>
+      <QueryClientProvider client={client}>
         <Controls transfer={transfer} />
       </QueryClientProvider>
     </MantineProvider>,
   );
+}
+
+it("controls are offered as the service allows them, each refusal with its reason", () => {
+  show(steered({ allowed_actions: ACTIONS.map((action) => ({ action, allowed: action === "retry", reason: action === "retry" ? "" : `no ${action} now` })) }));
   const why = (name: string) => screen.getByRole("button", { name }).getAttribute("aria-description");
   expect([why("Pause"), why("Resume"), why("Change the rate"), why("Cancel"), why("Try again")]).toEqual(["no pause now", "no resume now", "no set_rate now", "no cancel now", null]);
+});
+
+it.each([["one's own transfer", "pn_1", null], ["the transfer of somebody else", "pn_2", "Give a reason: it is kept with the transfer."]])("to pause %s", (_, requester, why) => {
+  show(steered({ state: "running", requester, allowed_actions: [{ action: "pause", allowed: true, reason: "" }] }));
+  fireEvent.click(screen.getByRole("button", { name: "Pause" }));
+  const pause = within(screen.getByRole("dialog")).getByRole("button", { name: "Pause" });
+  expect(pause.getAttribute("aria-description")).toBe(why);
 });

@@ -107,6 +107,7 @@ export const common = {
   "palette.words": "New transfer: {words}",
 
   "reason.label": "Reason",
+  "reason.optional": "Reason (not required)",
   "reason.needed": "Give a reason: it is kept with the transfer.",
 
   "role.none": "No role",
