@@ -133,6 +133,7 @@ def arguments(method: str, work: Work) -> dict[str, object]:
             "plan": waiting.id,
             "approval": m.Approval(digest=digest_of(waiting), verdict="refused"),
         },
+        "drop_plan": {"plan": ended.id},
         "why": {"plan": ended.id},
         "submit": {"request": m.SubmitRequest(plan_digest=digest_of(waiting))},
         "transfer": {"transfer": transfer.id},

@@ -19,6 +19,11 @@ async def test_transfers_are_searched_filtered_and_counted_in_the_service(site: 
     assert [one.id for one in await port.transfers(search="RUN_41")] == [first.id]
     assert [one.id for one in await port.transfers(search="run%")] == [second.id], "no sign is a pattern"
     assert [one.id for one in await port.transfers(search="ada")] == [second.id, first.id]
+    assert [one.id for one in await port.transfers(search="archive 41 ada")] == [first.id], "each word, in any order"
+    assert await port.transfers(search="41 42") == []
+    assert [one.id for one in await port.transfers(since=second.created)] == [second.id]
+    assert [one.id for one in await port.transfers(until=second.created)] == [first.id]
+    assert (await port.transfer_counts(search="run", until=second.created)).total == 1
     assert [one.id for one in await port.transfers(states=["complete", "failed"])] == [second.id, first.id]
     assert await port.transfers(states=["failed"]) == []
     counted = await port.transfer_counts()

@@ -272,3 +272,80 @@ permit (principal in Role::"requester", action, resource);
 @reason("the archive is closed")
 forbid (principal, action == Action::"browse", resource in Endpoint::"archive");
 """
+
+
+@pytest.mark.anyio
+async def test_questions_count_as_open_until_they_are_dropped_answered_or_a_day_old(site: Site) -> None:
+    one_file(site)
+    port = site.ada.port
+
+    async def open_plans() -> int:
+        return (await port.plan_counts()).mine_open
+
+    dropped = await site.ada.ask("copy lab:/set to archiv:/set")
+    assert (dropped.state, await open_plans()) == (m.PlanState.ASK, 1)
+    after = await port.drop_plan(dropped.id)
+    assert (after.state, after.state_reason, await open_plans()) == (m.PlanState.DROPPED, "It was dropped.", 0)
+    await site.audited("dropped")
+
+    asked = await site.ada.ask("copy lab:/set to archiv:/set")
+    request = m.PlanRequest(words="copy lab:/set to archive:/set", answers=asked.id)
+    answer = await settled(port, await port.create_plan(request))
+    assert (answer.state, (await port.plan(asked.id)).state) == (m.PlanState.READY, m.PlanState.DROPPED)
+    assert await open_plans() == 1
+    await port.drop_plan(answer.id)
+    with refused("plan_not_ready"):
+        await port.submit(m.SubmitRequest(plan_digest=answer.digest or ""))
+
+    await site.ada.ask("copy lab:/set to archiv:/set")
+    assert await open_plans() == 1
+    site.clock.shift += timedelta(hours=25)
+    assert await open_plans() == 0
+    [old] = await port.plans(state="expired")
+    assert old.state_reason == "Its questions were not answered in time."
+
+
+@pytest.mark.anyio
+async def test_only_a_plan_of_ones_own_is_dropped_or_answered(site: Site) -> None:
+    asked = await site.ada.ask("copy lab:/set to archiv:/set")
+    bob = await site.person("bob", "requester")
+    with refused("unknown_plan"):
+        await bob.port.drop_plan(asked.id)
+    with refused("unknown_plan"):
+        await bob.port.create_plan(m.PlanRequest(words="copy lab:/set to archive:/set", answers=asked.id))
+    oli = await site.person("oli", "operator", "requester")
+    await oli.port.create_plan(m.PlanRequest(words="copy lab:/set to archive:/set", answers=asked.id))
+    assert (await site.ada.port.plan(asked.id)).state is m.PlanState.ASK
+
+
+@pytest.mark.anyio
+async def test_plans_are_found_by_words_in_any_order_and_by_time(site: Site) -> None:
+    one_file(site)
+    first = await site.ada.plan("lab:/set", "archive:/first")
+    site.clock.shift += timedelta(hours=2)
+    second = await site.ada.ask("copy lab:/set to archive:/second")
+    between = second.created - timedelta(hours=1)
+    port = site.ada.port
+    assert [one.id for one in await port.plans(search="FIRST copy")] == [first.id]
+    assert [one.id for one in await port.plans(search="first second")] == []
+    assert [one.id for one in await port.plans(since=between)] == [second.id]
+    assert [one.id for one in await port.plans(until=between)] == [first.id]
+    _, agent = await site.ada.token("transfer:read", "transfer:read:all", agent="helper")
+    assert [one.id for one in await agent.plans(search="second")] == []
+    assert [one.id for one in await agent.plans(search=second.id)] == [second.id]
+
+
+@pytest.mark.anyio
+async def test_a_plan_that_will_end_in_part_says_so_and_later_how_it_ended(site: Site) -> None:
+    one_file(site)
+    (site.archive / "set" / "a.txt").mkdir(parents=True)
+    plan = await site.ada.plan("lab:/set", "archive:/set")
+    assert plan.warnings == ["1 file will not arrive: the destination holds something else under its name."]
+    assert plan.warnings[0] in plan.next_step.message
+    skipping = await site.ada.plan("lab:/set", "archive:/set", on_conflict="skip")
+    assert skipping.warnings == []
+    ended = await site.ada.end_of(await site.ada.submit(plan))
+    after = await site.ada.port.plan(plan.id)
+    assert (after.transfer_state, after.transfer_ended) == (m.TransferState.PARTIAL, ended.ended)
+    assert after.next_step.message == f"It ended: partial (transfer {ended.id})."
+    assert after.warnings == []

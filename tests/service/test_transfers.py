@@ -157,6 +157,7 @@ async def test_pause_resume_rate_and_cancel(site: Site) -> None:
         transfer.id, m.ControlRequest(action="set_rate", rate_bps=SLOW_BPS // 2, reason="office hours")
     )
     assert slower.rate_ceiling_bps == SLOW_BPS // 2
+    assert slower.plan_rate_ceiling_bps == SLOW_BPS
     assert (await port.transfer_events(transfer.id))[-1].message.endswith("bit/s: office hours")
     await port.control(transfer.id, m.ControlRequest(action="pause", reason="lunch"))
     paused = await until(site, transfer, "paused")

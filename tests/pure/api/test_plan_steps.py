@@ -7,12 +7,14 @@ from tests.pure.api.people import NOW, assistant, person
 
 from headrace.api.planning.plan_steps import (
     PlanStatus,
+    Run,
     Word,
     allowed_actions,
     needs,
     next_step,
     objection_to,
     state_reason,
+    warnings,
 )
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
@@ -60,6 +62,8 @@ YES = Word(
     roles=frozenset({"approver"}),
     groups=frozenset(),
 )
+RUNNING = Run("tr_1", m.TransferState.RUNNING)
+ASKING = replace(READY, state=m.PlanState.ASK, digest=None, expires=None)
 CONFIRMED = replace(READY, obligations=(OWN,), own_word="confirmed", own_word_at=NOW)
 
 
@@ -84,7 +88,7 @@ def given(plan: PlanStatus) -> list[int]:
         (replace(CONFIRMED, obligations=(OWN, ONE)), ADA, "approve", "others"),
         (replace(READY, obligations=(NeedsApproval("stewards", 1),)), STU, "approve", "you"),
         (replace(READY, obligations=(NeedsApproval("approver", 2),), words=(YES,)), BEA, "approve", "others"),
-        (replace(READY, transfer="tr_1"), ADA, "follow", "service"),
+        (replace(READY, transfer=RUNNING), ADA, "follow", "service"),
         (replace(READY, own_word="declined"), ADA, "plan_again", "you"),
         (replace(READY, obligations=(ONE,), words=(replace(YES, approved=False),)), ADA, "plan_again", "you"),
         (replace(READY, obligations=(ONE,), words=(replace(YES, approved=False),)), BOB, "plan_again", "others"),
@@ -164,10 +168,18 @@ def test_a_plan_that_can_start_no_more_says_why(plan: PlanStatus, said: str) -> 
         (replace(READY, obligations=(ONE,)), ADA, "submit", "needs_approval"),
         (replace(READY, obligations=(ONE,), words=(YES,)), ADA, "submit", None),
         (replace(READY, state=m.PlanState.EXPIRED), ADA, "submit", "plan_expired"),
-        (replace(READY, transfer="tr_1"), ADA, "submit", "plan_not_ready"),
+        (replace(READY, transfer=RUNNING), ADA, "submit", "plan_not_ready"),
         (READY, ADA, "confirm", "confirmation_not_needed"),
         (replace(READY, obligations=(OWN,)), HELPER, "confirm", "session_needed"),
         (replace(READY, obligations=(OWN,)), BEA, "confirm", "forbidden"),
+        (READY, ADA, "drop", None),
+        (ASKING, ADA, "drop", None),
+        (ASKING, BEA, "drop", "forbidden"),
+        (ASKING, HELPER, "drop", "forbidden"),
+        (replace(ASKING, agent="helper"), HELPER, "drop", None),
+        (replace(ASKING, state=m.PlanState.EXPIRED), ADA, "drop", "plan_not_ready"),
+        (replace(READY, state=m.PlanState.DROPPED), ADA, "submit", "plan_not_ready"),
+        (replace(READY, transfer=RUNNING), ADA, "drop", "plan_not_ready"),
         (READY, ADA, "decline", None),
         (replace(READY, obligations=(ONE,)), ADA, "approve", "approve_own_plan"),
         (replace(READY, obligations=(ONE,)), STU, "approve", "not_an_approver"),
@@ -191,3 +203,23 @@ def test_each_caller_may_take_the_actions_that_are_theirs(
 def test_every_action_is_shown_whatever_the_state() -> None:
     for state in m.PlanState:
         assert [one.action for one in allowed_actions(replace(READY, state=state), ADA)] == list(get_args(m.PlanAction))
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (m.TransferState.RUNNING, "It was submitted as transfer tr_1, which is running."),
+        (m.TransferState.COMPLETE, "It ended: complete (transfer tr_1)."),
+        (m.TransferState.CANCELED, "It ended: canceled (transfer tr_1)."),
+    ],
+)
+def test_a_plan_says_where_its_transfer_stands(state: m.TransferState, said: str) -> None:
+    assert next_step(replace(READY, transfer=Run("tr_1", state)), ADA).message == said
+
+
+def test_what_will_not_arrive_is_said_before_the_start_and_not_after_it() -> None:
+    plan = replace(READY, failing=2)
+    [warning] = warnings(plan)
+    assert warning == "2 files will not arrive: the destination holds something else under their names."
+    assert next_step(plan, ADA).message == f"It can be submitted. {warning}"
+    assert warnings(replace(plan, transfer=RUNNING)) == []

@@ -39,6 +39,7 @@ function moving({ state, transfer }: Plan): number | false {
     case "denied":
     case "failed":
     case "expired":
+    case "dropped":
       return false;
   }
 }

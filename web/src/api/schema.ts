@@ -467,6 +467,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans/{plan}/drop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drop Plan
+         * @description Give up the caller's own plan that has not started.
+         */
+        post: operations["drop_plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans/{plan}/why": {
         parameters: {
             query?: never;
@@ -907,7 +927,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "confirm" | "decline" | "approve" | "refuse" | "submit" | "revise" | "pause" | "resume" | "cancel" | "retry" | "set_rate" | "halt" | "release" | "run_again";
+            action: "confirm" | "decline" | "approve" | "refuse" | "submit" | "revise" | "drop" | "pause" | "resume" | "cancel" | "retry" | "set_rate" | "halt" | "release" | "run_again";
             /** Allowed */
             allowed: boolean;
             /**
@@ -1774,7 +1794,7 @@ export interface components {
             state: components["schemas"]["PlanState"];
             /**
              * State Reason
-             * @description why it can't start any more: declined, refused, too old, denied
+             * @description why it can't start any more: declined, refused, dropped, too old, denied
              * @default
              */
             state_reason: string;
@@ -1792,6 +1812,15 @@ export interface components {
             surveyed_entries: number;
             /** Transfer */
             transfer?: string | null;
+            /** Transfer Ended */
+            transfer_ended?: string | null;
+            transfer_state?: components["schemas"]["TransferState"] | null;
+            /**
+             * Warnings
+             * @description what will not come about although the plan may start
+             * @default []
+             */
+            warnings: string[];
             /** Words */
             words?: string | null;
         };
@@ -1807,15 +1836,19 @@ export interface components {
             awaiting_me: number;
             /**
              * Mine Open
-             * @description the caller's own plans that have not started and still could
+             * @description the caller's own plans that can still start or that ask something
              */
             mine_open: number;
         };
         /**
          * PlanRequest
          * @description Exactly one of `words`, `intent`, or `plan` with `changes` (or with `words` as a follow-up).
+         *
+         *     `answers` names the plan whose questions this request answers; that plan is dropped.
          */
         PlanRequest: {
+            /** Answers */
+            answers?: string | null;
             changes?: components["schemas"]["Changes"] | null;
             intent?: components["schemas"]["TransferIntent"] | null;
             /** Plan */
@@ -1827,10 +1860,10 @@ export interface components {
         };
         /**
          * PlanState
-         * @description Where planning stands: surveying -> ready | ask | denied | failed; ready -> expired.
+         * @description Where planning stands: surveying -> ready | ask | denied | failed; ready | ask -> expired | dropped.
          * @enum {string}
          */
-        PlanState: "surveying" | "ready" | "ask" | "denied" | "failed" | "expired";
+        PlanState: "surveying" | "ready" | "ask" | "denied" | "failed" | "expired" | "dropped";
         /**
          * PolicyCheck
          * @description Whether a policy text could be published.
@@ -2286,6 +2319,11 @@ export interface components {
             plan: string;
             /** Plan Digest */
             plan_digest: string;
+            /**
+             * Plan Rate Ceiling Bps
+             * @description the most its plan allows, which `set_rate` can't exceed; null: no limit, or it ended
+             */
+            plan_rate_ceiling_bps?: number | null;
             /**
              * @default {
              *       "bytes_durable": 0,
@@ -3114,6 +3152,12 @@ export interface operations {
             query?: {
                 state?: components["schemas"]["PlanState"] | null;
                 awaiting_me?: boolean;
+                /** @description words, each in an id, the words or the sentence */
+                search?: string;
+                /** @description only what was made then or later */
+                since?: string | null;
+                /** @description only what was made before */
+                until?: string | null;
                 limit?: number;
                 after?: string | null;
             };
@@ -3289,6 +3333,37 @@ export interface operations {
                 "application/json": components["schemas"]["Confirmation"];
             };
         };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    drop_plan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             /** @description Successful Response */
             200: {
@@ -3777,8 +3852,12 @@ export interface operations {
                 state?: components["schemas"]["TransferState"] | null;
                 /** @description several, with commas between */
                 states?: string;
-                /** @description part of an id, a place or the requester's name */
+                /** @description words, each part of an id, a place or the requester's name */
                 search?: string;
+                /** @description only what was made then or later */
+                since?: string | null;
+                /** @description only what was made before */
+                until?: string | null;
                 limit?: number;
                 after?: string | null;
             };
@@ -3844,8 +3923,12 @@ export interface operations {
     transfer_counts: {
         parameters: {
             query?: {
-                /** @description part of an id, a place or the requester's name */
+                /** @description words, each part of an id, a place or the requester's name */
                 search?: string;
+                /** @description only what was made then or later */
+                since?: string | null;
+                /** @description only what was made before */
+                until?: string | null;
             };
             header?: never;
             path?: never;

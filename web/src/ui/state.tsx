@@ -67,6 +67,8 @@ function planLook(state: PlanState): Look {
       return ["red", IconCircleX, t("plan.state.failed")];
     case "expired":
       return ["gray", IconClock, t("plan.state.expired")];
+    case "dropped":
+      return ["gray", IconBan, t("plan.state.dropped")];
   }
 }
 

@@ -38,6 +38,7 @@ ACCESS: Mapping[str, Access] = {
     "confirm_plan": _needs(Scope.TRANSFER_RUN, session=True),
     # By role or group: which of them counts is the plan's to say.
     "approve_plan": _needs(session=True),
+    "drop_plan": _needs(Scope.TRANSFER_PLAN),
     "why": _needs(Scope.TRANSFER_READ),
     "submit": _needs(Scope.TRANSFER_RUN),
     "transfer": _needs(Scope.TRANSFER_READ),

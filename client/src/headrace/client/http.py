@@ -84,11 +84,20 @@ class HttpHeadrace:
         query = {"wait_s": wait_s or None, "document": document or None}
         return await self._wire.get(m.Plan, f"plans/{segment(plan)}", query=query, wait_s=wait_s)
 
-    async def plans(
-        self, *, state: str | None = None, awaiting_me: bool = False, limit: int = 50, after: str | None = None
+    async def plans(  # noqa: PLR0913 - as in the port
+        self,
+        *,
+        state: str | None = None,
+        awaiting_me: bool = False,
+        search: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        after: str | None = None,
     ) -> list[m.Plan]:
         """As in the port."""
         query = {"state": state, "awaiting_me": awaiting_me or None, "limit": limit, "after": after}
+        query |= _found(search, since, until)
         return await self._wire.get(list[m.Plan], "plans", query=query)
 
     async def plan_counts(self) -> m.PlanCounts:
@@ -103,6 +112,10 @@ class HttpHeadrace:
     async def approve_plan(self, plan: str, approval: m.Approval) -> m.Plan:
         """As in the port."""
         return await self._wire.post(m.Plan, f"plans/{segment(plan)}/approvals", approval)
+
+    async def drop_plan(self, plan: str) -> m.Plan:
+        """As in the port."""
+        return await self._wire.post(m.Plan, f"plans/{segment(plan)}/drop")
 
     async def why(self, plan: str) -> m.Decision:
         """As in the port."""
@@ -119,23 +132,27 @@ class HttpHeadrace:
         path, query = f"transfers/{segment(transfer)}", {"wait_s": wait_s or None}
         return await self._wire.get(m.Transfer, path, query=query, wait_s=wait_s)
 
-    async def transfers(
+    async def transfers(  # noqa: PLR0913 - as in the port
         self,
         *,
         state: str | None = None,
         states: Sequence[str] = (),
         search: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
         limit: int = 50,
         after: str | None = None,
     ) -> list[m.Transfer]:
         """As in the port."""
-        some = ",".join(states) or None
-        query = {"state": state, "states": some, "search": search or None, "limit": limit, "after": after}
+        query = {"state": state, "states": ",".join(states) or None, "limit": limit, "after": after}
+        query |= _found(search, since, until)
         return await self._wire.get(list[m.Transfer], "transfers", query=query)
 
-    async def transfer_counts(self, *, search: str = "") -> m.TransferCounts:
+    async def transfer_counts(
+        self, *, search: str = "", since: datetime | None = None, until: datetime | None = None
+    ) -> m.TransferCounts:
         """As in the port."""
-        return await self._wire.get(m.TransferCounts, "transfers/counts", query={"search": search or None})
+        return await self._wire.get(m.TransferCounts, "transfers/counts", query=_found(search, since, until))
 
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """As in the port."""
@@ -291,3 +308,12 @@ class HttpHeadrace:
     async def revoke_token(self, token: str) -> None:
         """As in the port."""
         await self._wire.delete(f"tokens/{segment(token)}")
+
+
+def _found(search: str, since: datetime | None, until: datetime | None) -> dict[str, str | int | None]:
+    """Write what a list is narrowed to; a time without a zone is local."""
+    return {
+        "search": search or None,
+        "since": since.astimezone().isoformat() if since else None,
+        "until": until.astimezone().isoformat() if until else None,
+    }

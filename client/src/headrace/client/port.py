@@ -45,12 +45,21 @@ class Headrace(Protocol):
         """Return the plan by id or digest; waits up to `wait_s` (at most 30) for it to leave `surveying`."""
         ...
 
-    async def plans(
-        self, *, state: str | None = None, awaiting_me: bool = False, limit: int = 50, after: str | None = None
+    async def plans(  # noqa: PLR0913 - each narrows the page
+        self,
+        *,
+        state: str | None = None,
+        awaiting_me: bool = False,
+        search: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        after: str | None = None,
     ) -> list[m.Plan]:
         """List the caller's plans, newest first (`awaiting_me`: others' plans that the caller may approve instead).
 
-        `limit` is at most 200; `after` is the id of the last plan of the page before.
+        Every word of `search` is looked for in ids, words and sentences; they were made from `since` on and before
+        `until`. `limit` is at most 200; `after` is the id of the last plan of the page before.
         """
         ...
 
@@ -66,6 +75,10 @@ class Headrace(Protocol):
         """Give or refuse another person's yes; refused to the requester and without an interactive session."""
         ...
 
+    async def drop_plan(self, plan: str) -> m.Plan:
+        """Give up one's own plan that has not started: it can't start any more, and no longer waits for anybody."""
+        ...
+
     async def why(self, plan: str) -> m.Decision:
         """Explain the decision on a plan, with its rules."""
         ...
@@ -78,22 +91,27 @@ class Headrace(Protocol):
         """Return the transfer by id or unique prefix of its id; waits up to `wait_s` (at most 30) for it to end."""
         ...
 
-    async def transfers(
+    async def transfers(  # noqa: PLR0913 - each narrows the page
         self,
         *,
         state: str | None = None,
         states: Sequence[str] = (),
         search: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
         limit: int = 50,
         after: str | None = None,
     ) -> list[m.Transfer]:
         """List the caller's transfers, newest first; `limit` is at most 200, `after` the last id of the page before.
 
-        `states` takes several of them; `search` is looked for in ids, places and the requester's name.
+        `states` takes several of them; every word of `search` is looked for in ids, places and the requester's name.
+        They were submitted from `since` on and before `until`.
         """
         ...
 
-    async def transfer_counts(self, *, search: str = "") -> m.TransferCounts:
+    async def transfer_counts(
+        self, *, search: str = "", since: datetime | None = None, until: datetime | None = None
+    ) -> m.TransferCounts:
         """Count the transfers that the caller may see, by state."""
         ...
 

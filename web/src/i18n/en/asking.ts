@@ -183,6 +183,7 @@ export const asking = {
   "plan.state.denied": "Denied",
   "plan.state.failed": "Failed",
   "plan.state.expired": "Expired",
+  "plan.state.dropped": "Dropped",
 
   "slot.action": "action",
   "slot.source": "from",

@@ -9,6 +9,7 @@ from headrace.api.audit.chain import Wanted
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.permissions import require
+from headrace.api.planning.found import Found
 from headrace.api.problems import problem_of
 from headrace.client import HeadraceError
 from headrace.client import models as m
@@ -67,13 +68,23 @@ class Acting:
                 await caller.renewed("plan")
             return shown
 
-    async def plans(
-        self, *, state: str | None = None, awaiting_me: bool = False, limit: int = 50, after: str | None = None
+    async def plans(  # noqa: PLR0913 - as in the port
+        self,
+        *,
+        state: str | None = None,
+        awaiting_me: bool = False,
+        search: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        after: str | None = None,
     ) -> list[m.Plan]:
         """As in the port."""
         with self._may("plans") as caller:
-            limit = _page(limit, MAX_PAGE)
-            return await self._do.plans.page(caller, state=state, awaiting_me=awaiting_me, limit=limit, after=after)
+            limit, found = _page(limit, MAX_PAGE), Found(search, since, until)
+            return await self._do.plans.page(
+                caller, state=state, awaiting_me=awaiting_me, found=found, limit=limit, after=after
+            )
 
     async def plan_counts(self) -> m.PlanCounts:
         """As in the port."""
@@ -89,6 +100,11 @@ class Acting:
         """As in the port."""
         with self._may("approve_plan") as caller:
             return await self._do.consent.approve(caller, plan, approval)
+
+    async def drop_plan(self, plan: str) -> m.Plan:
+        """As in the port."""
+        with self._may("drop_plan") as caller:
+            return await self._do.intake.drop(caller, plan)
 
     async def why(self, plan: str) -> m.Decision:
         """As in the port."""
@@ -110,25 +126,29 @@ class Acting:
                 await caller.renewed("transfer")
             return shown
 
-    async def transfers(
+    async def transfers(  # noqa: PLR0913 - as in the port
         self,
         *,
         state: str | None = None,
         states: Sequence[str] = (),
         search: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
         limit: int = 50,
         after: str | None = None,
     ) -> list[m.Transfer]:
         """As in the port."""
         with self._may("transfers") as caller:
             some = [_state(one) for one in (*states, *((state,) if state else ()))]
-            limit = _page(limit, MAX_PAGE)
-            return await self._do.transfers.page(caller, states=some, search=search, limit=limit, after=after)
+            limit, found = _page(limit, MAX_PAGE), Found(search, since, until)
+            return await self._do.transfers.page(caller, states=some, found=found, limit=limit, after=after)
 
-    async def transfer_counts(self, *, search: str = "") -> m.TransferCounts:
+    async def transfer_counts(
+        self, *, search: str = "", since: datetime | None = None, until: datetime | None = None
+    ) -> m.TransferCounts:
         """As in the port."""
         with self._may("transfer_counts") as caller:
-            return await self._do.transfers.counts(caller, search=search)
+            return await self._do.transfers.counts(caller, found=Found(search, since, until))
 
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """As in the port."""

@@ -3,12 +3,15 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import AwareDatetime
 
 from headrace.api.http.identity import Port
 from headrace.client import models as m
 
 router = APIRouter(tags=["plans"])
 
+Since = Annotated[AwareDatetime | None, Query(description="only what was made then or later")]
+Until = Annotated[AwareDatetime | None, Query(description="only what was made before")]
 Wait = Annotated[float, Query(ge=0, le=30, description="wait at most so many seconds for it to settle")]
 
 
@@ -25,16 +28,21 @@ async def create_plan(port: Port, body: m.PlanRequest) -> m.Plan:
 
 
 @router.get("/plans")
-async def plans(
+async def plans(  # noqa: PLR0913 - one parameter each filter
     port: Port,
     state: m.PlanState | None = None,
     *,
     awaiting_me: bool = False,
+    search: Annotated[str, Query(max_length=200, description="words, each in an id, the words or the sentence")] = "",
+    since: Since = None,
+    until: Until = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: str | None = None,
 ) -> list[m.Plan]:
     """List the caller's plans, newest first, or others' that wait for the caller's approval."""
-    return await port.plans(state=state, awaiting_me=awaiting_me, limit=limit, after=after)
+    return await port.plans(
+        state=state, awaiting_me=awaiting_me, search=search, since=since, until=until, limit=limit, after=after
+    )
 
 
 @router.get("/plans/counts")
@@ -59,6 +67,12 @@ async def confirm_plan(port: Port, plan: str, body: m.Confirmation) -> m.Plan:
 async def approve_plan(port: Port, plan: str, body: m.Approval) -> m.Plan:
     """Give or refuse another person's yes; needs an interactive session."""
     return await port.approve_plan(plan, body)
+
+
+@router.post("/plans/{plan}/drop")
+async def drop_plan(port: Port, plan: str) -> m.Plan:
+    """Give up the caller's own plan that has not started."""
+    return await port.drop_plan(plan)
 
 
 @router.get("/plans/{plan}/why")

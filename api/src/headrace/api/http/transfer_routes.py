@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from headrace.api.http.identity import Port, gate_of
-from headrace.api.http.plan_routes import Wait
+from headrace.api.http.plan_routes import Since, Until, Wait
 from headrace.api.http.streams import event_stream
 from headrace.client import models as m
 from headrace.client.port import Order
@@ -19,7 +19,7 @@ _STATE = "|".join(m.TransferState)
 States = Annotated[
     str, Query(pattern=f"^(({_STATE})(,({_STATE}))*)?$", max_length=200, description="several, with commas between")
 ]
-Search = Annotated[str, Query(max_length=200, description="part of an id, a place or the requester's name")]
+Search = Annotated[str, Query(max_length=200, description="words, each part of an id, a place or the requester's name")]
 LongPage = Annotated[int, Query(ge=1, le=1000)]
 
 
@@ -36,18 +36,24 @@ async def transfers(  # noqa: PLR0913 - one parameter each filter
     state: m.TransferState | None = None,
     states: States = "",
     search: Search = "",
+    since: Since = None,
+    until: Until = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: str | None = None,
 ) -> list[m.Transfer]:
     """List the caller's transfers (all of them for operators and auditors), newest first."""
     some = states.split(",") if states else []
-    return await port.transfers(state=state, states=some, search=search, limit=limit, after=after)
+    return await port.transfers(
+        state=state, states=some, search=search, since=since, until=until, limit=limit, after=after
+    )
 
 
 @router.get("/transfers/counts")
-async def transfer_counts(port: Port, search: Search = "") -> m.TransferCounts:
+async def transfer_counts(
+    port: Port, *, search: Search = "", since: Since = None, until: Until = None
+) -> m.TransferCounts:
     """Count the transfers that the caller may see, by state; exact up to 1,000."""
-    return await port.transfer_counts(search=search)
+    return await port.transfer_counts(search=search, since=since, until=until)
 
 
 @router.get("/transfers/{transfer}")

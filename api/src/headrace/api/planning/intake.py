@@ -14,6 +14,7 @@ from headrace.api.jobs.port import Task
 from headrace.api.jobs.turns import Place, Turns
 from headrace.api.planning.pipeline import Asked, Pipeline, Planned, Stopped
 from headrace.api.planning.plan_queries import Plans
+from headrace.api.planning.plan_steps import objection_to
 from headrace.api.planning.requested import Requested
 from headrace.api.planning.words import Reading, Words
 from headrace.api.problems import KNOWN, problem_of
@@ -81,6 +82,7 @@ class Intake:
         now = self._core.clock()
         async with self._core.database.write() as tx:
             base = await self._base(tx, caller, request.plan)
+            await self._drop_answered(tx, caller, request.answers)
             row = PlanRow(
                 id=plan,
                 state=m.PlanState.SURVEYING,
@@ -110,6 +112,30 @@ class Intake:
             await self._core.audit.append(tx, m.AuditKind.ASKED, caller=caller, subject=row.id, detail=_asked(request))
             await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, row.state)
             await self._core.jobs.defer(tx, _PLAN, row.id)
+
+    async def drop(self, caller: Caller, plan: str) -> m.Plan:
+        """Give up the caller's own plan that has not started."""
+        async with self._core.database.write() as tx:
+            row = await self._plans.row(tx, caller, plan)
+            objection = objection_to(await self._plans.status(tx, caller, row), caller.principal, "drop")
+            if objection is not None:
+                raise objection
+            await self._drop(tx, caller, row)
+        return await self._plans.get(caller, plan, document=False)
+
+    async def _drop_answered(self, tx: Tx, caller: Caller, plan: str | None) -> None:
+        """Drop the plan whose questions a new request answers, if it still asks and the caller may."""
+        if plan is None:
+            return
+        row = await self._plans.row(tx, caller, plan)
+        may = objection_to(await self._plans.status(tx, caller, row), caller.principal, "drop") is None
+        if row.state == m.PlanState.ASK and may:
+            await self._drop(tx, caller, row)
+
+    async def _drop(self, tx: Tx, caller: Caller, row: PlanRow) -> None:
+        row.state = m.PlanState.DROPPED
+        await self._core.audit.append(tx, m.AuditKind.DROPPED, caller=caller, subject=row.id)
+        await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, row.state)
 
     async def interpret(self, caller: Caller, request: m.InterpretRequest) -> m.Interpretation:
         """Read words without planning; nothing is listed or kept."""

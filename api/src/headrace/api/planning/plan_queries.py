@@ -4,18 +4,21 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
+from sqlalchemy import JSON, ColumnElement, Select, and_, false, func, or_, select, type_coerce
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
+from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_steps import (
     PlanStatus,
+    Run,
     Word,
     allowed_actions,
     needs,
     next_step,
     state_reason,
+    warnings,
     without_reasons,
 )
 from headrace.api.planning.redaction import Redaction, is_own, redacted
@@ -25,12 +28,19 @@ from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
 from headrace.auth import Role, Scope
 from headrace.client import models as m
-from headrace.guardrails import Obligation, parse_obligations
+from headrace.guardrails import PLAN_LIFETIME, Obligation, parse_obligations
 
 OVERSEERS = frozenset({Role.OPERATOR, Role.AUDITOR})
 """Roles that see every plan and transfer. An approver sees what may need an approval."""
 
-_OPEN = (m.PlanState.SURVEYING, m.PlanState.ASK)
+_SUBMITTED = select(TransferRow.id).where(TransferRow.plan == PlanRow.id).exists()
+_REFUSED = select(ApprovalRow.id).where(ApprovalRow.plan == PlanRow.id, ApprovalRow.verdict == "refused").exists()
+_DECLINED = (
+    select(ConfirmationRow.plan)
+    .where(ConfirmationRow.plan == PlanRow.id, ConfirmationRow.verdict == "declined")
+    .exists()
+)
+_SENTENCE = type_coerce(PlanRow.card, JSON)["canonical_sentence"].as_string()
 _T = TypeVar("_T")
 
 
@@ -59,20 +69,30 @@ class Plans:
 
     async def counts(self, caller: Caller) -> m.PlanCounts:
         """Count the plans that wait for the caller: others' to approve, and the caller's own that could still start."""
-        submitted = select(TransferRow.id).where(TransferRow.plan == PlanRow.id).exists()
-        open_states = or_(PlanRow.state.in_(_OPEN), self._in_state(m.PlanState.READY))
+        startable = and_(self._in_state(m.PlanState.READY), self._decided_now(), ~_SUBMITTED, ~_REFUSED, ~_DECLINED)
+        open_states = or_(self._in_state(m.PlanState.SURVEYING), self._in_state(m.PlanState.ASK), startable)
         own = and_(PlanRow.requester == caller.principal.id, visible_to(caller))
-        mine = select(func.count()).where(own, open_states, ~submitted)
+        mine = select(func.count()).where(own, open_states)
         waiting = self._awaiting(caller, select(func.count()).select_from(PlanRow))
         async with self._core.database.read() as tx:
             return m.PlanCounts(awaiting_me=await tx.scalar(waiting) or 0, mine_open=await tx.scalar(mine) or 0)
 
-    async def page(
-        self, caller: Caller, *, state: str | None, awaiting_me: bool, limit: int, after: str | None
+    async def page(  # noqa: PLR0913 - each narrows the page
+        self,
+        caller: Caller,
+        *,
+        state: str | None,
+        awaiting_me: bool,
+        found: Found = EVERYTHING,
+        limit: int,
+        after: str | None,
     ) -> list[m.Plan]:
         """List the caller's plans, newest first; or those of others that wait for the caller's approval."""
         query = select(PlanRow).order_by(PlanRow.created.desc(), PlanRow.id.desc()).limit(limit)
-        query = query.where(visible_to(caller))
+        looked_at: Columns = [PlanRow.id]
+        if caller.principal.agent is None:  # to an assistant, a hit would tell a name that may be withheld
+            looked_at = [*looked_at, PlanRow.words, PlanRow.requester_name, _SENTENCE]
+        query = query.where(visible_to(caller), *found.conditions(PlanRow.created, looked_at))
         query = self._awaiting(caller, query) if awaiting_me else query.where(PlanRow.requester == caller.principal.id)
         if state:
             query = query.where(self._in_state(state))
@@ -118,8 +138,11 @@ class Plans:
     async def _statuses(self, tx: Tx, rows: Sequence[PlanRow]) -> list[tuple[m.Plan, PlanStatus]]:
         ids = [row.id for row in rows]
         own = {one.plan: one for one in await tx.scalars(select(ConfirmationRow).where(ConfirmationRow.plan.in_(ids)))}
-        transfers = select(TransferRow.plan, TransferRow.id).where(TransferRow.plan.in_(ids))
-        started = {row.plan: row.id for row in await tx.execute(transfers)}
+        of = TransferRow
+        transfers = select(of.plan, of.id, of.state, of.ended).where(of.plan.in_(ids))
+        started = {
+            plan: Run(id_, m.TransferState(state), ended) for plan, id_, state, ended in await tx.execute(transfers)
+        }
         words: dict[str, list[Word]] = {}
         said = (
             select(ApprovalRow, PersonRow)
@@ -134,7 +157,7 @@ class Plans:
         for row in rows:
             card, transfer, word = m.Plan.model_validate_json(row.card), started.get(row.id), own.get(row.id)
             state = m.PlanState(row.state)
-            if state is m.PlanState.READY and transfer is None and is_expired(row, now):
+            if transfer is None and is_expired(row, now):
                 state = m.PlanState.EXPIRED
             status = PlanStatus(
                 id=row.id,
@@ -147,6 +170,7 @@ class Plans:
                 expires=row.expires,
                 deletes=row.deletes,
                 surveyed_entries=card.surveyed_entries,
+                failing=_failing(card),
                 transfer=transfer,
                 obligations=needs_of(row),
                 policy_version=row.policy_version or "",
@@ -161,34 +185,35 @@ class Plans:
 
     def _in_state(self, state: str) -> ColumnElement[bool]:
         now = self._core.clock()
-        submitted = select(TransferRow.id).where(TransferRow.plan == PlanRow.id).exists()
-        ready = PlanRow.state == m.PlanState.READY
-        if state == m.PlanState.EXPIRED:
-            return and_(ready, PlanRow.expires <= now, ~submitted)
-        if state == m.PlanState.READY:
-            return and_(ready, or_(PlanRow.expires > now, submitted))
-        return PlanRow.state == state
+        ready, asks = PlanRow.state == m.PlanState.READY, PlanRow.state == m.PlanState.ASK
+        too_long_ago = PlanRow.created <= now - PLAN_LIFETIME
+        match state:
+            case m.PlanState.EXPIRED:
+                return or_(and_(ready, PlanRow.expires <= now, ~_SUBMITTED), and_(asks, too_long_ago))
+            case m.PlanState.READY:
+                return and_(ready, or_(PlanRow.expires > now, _SUBMITTED))
+            case m.PlanState.ASK:
+                return and_(asks, ~too_long_ago)
+            case _:
+                return PlanRow.state == state
+
+    def _decided_now(self) -> ColumnElement[bool]:
+        return PlanRow.policy_version == (self._policies.active.version if self._policies.active else "")
 
     def _awaiting(self, caller: Caller, query: Select[_T]) -> Select[_T]:
         """Others' plans that are open, need approvals, and that nobody refused and the caller has not approved."""
         mine = select(ApprovalRow.id).where(ApprovalRow.plan == PlanRow.id, ApprovalRow.approver == caller.principal.id)
         mine = mine.where(ApprovalRow.expires > self._core.clock())
-        refused = select(ApprovalRow.id).where(ApprovalRow.plan == PlanRow.id, ApprovalRow.verdict == "refused")
-        declined = select(ConfirmationRow.plan).where(
-            ConfirmationRow.plan == PlanRow.id, ConfirmationRow.verdict == "declined"
-        )
-        submitted = select(TransferRow.id).where(TransferRow.plan == PlanRow.id)
-        version = self._policies.active.version if self._policies.active else ""
         return query.where(
             approvable_by(caller),
             PlanRow.state == m.PlanState.READY,
             PlanRow.expires > self._core.clock(),
             PlanRow.requester != caller.principal.id,
-            PlanRow.policy_version == version,
+            self._decided_now(),
             ~mine.exists(),
-            ~refused.exists(),
-            ~declined.exists(),
-            ~submitted.exists(),
+            ~_REFUSED,
+            ~_DECLINED,
+            ~_SUBMITTED,
         )
 
 
@@ -215,8 +240,16 @@ def approvable_by(caller: Caller) -> ColumnElement[bool]:
 
 
 def is_expired(row: PlanRow, now: datetime) -> bool:
-    """Whether a plan may no longer be started."""
-    return row.expires is not None and row.expires <= now
+    """Whether a plan may no longer be started, or its questions were not answered in time."""
+    if row.state == m.PlanState.ASK:
+        return row.created <= now - PLAN_LIFETIME
+    return row.state == m.PlanState.READY and row.expires is not None and row.expires <= now
+
+
+def _failing(card: m.Plan) -> int:
+    """Count the files that can't arrive because of what is in their place; those left alone on purpose don't count."""
+    left_alone = card.intent is not None and card.intent.on_conflict in {"skip", "newer"}
+    return card.survey.conflicts if card.survey is not None and not left_alone else 0
 
 
 def needs_of(row: PlanRow) -> tuple[Obligation, ...]:
@@ -258,7 +291,10 @@ def _shown(card: m.Plan, plan: PlanStatus, caller: Caller) -> m.Plan:
                 )
                 for word in plan.words
             ],
-            "transfer": plan.transfer,
+            "warnings": warnings(plan),
+            "transfer": plan.transfer.id if plan.transfer else None,
+            "transfer_state": plan.transfer.state if plan.transfer else None,
+            "transfer_ended": plan.transfer.ended if plan.transfer else None,
             "needs": needs(plan, principal),
             "next_step": next_step(plan, principal),
             "allowed_actions": allowed_actions(plan, principal),

@@ -13,6 +13,7 @@ from headrace.api.errors import Code, Objection, ServiceError
 from headrace.api.permissions import missing
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
+from headrace.client.text import plural
 from headrace.guardrails import NeedsApproval, Obligation, Rail
 
 By = Literal["you", "others", "service", "nobody"]
@@ -37,13 +38,22 @@ class Word:
     groups: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The transfer that carries a plan out."""
+
+    id: str
+    state: m.TransferState
+    ended: datetime | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStatus:
     """Everything that a plan's next step depends on, but the caller."""
 
     id: str
     state: m.PlanState
-    """With `expired` for a ready plan that is too old and was never submitted."""
+    """With `expired` for a ready plan that is too old and was never submitted, and for questions nobody answered."""
     summary: str
     requester: str
     requester_name: str
@@ -52,7 +62,9 @@ class PlanStatus:
     expires: datetime | None
     deletes: bool
     surveyed_entries: int
-    transfer: str | None
+    failing: int = 0
+    """Files that can't arrive because of what is in their place."""
+    transfer: Run | None
     obligations: tuple[Obligation, ...]
     policy_version: str
     policy_now: str
@@ -98,13 +110,13 @@ def state_reason(plan: PlanStatus) -> str:
         case m.PlanState.DENIED | m.PlanState.FAILED:
             return plan.summary
         case m.PlanState.EXPIRED:
-            until = f" It could be started until {plan.expires:%Y-%m-%d %H:%M} UTC." if plan.expires else ""
-            return f"It is too old.{until}"
+            return _too_late(plan)
+        case m.PlanState.DROPPED:
+            return "It was dropped."
         case m.PlanState.READY:
             objection = _said_no(plan)
-            if objection is not None:
-                return objection.detail
-            return "The policy has changed since this was planned." if plan.policy_changed else ""
+            changed = "The policy has changed since this was planned." if plan.policy_changed else ""
+            return objection.detail if objection is not None else changed
         case _:
             return ""
 
@@ -127,7 +139,7 @@ def next_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
     """Say what happens next, and who does it."""
     mine: By = "you" if caller.id == plan.requester else "others"
     if plan.transfer is not None:
-        return _step("follow", "service", f"It was submitted and runs as transfer {plan.transfer}.")
+        return _step("follow", "service", _carried_out(plan.transfer))
     reason = state_reason(plan)
     match plan.state:
         case m.PlanState.SURVEYING:
@@ -138,13 +150,26 @@ def next_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
             return _step("answer", mine, "It asks questions. Answer them in a new request.")
         case m.PlanState.DENIED:
             return _step("none", "nobody", f"It can't run. {reason}")
-        case m.PlanState.FAILED | m.PlanState.EXPIRED:
+        case m.PlanState.FAILED | m.PlanState.EXPIRED | m.PlanState.DROPPED:
             return _step("plan_again", mine, f"{reason} Plan it again.")
         case m.PlanState.READY:
             return _step("plan_again", mine, f"{reason} Plan it again.") if reason else _ready_step(plan, caller)
 
 
+def warnings(plan: PlanStatus) -> list[str]:
+    """Say what will not come about although the plan may start; empty once it has started."""
+    if plan.state is not m.PlanState.READY or plan.transfer is not None or not plan.failing:
+        return []
+    whose = "its name" if plan.failing == 1 else "their names"
+    return [f"{plural(plan.failing, 'file')} will not arrive: the destination holds something else under {whose}."]
+
+
 def _ready_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
+    step = _before_start(plan, caller)
+    return step.model_copy(update={"message": " ".join([step.message, *warnings(plan)])})
+
+
+def _before_start(plan: PlanStatus, caller: Principal) -> m.NextStep:
     open_needs = [need for need in needs(plan, caller) if need.given < need.count]
     confirmation = any(need.kind == "confirmation" for need in open_needs)
     approvals = [need for need in open_needs if need.kind == "approval"]
@@ -238,6 +263,17 @@ def _revise_objection(plan: PlanStatus, caller: Principal) -> Objection:
     return missing(caller, "create_plan")
 
 
+def _drop_objection(plan: PlanStatus, caller: Principal) -> Objection:
+    return (
+        missing(caller, "drop_plan")
+        or _not_the_requester(plan, caller, "drops")
+        or _not_its_agent(plan, caller, "drop")
+        or (
+            None if plan.state is m.PlanState.ASK else _not_ready(plan, "or one that asks is dropped") or _too_old(plan)
+        )
+    )
+
+
 _OBJECTIONS: Final[dict[m.PlanAction, Callable[[PlanStatus, Principal], Objection]]] = {
     "confirm": _confirm_objection,
     "decline": _decline_objection,
@@ -245,6 +281,7 @@ _OBJECTIONS: Final[dict[m.PlanAction, Callable[[PlanStatus, Principal], Objectio
     "refuse": _others_word_objection,
     "submit": _submit_objection,
     "revise": _revise_objection,
+    "drop": _drop_objection,
 }
 
 
@@ -272,10 +309,10 @@ def _not_the_requester(plan: PlanStatus, caller: Principal, does: str) -> Object
     return None
 
 
-def _not_its_agent(plan: PlanStatus, caller: Principal) -> Objection:
+def _not_its_agent(plan: PlanStatus, caller: Principal, does: str = "submit") -> Objection:
     if caller.agent is not None and caller.agent != plan.agent and not caller.may(Scope.TRANSFER_RUN_ALL):
         return ServiceError(
-            Code.FORBIDDEN, f"the assistant `{caller.agent}` may only submit what it planned itself; plan again"
+            Code.FORBIDDEN, f"the assistant `{caller.agent}` may only {does} what it planned itself; plan again"
         )
     return None
 
@@ -338,6 +375,19 @@ def needs_approval(plan: str, detail: str) -> ServiceError:
 
 
 # -- words --
+
+
+def _too_late(plan: PlanStatus) -> str:
+    if plan.digest is None:
+        return "Its questions were not answered in time."
+    until = f" It could be started until {plan.expires:%Y-%m-%d %H:%M} UTC." if plan.expires else ""
+    return f"It is too old.{until}"
+
+
+def _carried_out(run: Run) -> str:
+    if run.state in m.END_STATES:
+        return f"It ended: {run.state} (transfer {run.id})."
+    return f"It was submitted as transfer {run.id}, which is {run.state}."
 
 
 def _step(

@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select
+from sqlalchemy import JSON, ColumnElement, Row, Select, and_, func, or_, select, type_coerce
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import wait_for
+from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_queries import OVERSEERS, visible_to
 from headrace.api.planning.redaction import Redaction, is_own, redacted
 from headrace.api.sites.halts import Halts
@@ -27,6 +28,7 @@ from headrace.api.transfers.views import event_view, transfer_view
 from headrace.client import models as m
 from headrace.guardrails import path_text
 
+_PLAN_CEILING = type_coerce(PlanRow.card, JSON)["intent"]["rate_limit_bps"].as_integer().label("rate_limit_bps")
 _MIN_PREFIX = 4
 _PAGE = 200
 MAX_COUNTED = 1000
@@ -67,12 +69,12 @@ class Transfers:
         caller: Caller,
         *,
         states: Sequence[m.TransferState] = (),
-        search: str = "",
+        found: Found = EVERYTHING,
         limit: int,
         after: str | None,
     ) -> list[m.Transfer]:
         """List transfers that the caller may see, newest first."""
-        query = _found(select(TransferRow), caller, search)
+        query = _found(select(TransferRow), caller, found)
         query = query.order_by(TransferRow.created.desc(), TransferRow.id.desc()).limit(limit)
         if states:
             query = query.where(TransferRow.state.in_(states))
@@ -83,13 +85,13 @@ class Transfers:
         async with self._parts.core.database.read() as tx:
             return await self._views(tx, caller, list(await tx.scalars(query)))
 
-    async def counts(self, caller: Caller, *, search: str = "") -> m.TransferCounts:
+    async def counts(self, caller: Caller, *, found: Found = EVERYTHING) -> m.TransferCounts:
         """Count the transfers that the caller may see by state: exactly up to 1,000, above that the newest 1,000."""
-        query = _found(select(TransferRow.state), caller, search)
+        query = _found(select(TransferRow.state), caller, found)
         newest = query.order_by(TransferRow.created.desc()).limit(MAX_COUNTED + 1).subquery()
         async with self._parts.core.database.read() as tx:
-            found = await tx.execute(select(newest.c.state, func.count()).group_by(newest.c.state))
-            by_state = {m.TransferState(state): number for state, number in found}
+            counted = await tx.execute(select(newest.c.state, func.count()).group_by(newest.c.state))
+            by_state = {m.TransferState(state): number for state, number in counted}
         total = sum(by_state.values())
         return m.TransferCounts(by_state=by_state, total=min(total, MAX_COUNTED), exact=total <= MAX_COUNTED)
 
@@ -249,15 +251,23 @@ class Transfers:
         return status
 
     async def _statuses(self, tx: Tx, rows: Sequence[TransferRow]) -> list[TransferStatus]:
-        # Only what can be tried again depends on its plan.
-        plans = [row.plan for row in rows if row.state in RETRIED_STATES]
-        found = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires).where(PlanRow.id.in_(plans))
+        # Only what can be tried again, or runs below a ceiling, depends on its plan.
+        plans = [
+            row.plan
+            for row in rows
+            if row.state in RETRIED_STATES or (row.rate_ceiling_bps is not None and row.state not in m.END_STATES)
+        ]
+        of = PlanRow
+        found = select(of.id, of.deletes, of.obligations, of.expires, _PLAN_CEILING).where(of.id.in_(plans))
         facts = {plan.id: plan for plan in await tx.execute(found)} if plans else {}
         halted = await self._halts.of_transfers(tx, [row.id for row in rows if row.state not in m.END_STATES])
         return [self._status(row, facts.get(row.plan), halted.get(row.id)) for row in rows]
 
     def _status(
-        self, row: TransferRow, plan: Row[str, bool, tuple[str, ...], datetime | None] | None, halted: str | None
+        self,
+        row: TransferRow,
+        plan: Row[str, bool, tuple[str, ...], datetime | None, int | None] | None,
+        halted: str | None,
     ) -> TransferStatus:
         return TransferStatus(
             id=row.id,
@@ -268,6 +278,7 @@ class Transfers:
             requester_name=row.requester_name or row.requester,
             agent=row.agent,
             deletes=plan.deletes if plan else False,
+            plan_rate_ceiling_bps=plan.rate_limit_bps if plan else None,
             retry_until=self._retry_until(row, plan.expires if plan and plan.obligations else None),
             halted=halted,
             now=self._parts.core.clock(),
@@ -285,15 +296,12 @@ class Transfers:
         return transfer_view(row, status, caller.principal, live)
 
 
-def _found(query: Select[_T], caller: Caller, search: str) -> Select[_T]:
-    """Narrow a query to what the caller may see and to `search` in id, places and the requester's name."""
-    query = query.where(visible_transfers(caller))
-    if not search:
-        return query
-    looked_at = [TransferRow.id, TransferRow.requester_name]
+def _found(query: Select[_T], caller: Caller, found: Found) -> Select[_T]:
+    """Narrow a query to what the caller may see and looks for, by words in id, places and the requester's name."""
+    looked_at: Columns = [TransferRow.id, TransferRow.requester_name]
     if caller.principal.agent is None:  # to an assistant, a hit would tell a name that may be withheld
-        looked_at += [TransferRow.source, TransferRow.destination]
-    return query.where(or_(*(column.icontains(search, autoescape=True) for column in looked_at)))
+        looked_at = [*looked_at, TransferRow.source, TransferRow.destination]
+    return query.where(visible_transfers(caller), *found.conditions(TransferRow.created, looked_at))
 
 
 def visible_transfers(caller: Caller) -> ColumnElement[bool]:

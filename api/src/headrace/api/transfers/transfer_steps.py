@@ -32,6 +32,8 @@ class TransferStatus:
     agent: str | None
     deletes: bool
     """Whether its plan deletes files."""
+    plan_rate_ceiling_bps: int | None = None
+    """The most that its plan allows, of one that has not ended."""
     retry_until: datetime | None
     """Until when a retry may begin; `None`: before it was started."""
     halted: str | None = None

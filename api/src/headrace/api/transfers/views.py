@@ -35,6 +35,7 @@ def transfer_view(
         ended=row.ended,
         attempt=row.attempt,
         rate_ceiling_bps=row.rate_ceiling_bps,
+        plan_rate_ceiling_bps=status.plan_rate_ceiling_bps,
         progress=shown,
         error=m.Problem.model_validate_json(row.error) if row.error else None,
         receipt=row.receipt,

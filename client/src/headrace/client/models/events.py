@@ -107,11 +107,16 @@ class AuditKind(_Kind):
     HALT_RELEASED = "halt_released", "an operator released something", "scope subject name"
     BROWSED = "browsed", "somebody listed a folder", "policy_version rules"
     BROWSE_DENIED = "browse_denied", "somebody was refused to list a folder", "policy_version rules"
-    ASKED = "asked", "somebody asked for a plan, with these words or slots", "words intent plan changes timezone"
+    ASKED = (
+        "asked",
+        "somebody asked for a plan, with these words or slots",
+        "answers words intent plan changes timezone",
+    )
     DECIDED = "decided", "policy decided on a plan", "outcome rules policy_version digest"
     PLANNING_ENDED = "planning_ended", "planning ended in this state", "state summary"
     CONFIRMED = "confirmed", "the requester said yes to a digest", "digest"
     DECLINED = "declined", "the requester said no to a digest", "digest"
+    DROPPED = "dropped", "the requester gave up a plan, or answered its questions", ""
     APPROVED = "approved", "another person said yes to a digest", "digest policy_version requester nonce reason"
     APPROVAL_REFUSED = (
         "approval_refused",

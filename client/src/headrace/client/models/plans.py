@@ -10,10 +10,11 @@ from headrace.client.models.base import Count, Handle, Model, Sha256, Words, Zon
 from headrace.client.models.intents import Changes, Question, Refusal, TransferIntent
 from headrace.client.models.policy import Rule
 from headrace.client.models.steps import AllowedAction, NextStep
+from headrace.client.models.transfers import TransferState
 
 
 class PlanState(StrEnum):
-    """Where planning stands: surveying -> ready | ask | denied | failed; ready -> expired."""
+    """Where planning stands: surveying -> ready | ask | denied | failed; ready | ask -> expired | dropped."""
 
     SURVEYING = "surveying"
     READY = "ready"
@@ -21,15 +22,20 @@ class PlanState(StrEnum):
     DENIED = "denied"
     FAILED = "failed"
     EXPIRED = "expired"
+    DROPPED = "dropped"
 
 
 class PlanRequest(Model):
-    """Exactly one of `words`, `intent`, or `plan` with `changes` (or with `words` as a follow-up)."""
+    """Exactly one of `words`, `intent`, or `plan` with `changes` (or with `words` as a follow-up).
+
+    `answers` names the plan whose questions this request answers; that plan is dropped.
+    """
 
     words: Words | None = None
     intent: TransferIntent | None = None
     plan: Handle | None = None
     changes: Changes | None = None
+    answers: Handle | None = None
     timezone: Zone | None = None
 
 
@@ -104,7 +110,9 @@ class Plan(Model):
 
     id: str
     state: PlanState
-    state_reason: str = Field(default="", description="why it can't start any more: declined, refused, too old, denied")
+    state_reason: str = Field(
+        default="", description="why it can't start any more: declined, refused, dropped, too old, denied"
+    )
     requester: str
     requester_name: str | None = None
     agent: str | None = None
@@ -130,7 +138,10 @@ class Plan(Model):
     next_step: NextStep = NextStep()
     allowed_actions: list[AllowedAction] = []
     names_withheld: bool = Field(default=False, description="names were left out: a folder is restricted for agents")
+    warnings: list[str] = Field(default=[], description="what will not come about although the plan may start")
     transfer: str | None = None
+    transfer_state: TransferState | None = None
+    transfer_ended: datetime | None = None
     summary: str = Field(default="", description="one paragraph fit to be read aloud")
     document: str | None = Field(default=None, description="the sealed document, when asked for with `?document=true`")
 
@@ -139,7 +150,7 @@ class PlanCounts(Model):
     """How many plans wait for the caller."""
 
     awaiting_me: Count = Field(description="others' plans that wait for the caller's approval")
-    mine_open: Count = Field(description="the caller's own plans that have not started and still could")
+    mine_open: Count = Field(description="the caller's own plans that can still start or that ask something")
 
 
 class Confirmation(Model):

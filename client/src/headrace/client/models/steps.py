@@ -7,7 +7,7 @@ from headrace.client.models.base import Model
 NextStepKind = Literal[
     "wait", "answer", "confirm", "approve", "submit", "follow", "plan_again", "retry", "resume", "none"
 ]
-PlanAction = Literal["confirm", "decline", "approve", "refuse", "submit", "revise"]
+PlanAction = Literal["confirm", "decline", "approve", "refuse", "submit", "revise", "drop"]
 """What people do to a plan."""
 ControlAction = Literal["pause", "resume", "cancel", "retry", "set_rate"]
 """How a transfer is steered: what `control` takes."""

@@ -80,6 +80,9 @@ class Transfer(Model):
     ended: datetime | None = None
     attempt: Count = 0
     rate_ceiling_bps: Count | None = None
+    plan_rate_ceiling_bps: Count | None = Field(
+        default=None, description="the most its plan allows, which `set_rate` can't exceed; null: no limit, or it ended"
+    )
     progress: Progress = Progress()
     error: Problem | None = None
     receipt: str | None = None
