@@ -1056,6 +1056,8 @@ export interface components {
          * @description Slots of a follow-up: a patch to an earlier plan (`exclude_add` adds, `exclude` replaces).
          */
         Changes: {
+            /** Compare */
+            compare?: ("size-mtime" | "checksum") | null;
             /** Deadline */
             deadline?: string | null;
             /** Delete Extraneous */
@@ -1091,7 +1093,7 @@ export interface components {
             /** On Conflict */
             on_conflict?: ("skip" | "overwrite" | "fail" | "newer") | null;
             /** Preserve */
-            preserve?: string[] | null;
+            preserve?: ("timestamps" | "permissions" | "symlinks" | "xattrs")[] | null;
             /** Priority */
             priority?: ("low" | "normal" | "high") | null;
             /** Rate Limit Bps */
@@ -1103,7 +1105,7 @@ export interface components {
             /** Start */
             start?: string | null;
             /** Verify */
-            verify?: string | null;
+            verify?: ("default" | "in-transit" | "at-rest" | "blake3" | "sha256" | "sha1" | "md5" | "crc32c" | "none") | null;
             /** Window */
             window?: string[] | null;
         };
@@ -2418,14 +2420,19 @@ export interface components {
             action: "copy" | "sync" | "move";
             /**
              * Compare
+             * @description when two files count as the same
              * @default size-mtime
              * @enum {string}
              */
             compare: "size-mtime" | "checksum";
-            /** Deadline */
+            /**
+             * Deadline
+             * @description when to be done
+             */
             deadline?: string | null;
             /**
              * Delete Extraneous
+             * @description whether a sync deletes what the source does not hold
              * @default false
              */
             delete_extraneous: boolean;
@@ -2436,31 +2443,50 @@ export interface components {
             destination: string;
             /**
              * Encryption
+             * @description whether the bytes are encrypted on their way
              * @default true
              */
             encryption: boolean;
             /**
              * Exclude
+             * @description globs of which a file must match none
              * @default []
              */
             exclude: string[];
             /**
              * Include
+             * @description globs of which a file must match one; none: every file
              * @default []
              */
             include: string[];
-            /** Max Size Bytes */
+            /**
+             * Max Size Bytes
+             * @description largest size, inclusive
+             */
             max_size_bytes?: number | null;
-            /** Min Size Bytes */
+            /**
+             * Min Size Bytes
+             * @description smallest size, inclusive
+             */
             min_size_bytes?: number | null;
-            /** Modified After */
+            /**
+             * Modified After
+             * @description earliest modification time, inclusive
+             */
             modified_after?: string | null;
-            /** Modified Before */
+            /**
+             * Modified Before
+             * @description modification times from here on are left out
+             */
             modified_before?: string | null;
-            /** On Conflict */
+            /**
+             * On Conflict
+             * @description files that differ at the destination; default: a sync overwrites them, else `fail`
+             */
             on_conflict?: ("skip" | "overwrite" | "fail" | "newer") | null;
             /**
              * Preserve
+             * @description what of a file's metadata is kept
              * @default [
              *       "timestamps",
              *       "permissions",
@@ -2470,28 +2496,42 @@ export interface components {
             preserve: ("timestamps" | "permissions" | "symlinks" | "xattrs")[];
             /**
              * Priority
+             * @description whose turn comes first
              * @default normal
              * @enum {string}
              */
             priority: "low" | "normal" | "high";
-            /** Rate Limit Bps */
+            /**
+             * Rate Limit Bps
+             * @description ceiling in bits per second
+             */
             rate_limit_bps?: number | null;
-            /** Repeat */
+            /**
+             * Repeat
+             * @description recurrence rule (RRULE)
+             */
             repeat?: string | null;
             /**
              * Source
              * @description `endpoint:/path`
              */
             source: string;
-            /** Start */
+            /**
+             * Start
+             * @description when to start
+             */
             start?: string | null;
             /**
              * Verify
+             * @description how what arrives is verified; default: a move at rest, else in transit
              * @default default
              * @enum {string}
              */
             verify: "default" | "in-transit" | "at-rest" | "blake3" | "sha256" | "sha1" | "md5" | "crc32c" | "none";
-            /** Window */
+            /**
+             * Window
+             * @description hours of the day in which to run
+             */
             window?: string[] | null;
         };
         /**

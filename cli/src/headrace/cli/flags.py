@@ -1,10 +1,13 @@
 """The flags of a typed transfer: `copy`, `sync`, `move`, and `plan` for all three."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from os import environ
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 from pydantic import ValidationError
@@ -13,7 +16,6 @@ from headrace.cli.quantities import as_flag, moment, rate_bps, size_bytes
 from headrace.client import models as m
 
 Action = Literal["copy", "sync", "move"]
-OnConflictChoice = Literal["fail", "skip", "overwrite", "newer"]
 VerifyChoice = Literal["default", "in-transit", "at-rest", "blake3"]
 
 _GLOB = "`*.tmp` fits names anywhere, `raw/*.mrc` paths, `logs/` a folder. May be given again."
@@ -24,67 +26,80 @@ def _moment(text: str) -> datetime:
     return moment(text, datetime.now().astimezone())
 
 
-Include = Annotated[list[str] | None, typer.Option(metavar="GLOB", help=f"Only what fits. {_GLOB}")]
-Exclude = Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Leave out what fits.")]
-MinSize = Annotated[int | None, typer.Option(parser=as_flag(size_bytes), metavar="SIZE", help="Like 10MB or 1GiB.")]
-MaxSize = Annotated[int | None, typer.Option(parser=as_flag(size_bytes), metavar="SIZE", help="Like 50GB.")]
-NewerThan = Annotated[datetime | None, typer.Option(parser=as_flag(_moment), metavar="TIME", help=_TIME)]
-OlderThan = Annotated[datetime | None, typer.Option(parser=as_flag(_moment), metavar="TIME", help=_TIME)]
-OnConflict = Annotated[
-    OnConflictChoice | None, typer.Option(help="What to do with files that differ at the destination. [default: fail]")
-]
-Checksum = Annotated[bool, typer.Option("--checksum", help="Compare contents, not size and time.")]
-Delete = Annotated[bool, typer.Option("--delete", help="With sync: delete what is gone at the source.")]
-Rate = Annotated[int | None, typer.Option(parser=as_flag(rate_bps), metavar="RATE", help="Ceiling, like 5Gb/s.")]
-Verify = Annotated[VerifyChoice, typer.Option(help="How what arrives is checked.")]
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Do not ask 'Run it?'. Never stands for a confirmation that policy wants.")
 ]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Follow the transfer to its end.")]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Flags:
-    """What the flags said; names as in `TransferIntent`."""
+    """The flags of a typed transfer: a field here is a flag of `copy`, `sync`, `move` and `plan`.
 
-    include: list[str] | None
-    exclude: list[str] | None
-    min_size_bytes: int | None
-    max_size_bytes: int | None
-    modified_after: datetime | None
-    modified_before: datetime | None
-    on_conflict: OnConflictChoice | None
-    checksum: bool
-    delete: bool
-    rate_limit_bps: int | None
-    verify: VerifyChoice
+    Fields are named as in `TransferIntent`, but for `checksum`.
+    """
+
+    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help=f"Only what fits. {_GLOB}")] = None
+    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Leave out what fits.")] = None
+    min_size_bytes: Annotated[
+        int | None,
+        typer.Option("--min-size", parser=as_flag(size_bytes), metavar="SIZE", help="Like 10MB or 1GiB."),
+    ] = None
+    max_size_bytes: Annotated[
+        int | None, typer.Option("--max-size", parser=as_flag(size_bytes), metavar="SIZE", help="Like 50GB.")
+    ] = None
+    modified_after: Annotated[
+        datetime | None, typer.Option("--newer-than", parser=as_flag(_moment), metavar="TIME", help=_TIME)
+    ] = None
+    modified_before: Annotated[
+        datetime | None, typer.Option("--older-than", parser=as_flag(_moment), metavar="TIME", help=_TIME)
+    ] = None
+    on_conflict: Annotated[
+        m.OnConflict | None,
+        typer.Option(help="What to do with files that differ at the destination. [default: fail]"),
+    ] = None
+    checksum: Annotated[bool, typer.Option("--checksum", help="Compare contents, not size and time.")] = False
+    delete_extraneous: Annotated[
+        bool, typer.Option("--delete", help="With sync: delete what is gone at the source.")
+    ] = False
+    rate_limit_bps: Annotated[
+        int | None, typer.Option("--rate", parser=as_flag(rate_bps), metavar="RATE", help="Ceiling, like 5Gb/s.")
+    ] = None
+    verify: Annotated[VerifyChoice, typer.Option(help="How what arrives is checked.")] = "default"
 
     def intent(self, action: Action, source: str, destination: str) -> m.TransferIntent:
         """Return the typed request; raises a usage error for flags that do not fit together."""
-        if self.delete and action != "sync":
+        if self.delete_extraneous and action != "sync":
             message = "--delete belongs to sync"
             raise typer.BadParameter(message)
+        given = {name: value for name, value in vars(self).items() if value is not None and name != "checksum"}
+        given["compare"] = "checksum" if self.checksum else "size-mtime"
         try:
-            return m.TransferIntent(
-                action=action,
-                source=source,
-                destination=destination,
-                include=self.include or [],
-                exclude=self.exclude or [],
-                min_size_bytes=self.min_size_bytes,
-                max_size_bytes=self.max_size_bytes,
-                modified_after=self.modified_after,
-                modified_before=self.modified_before,
-                on_conflict=self.on_conflict,
-                compare="checksum" if self.checksum else "size-mtime",
-                delete_extraneous=self.delete,
-                rate_limit_bps=self.rate_limit_bps,
-                verify=self.verify,
-            )
+            return m.TransferIntent(action=action, source=source, destination=destination, **given)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             message = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
             raise typer.BadParameter(message) from error
+
+
+def flagged(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all flags; it takes them as one: its parameter `flags`."""
+    own = signature(command, eval_str=True).parameters.values()
+    flags = [
+        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type) for one in fields(Flags)
+    ]
+
+    @wraps(command)
+    def flat(**given: Any) -> None:  # noqa: ANN401 - what its signature says
+        told = Flags(**{one.name: given.pop(one.name) for one in flags})
+        command(**given, flags=told)
+
+    parameters = [one for one in own if one.name != "flags"]
+    before = [one for one in parameters if one.kind is not Parameter.KEYWORD_ONLY]
+    after = [one for one in parameters if one.kind is Parameter.KEYWORD_ONLY]
+    flat.__signature__ = Signature([*before, *flags, *after])  # type: ignore[attr-defined]  # what typer reads
+    flat.__annotations__ = {one.name: one.annotation for one in (*before, *flags, *after)}
+    return flat
 
 
 def is_action(word: str) -> bool:

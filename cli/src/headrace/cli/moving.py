@@ -38,29 +38,17 @@ def ask(
 
 
 def _mover(action: f.Action, *, help: str) -> Callable[..., None]:  # noqa: A002 - as typer names it
-    def command(  # noqa: PLR0913 - one parameter a flag
+    @f.flagged
+    def command(  # noqa: PLR0913 - what every mover takes
         source: Annotated[str, typer.Argument(help="endpoint:/path of a file or a folder's content.")],
         destination: Annotated[str, typer.Argument(help="endpoint:/path; a trailing slash means 'into this folder'.")],
         *,
-        include: f.Include = None,
-        exclude: f.Exclude = None,
-        min_size: f.MinSize = None,
-        max_size: f.MaxSize = None,
-        newer_than: f.NewerThan = None,
-        older_than: f.OlderThan = None,
-        on_conflict: f.OnConflict = None,
-        checksum: f.Checksum = False,
-        delete: f.Delete = False,
-        rate: f.Rate = None,
-        verify: f.Verify = "default",
+        flags: f.Flags,
         yes: f.Yes = False,
         wait: f.Wait = True,
         json: Json = False,
     ) -> None:
-        given = f.Flags(
-            include, exclude, min_size, max_size, newer_than, older_than, on_conflict, checksum, delete, rate, verify
-        )
-        request = m.PlanRequest(intent=given.intent(action, source, destination), timezone=f.zone())
+        request = m.PlanRequest(intent=flags.intent(action, source, destination), timezone=f.zone())
         run(lambda door: decided(door, answered(door, request), Wishes(yes, wait)), as_json=json)
 
     command.__doc__ = help
@@ -72,7 +60,8 @@ sync = _mover("sync", help="Make the destination hold what the source holds; --d
 move = _mover("move", help="Copy, then delete each source file once its copy is verified at rest.")
 
 
-def plan(  # noqa: PLR0913 - one parameter a flag
+@f.flagged
+def plan(
     request: Annotated[
         list[str],
         typer.Argument(
@@ -81,28 +70,15 @@ def plan(  # noqa: PLR0913 - one parameter a flag
         ),
     ],
     *,
-    include: f.Include = None,
-    exclude: f.Exclude = None,
-    min_size: f.MinSize = None,
-    max_size: f.MaxSize = None,
-    newer_than: f.NewerThan = None,
-    older_than: f.OlderThan = None,
-    on_conflict: f.OnConflict = None,
-    checksum: f.Checksum = False,
-    delete: f.Delete = False,
-    rate: f.Rate = None,
-    verify: f.Verify = "default",
+    flags: f.Flags,
     document: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the sealed plan there.")] = None,
     json: Json = False,
 ) -> None:
     """Show what a request would do, without running it."""
-    given = f.Flags(
-        include, exclude, min_size, max_size, newer_than, older_than, on_conflict, checksum, delete, rate, verify
-    )
     intent = None
     if len(request) == _TYPED_WORDS and f.is_action(request[0]):
         action, source, destination = request
-        intent = given.intent(action, source, destination)  # type: ignore[arg-type]  # is_action
+        intent = flags.intent(action, source, destination)  # type: ignore[arg-type]  # is_action
 
     def work(door: Door) -> Exit:
         if intent is not None:

@@ -1,6 +1,6 @@
 """Between the API's typed intent and guardrails' reading of one: each says what the other can't."""
 
-from typing import Literal, get_args
+from typing import get_args
 
 from pydantic import ValidationError
 
@@ -9,9 +9,8 @@ from headrace.client import models as m
 from headrace.guardrails.language import Intent, Location, canonical_sentence
 
 _TRANSFERS = frozenset({"copy", "sync", "move"})
-_Preserve = Literal["timestamps", "permissions", "symlinks", "xattrs"]
-_PRESERVABLE: tuple[_Preserve, ...] = get_args(_Preserve)
-_DEFAULT_PRESERVE = ("timestamps", "permissions", "symlinks")
+_PRESERVABLE: tuple[m.Preserve, ...] = get_args(m.Preserve)
+_DEFAULT_PRESERVE = tuple(m.TransferIntent.model_fields["preserve"].default)
 
 
 def to_reading(intent: m.TransferIntent) -> Intent:

@@ -7,6 +7,12 @@ from pydantic import Field
 
 from headrace.client.models.base import Count, Handle, Location, Model, Words, Zone
 
+Priority = Literal["low", "normal", "high"]
+Verify = Literal["default", "in-transit", "at-rest", "blake3", "sha256", "sha1", "md5", "crc32c", "none"]
+OnConflict = Literal["skip", "overwrite", "fail", "newer"]
+Compare = Literal["size-mtime", "checksum"]
+Preserve = Literal["timestamps", "permissions", "symlinks", "xattrs"]
+
 
 class Changes(Model):
     """Slots of a follow-up: a patch to an earlier plan (`exclude_add` adds, `exclude` replaces)."""
@@ -25,44 +31,50 @@ class Changes(Model):
     deadline: datetime | None = None
     window: tuple[str, str] | None = None
     repeat: str | None = None
-    rate_limit_bps: Count | None = None
-    priority: Literal["low", "normal", "high"] | None = None
+    rate_limit_bps: Annotated[int, Field(gt=0)] | None = None
+    priority: Priority | None = None
     encryption: bool | None = None
-    verify: str | None = None
-    on_conflict: Literal["skip", "overwrite", "fail", "newer"] | None = None
+    verify: Verify | None = None
+    on_conflict: OnConflict | None = None
+    compare: Compare | None = None
     delete_source: bool | None = None
     delete_extraneous: bool | None = None
-    preserve: list[str] | None = None
+    preserve: list[Preserve] | None = None
 
 
 class TransferIntent(Model):
     """What somebody asked for, in typed slots; the API's form of a copy, sync or move."""
 
+    # A field here is an option of a transfer. tests/pure/test_options.py names every other place that it needs.
     action: Literal["copy", "sync", "move"]
     source: Location = Field(description="`endpoint:/path`")
     destination: Location = Field(description="`endpoint:/path`; a trailing slash means 'into this folder'")
-    include: list[str] = Field(default=[], max_length=100)
-    exclude: list[str] = Field(default=[], max_length=100)
-    min_size_bytes: Count | None = None
-    max_size_bytes: Count | None = None
-    modified_after: datetime | None = None
-    modified_before: datetime | None = None
-    start: datetime | None = None
-    deadline: datetime | None = None
-    window: tuple[str, str] | None = None
-    repeat: str | None = None
-    rate_limit_bps: Annotated[int, Field(gt=0)] | None = None
-    priority: Literal["low", "normal", "high"] = "normal"
-    encryption: bool = True
-    verify: Literal["default", "in-transit", "at-rest", "blake3", "sha256", "sha1", "md5", "crc32c", "none"] = "default"
-    on_conflict: Literal["skip", "overwrite", "fail", "newer"] | None = None
-    compare: Literal["size-mtime", "checksum"] = "size-mtime"
-    delete_extraneous: bool = False
-    preserve: list[Literal["timestamps", "permissions", "symlinks", "xattrs"]] = [
-        "timestamps",
-        "permissions",
-        "symlinks",
-    ]
+    include: list[str] = Field(
+        default=[], max_length=100, description="globs of which a file must match one; none: every file"
+    )
+    exclude: list[str] = Field(default=[], max_length=100, description="globs of which a file must match none")
+    min_size_bytes: Count | None = Field(default=None, description="smallest size, inclusive")
+    max_size_bytes: Count | None = Field(default=None, description="largest size, inclusive")
+    modified_after: datetime | None = Field(default=None, description="earliest modification time, inclusive")
+    modified_before: datetime | None = Field(default=None, description="modification times from here on are left out")
+    start: datetime | None = Field(default=None, description="when to start")
+    deadline: datetime | None = Field(default=None, description="when to be done")
+    window: tuple[str, str] | None = Field(default=None, description="hours of the day in which to run")
+    repeat: str | None = Field(default=None, description="recurrence rule (RRULE)")
+    rate_limit_bps: Annotated[int, Field(gt=0)] | None = Field(default=None, description="ceiling in bits per second")
+    priority: Priority = Field(default="normal", description="whose turn comes first")
+    encryption: bool = Field(default=True, description="whether the bytes are encrypted on their way")
+    verify: Verify = Field(
+        default="default", description="how what arrives is verified; default: a move at rest, else in transit"
+    )
+    on_conflict: OnConflict | None = Field(
+        default=None, description="files that differ at the destination; default: a sync overwrites them, else `fail`"
+    )
+    compare: Compare = Field(default="size-mtime", description="when two files count as the same")
+    delete_extraneous: bool = Field(default=False, description="whether a sync deletes what the source does not hold")
+    preserve: list[Preserve] = Field(
+        default=["timestamps", "permissions", "symlinks"], description="what of a file's metadata is kept"
+    )
 
 
 class Choice(Model):
