@@ -86,6 +86,7 @@ LOOKS: Mapping[str, Look] = {
     "policy-diff": Look("/policies?version=3", "cleo"),
     "policy-editor": Look("/policies?edit=true", "bob"),
     "endpoints": Look("/endpoints", "otto"),
+    "halts": Look("/halts", "otto"),
     "audit": Look("/audit", "otto"),
     "people": Look("/people", ADMIN),
     "people-denied": Look("/people", "vera"),

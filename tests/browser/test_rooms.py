@@ -63,7 +63,7 @@ def test_the_lint_in_the_browser_finds_a_mistake_before_the_service_is_asked(hou
 
 def test_a_viewer_is_offered_nothing_that_he_may_not_do(house: House) -> None:
     page = house.page("vera", "/transfers")
-    menu = page.get_by_role("navigation", name="Rooms")
+    menu = page.get_by_role("navigation", name="Pages")
     for room in ("New transfer", "Approvals", "Audit", "People"):
         entry = menu.get_by_role("link", name=room)
         expect(entry).to_have_attribute("aria-disabled", "true")

@@ -74,7 +74,7 @@ def test_the_whole_story_with_the_keyboard_alone(house: House) -> None:
     keys.press("Enter")
     expect(ada.get_by_role("heading", name="Transfers")).to_be_visible()
     keys.press("Control+k")
-    expect(ada.get_by_role("dialog").get_by_label("Go to a room")).to_be_focused()
+    expect(ada.get_by_role("dialog").get_by_label("Go to a page")).to_be_focused()
     keys.type("new tr")
     keys.press("Enter")
     tab_to(ada, ada.get_by_label("What should be where?"))

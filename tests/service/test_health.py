@@ -10,6 +10,7 @@ import pytest
 from tests.servers.site import Site, started_site
 
 from headrace.api.access.health import FRESH
+from headrace.api.sites.halts import HALT_FILE
 from headrace.api.store import database
 from headrace.client import models as m
 
@@ -98,6 +99,17 @@ async def test_causes_are_told_to_those_who_can_mend_them_in_person(site: Site) 
     assert {health.status for health in found.values()} == {"degraded"}
     assert {name for name, health in found.items() if health.causes} == {"operator", "pipeline"}
     assert (await site.use_cases.health.report(None)).causes == []
+
+
+@pytest.mark.anyio
+async def test_whoever_is_signed_in_is_told_why_everything_is_halted_and_strangers_are_not(quiet_site: Site) -> None:
+    requester, health = await quiet_site.person("eve", "requester"), quiet_site.use_cases.health
+    halted = await quiet_site.ada.port.halt(m.HaltRequest(scope="everything", reason="water in the hall"))
+    assert (await requester.port.health()).halted == "water in the hall"
+    assert (await health.report(None)).halted == ""
+    await quiet_site.ada.port.release_halt(halted.id)
+    (quiet_site.settings.data / HALT_FILE).write_text("by hand")
+    assert (await requester.port.health()).halted == "by hand"
 
 
 @pytest.mark.parametrize("code", list(m.HealthCode))

@@ -7,6 +7,7 @@ import {
   auditQuery,
   awaitingQuery,
   endpointsQuery,
+  haltsQuery,
   meQuery,
   myPlansQuery,
   nodesQuery,
@@ -161,6 +162,13 @@ const endpoints = createRoute({
   component: lazyRouteComponent(() => import("./pages/Endpoints"), "Endpoints"),
 });
 
+const halts = createRoute({
+  getParentRoute: () => app,
+  path: "/halts",
+  loader: ({ context }) => context.client.query({ ...haltsQuery, staleTime: "static" }),
+  component: lazyRouteComponent(() => import("./pages/Halts"), "Halts"),
+});
+
 const audit = createRoute({
   getParentRoute: () => app,
   path: "/audit",
@@ -184,7 +192,7 @@ const tokens = createRoute({
   component: lazyRouteComponent(() => import("./pages/Tokens"), "Tokens"),
 });
 
-const inside = [home, fresh, transfers, transfer, plan, requests, approvals, policies, endpoints, audit, people, tokens];
+const inside = [home, fresh, transfers, transfer, plan, requests, approvals, policies, endpoints, halts, audit, people, tokens];
 
 export const router = createRouter({
   routeTree: root.addChildren([signIn, accept, app.addChildren(inside)]),

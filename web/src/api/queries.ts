@@ -162,6 +162,12 @@ export const nodesQuery = queryOptions({
   refetchInterval: 2500,
 });
 
+export const haltsQuery = queryOptions({
+  queryKey: ["halts"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/site/halts", { signal })),
+  refetchInterval: 5000,
+});
+
 export const policiesQuery = queryOptions({
   queryKey: ["policies"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/policies", { signal })),

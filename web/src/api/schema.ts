@@ -1387,6 +1387,12 @@ export interface components {
              */
             causes: components["schemas"]["HealthCause"][];
             /**
+             * Halted
+             * @description why an operator has halted everything; told to whoever is signed in
+             * @default
+             */
+            halted: string;
+            /**
              * Key
              * @description public key that signs tickets and receipts
              */

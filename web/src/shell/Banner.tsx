@@ -1,7 +1,7 @@
 /** Says that the service does not answer, how old what is shown is, and comes back by itself. */
 
 import { useQuery } from "@tanstack/react-query";
-import { IconAlertTriangle, IconCloudOff } from "@tabler/icons-react";
+import { IconAlertTriangle, IconCloudOff, IconHandStop } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
 import { healthQuery } from "../api/queries";
 import { useConnection } from "../api/connection";
@@ -18,6 +18,15 @@ export function Banner() {
   const away = lostAt !== null;
   const health = useQuery({ ...healthQuery, refetchInterval: away ? 1500 : 15_000, retry: false });
   if (away) return <Away heardAt={heardAt} />;
+  const halted = health.data?.halted ?? "";
+  if (halted !== "") {
+    return (
+      <div className={classes.banner} role="alert">
+        <IconHandStop size={18} aria-hidden />
+        <span>{visible(t("banner.halted", { reason: halted }))}</span>
+      </div>
+    );
+  }
   const causes = health.data?.causes ?? [];
   if (causes.length > 0) return <Degraded causes={causes} />;
   if (health.data?.audit === "unwritable") {

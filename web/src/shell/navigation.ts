@@ -6,6 +6,7 @@ import {
   IconClipboardList,
   IconFileCertificate,
   IconGavel,
+  IconHandStop,
   IconKey,
   IconPlus,
   IconServer2,
@@ -16,7 +17,7 @@ import type { PlainKey } from "../i18n";
 import type { Ability } from "../ui/permissions";
 
 export interface Room {
-  to: "/new" | "/transfers" | "/requests" | "/approvals" | "/policies" | "/endpoints" | "/audit" | "/people" | "/tokens";
+  to: "/new" | "/transfers" | "/requests" | "/approvals" | "/policies" | "/endpoints" | "/halts" | "/audit" | "/people" | "/tokens";
   label: PlainKey;
   icon: Icon;
   needs: Ability | null;
@@ -28,6 +29,7 @@ export const ROOMS: readonly Room[] = [
   { to: "/requests", label: "nav.requests", icon: IconClipboardList, needs: "plan" },
   { to: "/approvals", label: "nav.approvals", icon: IconChecklist, needs: "approve" },
   { to: "/endpoints", label: "nav.endpoints", icon: IconServer2, needs: null },
+  { to: "/halts", label: "nav.halts", icon: IconHandStop, needs: "halts" },
   { to: "/policies", label: "nav.policies", icon: IconGavel, needs: null },
   { to: "/audit", label: "nav.audit", icon: IconFileCertificate, needs: "audit" },
   { to: "/people", label: "nav.people", icon: IconUsers, needs: "people" },

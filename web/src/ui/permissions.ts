@@ -4,21 +4,24 @@ import { visible } from "../format/text";
 import { t, type PlainKey } from "../i18n";
 import type { AllowedAction, Me } from "../api/schema";
 
-export type Ability = "plan" | "approve" | "policy" | "nodes" | "audit" | "people";
+export type Ability = "plan" | "approve" | "policy" | "nodes" | "audit" | "people" | "halt" | "halts";
 
-const NEEDS: Record<Ability, { scope: string; reason: PlainKey }> = {
+/** By ability: one of these scopes, and what to say without. */
+const NEEDS: Record<Ability, { scope: string; or?: readonly string[]; reason: PlainKey }> = {
   plan: { scope: "transfer:plan", reason: "needs.requester" },
   approve: { scope: "transfer:approve", reason: "needs.approver" },
   policy: { scope: "policy:write", reason: "needs.policy_admin" },
   nodes: { scope: "node:write", reason: "needs.operator" },
   audit: { scope: "audit:read", reason: "needs.auditor" },
   people: { scope: "admin", reason: "needs.admin" },
+  halt: { scope: "node:write", or: ["admin"], reason: "needs.operator" },
+  halts: { scope: "node:write", or: ["admin", "audit:read"], reason: "needs.halts" },
 };
 
 /** Null when `me` may; otherwise why not, in words. */
 export function whyNot(me: Me, ability: Ability): string | null {
-  const { scope, reason } = NEEDS[ability];
-  return me.scopes.includes(scope) ? null : t(reason);
+  const { scope, or = [], reason } = NEEDS[ability];
+  return [scope, ...or].some((one) => me.scopes.includes(one)) ? null : t(reason);
 }
 
 /** What the service says of an action on a plan or transfer: null when it may be taken, otherwise why not. */

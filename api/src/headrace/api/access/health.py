@@ -15,10 +15,10 @@ from typing import Final
 from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from headrace.api.audit.chain import Audit
 from headrace.api.core import Core
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.endpoints import Endpoints
+from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import MAX_CLOCK_SKEW_MS, Nodes
 from headrace.api.store.tables_site import NodeRow
 from headrace.api.store_trouble import Trouble, trouble_of
@@ -40,11 +40,12 @@ _STORE: Final = {Trouble.FULL: _Code.STORE_FULL, Trouble.BUSY: _Code.STORE_BUSY}
 class Health:
     """Says how the service is."""
 
-    def __init__(self, audit: Audit, nodes: Nodes, endpoints: Endpoints, signer: Signer, core: Core) -> None:
+    def __init__(self, nodes: Nodes, endpoints: Endpoints, halts: Halts, signer: Signer, core: Core) -> None:
         """Look at these parts."""
-        self._audit = audit
+        self._audit = core.audit
         self._nodes = nodes
         self._endpoints = endpoints
+        self._halts = halts
         self._signer = signer
         self._core = core
         self._measuring: asyncio.Task[None] | None = None
@@ -60,8 +61,15 @@ class Health:
             nodes_attached=self._nodes.attached_count,
             audit="unwritable" if self._audit.unwritable_since else "ok",
             key=self._signer.public,
+            halted=await self._halted() if caller is not None else "",
             causes=causes if told else [],
         )
+
+    async def _halted(self) -> str:
+        try:
+            return await self._halts.of_everything()
+        except SQLAlchemyError:
+            return ""
 
     # -- can the store be written? --
 

@@ -98,7 +98,7 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
         endpoints=endpoints,
         scheduler=scheduler,
         halts=halts,
-        health=Health(audit, nodes, endpoints, signer, core),
+        health=Health(nodes, endpoints, halts, signer, core),
         nodes=nodes,
         people=People(core, authenticator, public_url),
         locations=locations,

@@ -77,6 +77,15 @@ class Halts:
             if (row.scope, row.subject) in own:
                 raise ServiceError(Code.HALTED, f"an operator has halted {_what(row)}: {row.reason}")
 
+    async def of_everything(self) -> str:
+        """Return the reason for which everything is halted; empty when it is not."""
+        reason = self._file_reason()
+        if reason:
+            return reason
+        async with self._core.database.read() as tx:
+            found = await tx.scalar(select(HaltRow.reason).where(HaltRow.scope == "everything"))
+        return found or ""
+
     async def list(self) -> list[m.Halt]:
         """Everything that is halted, the newest first."""
         async with self._core.database.read() as tx:

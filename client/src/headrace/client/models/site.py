@@ -142,6 +142,7 @@ class Health(Model):
     nodes_attached: Count
     audit: Literal["ok", "unwritable"]
     key: str = Field(description="public key that signs tickets and receipts")
+    halted: str = Field(default="", description="why an operator has halted everything; told to whoever is signed in")
     causes: list[HealthCause] = Field(
         default=[], description="why it is degraded; told to operators, administrators and auditors in person"
     )

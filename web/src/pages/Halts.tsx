@@ -1,0 +1,101 @@
+/** The kill switch: what is halted, by whom and why; halt something, release it. */
+
+import { Table } from "@mantine/core";
+import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, done } from "../api/client";
+import { haltsQuery, healthQuery, meQuery } from "../api/queries";
+import type { Halt } from "../api/schema";
+import { visible } from "../format/text";
+import { HaltSomething } from "../halts/HaltSomething";
+import { t, tData } from "../i18n";
+import { Reasoned } from "../transfers/Reasoned";
+import { Act, Empty, Name, Page, Time } from "../ui/basics";
+import { whyNot } from "../ui/permissions";
+import { tell } from "../ui/toasts";
+import classes from "./Table.module.css";
+
+/** The halt that a file in the data folder makes. */
+const FILE = "halt";
+
+export function Halts() {
+  const { data: me } = useSuspenseQuery(meQuery);
+  const { data: halts } = useSuspenseQuery(haltsQuery);
+  const client = useQueryClient();
+  const [ending, setEnding] = useState<Halt | null>(null);
+  const blocked = whyNot(me, "halt");
+  const release = useMutation({
+    mutationFn: (halt: string) => done(api.DELETE("/api/v1/site/halt/{halt}", { params: { path: { halt } } })),
+    onSuccess: async () => {
+      tell(t("halts.released"));
+      setEnding(null);
+      await client.invalidateQueries({ queryKey: haltsQuery.queryKey });
+      await client.invalidateQueries({ queryKey: healthQuery.queryKey });
+    },
+  });
+  return (
+    <Page title={t("nav.halts")} lead={t("halts.lead")} actions={<HaltSomething blocked={blocked} />}>
+      {halts.length === 0 ? (
+        <Empty title={t("halts.empty")}>{t("halts.empty.detail")}</Empty>
+      ) : (
+        <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("nav.halts")}>
+          <Table className={classes.table}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>{t("halts.what")}</Table.Th>
+                <Table.Th>{t("halts.why")}</Table.Th>
+                <Table.Th>{t("halts.by")}</Table.Th>
+                <Table.Th>{t("halts.since")}</Table.Th>
+                <Table.Th>{t("nodes.actions")}</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {halts.map((halt) => (
+                <Table.Tr key={halt.id}>
+                  <Table.Td>
+                    <strong>{tData("halts.scope", halt.scope)}</strong> {halt.subject_name !== "" && <Name wrap>{halt.subject_name}</Name>}
+                  </Table.Td>
+                  <Table.Td>{visible(halt.reason)}</Table.Td>
+                  <Table.Td>{visible(halt.person_name ?? halt.person ?? "")}</Table.Td>
+                  <Table.Td>
+                    <Time value={halt.at} />
+                  </Table.Td>
+                  <Table.Td>
+                    <Act
+                      variant="outline"
+                      size="compact-xs"
+                      blocked={blocked ?? (halt.id === FILE ? t("halts.isFile") : null)}
+                      onClick={() => {
+                        release.reset();
+                        setEnding(halt);
+                      }}
+                    >
+                      {t("halts.release")}
+                    </Act>
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </div>
+      )}
+      {ending !== null && (
+        <Reasoned
+          title={t("halts.release.one", { what: whatIs(ending) })}
+          detail={t("halts.release.detail")}
+          verb={t("halts.release")}
+          danger={false}
+          reason="none"
+          pending={release.isPending}
+          error={release.error}
+          close={() => setEnding(null)}
+          go={() => release.mutate(ending.id)}
+        />
+      )}
+    </Page>
+  );
+}
+
+function whatIs({ scope, subject_name: name }: Halt): string {
+  return `${tData("halts.scope", scope)} ${visible(name)}`.trim();
+}
