@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
-from tests.servers.site import Site, started_site
+from tests.servers.site import Site, digest_of, settled, started_site
 from tests.service.refusals import refused
 from tests.service.test_consent import publish
 from tests.service.test_signer import FROZEN
@@ -158,7 +158,9 @@ async def test_pause_resume_rate_and_cancel(site: Site) -> None:
     )
     assert slower.rate_ceiling_bps == SLOW_BPS // 2
     assert slower.plan_rate_ceiling_bps == SLOW_BPS
-    assert (await port.transfer_events(transfer.id))[-1].message.endswith("bit/s: office hours")
+    assert (await port.transfer_events(transfer.id))[
+        -1
+    ].message == "it runs at most 4.00 Mb/s from now on: office hours"
     await port.control(transfer.id, m.ControlRequest(action="pause", reason="lunch"))
     paused = await until(site, transfer, "paused")
     assert "lunch" in paused.state_reason
@@ -291,13 +293,19 @@ async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: 
     [failed] = await site.ada.port.failed_files(ended.id)
     assert failed.path == "a.txt"
     assert ended.progress.bytes_durable == sum(len(files[name]) for name in ("sub/b.bin", "sub/empty"))
-    assert (await site.ada.port.receipt(ended.id)).summary.startswith("partial")
+    assert (ended.progress.files_failed, ended.progress.files_failed_for_good) == (1, 1)
+    assert ended.next_step.kind == "plan_again", "a retry alone does not help against a folder in the way"
+    assert "Remove that and retry, or make a new plan" in ended.next_step.message
+    summary = (await site.ada.port.receipt(ended.id)).summary
+    assert summary.startswith("partial: 2 files there (2 copied,"), summary
+    assert "; 1 did not arrive), in " in summary
     (site.archive / "copy" / "a.txt").rmdir()
     await site.ada.port.control(ended.id, m.ControlRequest(action="retry", reason="the folder is gone"))
     again = await site.ada.end_of(ended)
     assert again.state is m.TransferState.COMPLETE, again.summary
     said = [one.message for one in await site.ada.port.transfer_events(ended.id) if one.kind == "retry"]
     assert said == ["tried again by ada: the folder is gone"]
+    assert " with the waits), " in (await site.ada.port.receipt(ended.id)).summary
     assert arrived(site.archive / "copy") == arrived(site.lab / "set")
 
 
@@ -373,3 +381,43 @@ async def test_a_statement_about_anything_else_makes_no_receipt(site: Site) -> N
             with pytest.raises(ServiceError, match="can't be trusted") as refusal:
                 await site.use_cases.receipts.check(fresh, end)
             assert refusal.value.code == "statement_invalid"
+
+
+@pytest.mark.anyio
+async def test_what_was_there_already_is_counted_as_there_and_not_as_copied(site: Site) -> None:
+    small_set(site)
+    await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    again = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    assert (again.progress.files_done, again.progress.files_identical) == (3, 3)
+    said = (await site.ada.port.receipt(again.id)).summary
+    assert said.startswith("complete: 3 files there (0 copied, 0 bytes; 3 the same already), in "), said
+    assert "(0 bytes copied, 3 the same already)" in again.summary
+
+
+@pytest.mark.anyio
+async def test_the_time_of_a_transfer_leaves_out_its_pauses(site: Site) -> None:
+    large_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS)
+    transfer = await site.ada.submit(plan)
+    await until_durable(site, transfer)
+    port = site.ada.port
+    await port.control(transfer.id, m.ControlRequest(action="pause"))
+    paused = await until(site, transfer, "paused")
+    site.clock.shift += timedelta(hours=1)
+    later = await port.transfer(transfer.id)
+    assert later.active_s == paused.active_s
+    assert later.progress.average_bps == paused.progress.average_bps
+    await port.control(transfer.id, m.ControlRequest(action="cancel"))
+
+
+@pytest.mark.anyio
+async def test_an_assistant_finds_what_it_planned_by_its_place_and_nothing_else(site: Site) -> None:
+    small_set(site)
+    _, agent = await site.ada.token(
+        "transfer:read", "transfer:read:all", "transfer:plan", "transfer:run", agent="helper"
+    )
+    await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy-of-hers"))
+    intent = m.TransferIntent(action="copy", source="lab:/set", destination="archive:/copy-of-its")
+    plan = await settled(agent, await agent.create_plan(m.PlanRequest(intent=intent)))
+    mine = await agent.submit(m.SubmitRequest(plan_digest=digest_of(plan)))
+    assert [one.id for one in await agent.transfers(search="copy-of")] == [mine.id]

@@ -91,6 +91,8 @@ def test_each_caller_may_steer_what_is_theirs(
         (FAILED, OPERATOR, "retry", "you"),
         (FAILED, STRANGER, "retry", "others"),
         (replace(FAILED, retry_until=NOW), ADA, "plan_again", "you"),
+        (replace(FAILED, state=m.TransferState.PARTIAL), ADA, "retry", "you"),
+        (replace(FAILED, state=m.TransferState.PARTIAL, hopeless=True), ADA, "plan_again", "you"),
         (replace(RUNNING, state=m.TransferState.COMPLETE), ADA, "none", "nobody"),
         (replace(RUNNING, state=m.TransferState.CANCELED), ADA, "none", "nobody"),
     ],

@@ -195,7 +195,7 @@ def notes(asked: Asked, found: SurveyCounts | None = None) -> str:
 def test_every_card_says_what_happens_to_identical_different_and_moved_files_and_how_far_it_may_grow() -> None:
     said = notes(Asked())
     assert "the same size and modification time at the destination are skipped (12 files)" in said
-    assert "nothing is overwritten" in said
+    assert "nothing is overwritten (none now)" in said
     assert "Nothing is deleted at the destination." in said
     assert "verified with BLAKE3 while it travels." in said
     assert "at most 21,000 files and 1.71 GB (1,717,986,894 bytes)" in said
@@ -240,7 +240,7 @@ def test_the_summary_names_every_loss() -> None:
     said = spoken_summary(plan.execution, plan.counts, plan.decision, plan.source, plan.destination)
     assert "1 file will be overwritten and 2 names will be deleted at the destination." in said
     assert "1 file is already there and skipped. 1 file is left out by the filters." in said
-    assert "1 file differs at the destination and will be reported as failed." in said
+    assert "1 file meets something different at the destination and will be reported as failed." in said
     moved = draft(Asked(action="move"), counts())
     said = spoken_summary(moved.execution, moved.counts, moved.decision, moved.source, moved.destination)
     assert said.startswith("Move 20,000 files")

@@ -1993,7 +1993,7 @@ export interface components {
             at?: string | null;
             /**
              * Average Bps
-             * @description durable bits over the time from start to end (or now)
+             * @description durable bits over the time that its attempts took
              */
             average_bps?: number | null;
             /**
@@ -2029,6 +2029,18 @@ export interface components {
              * @default 0
              */
             files_failed: number;
+            /**
+             * Files Failed For Good
+             * @description of the files that failed, those for which a retry alone does not help
+             * @default 0
+             */
+            files_failed_for_good: number;
+            /**
+             * Files Identical
+             * @description of the files done, those that were there already, the same
+             * @default 0
+             */
+            files_identical: number;
             /**
              * Files Total
              * @default 0
@@ -2280,6 +2292,11 @@ export interface components {
         Transfer: {
             /** Action */
             action: string;
+            /**
+             * Active S
+             * @description how long its attempts took, without the pauses and waits between them
+             */
+            active_s?: number | null;
             /** Agent */
             agent?: string | null;
             /**
@@ -2340,6 +2357,8 @@ export interface components {
              *       "bytes_total": 0,
              *       "files_done": 0,
              *       "files_failed": 0,
+             *       "files_failed_for_good": 0,
+             *       "files_identical": 0,
              *       "files_total": 0,
              *       "limiter": "",
              *       "rate_bps": 0,
@@ -2360,6 +2379,11 @@ export interface components {
             source: string;
             /** Started */
             started?: string | null;
+            /**
+             * Starts
+             * @description when it is to start, if that was asked for
+             */
+            starts?: string | null;
             state: components["schemas"]["TransferState"];
             /**
              * State Reason

@@ -8,7 +8,7 @@ import { arrival } from "./Arrived";
 import { Controls } from "./Controls";
 
 const progress: Progress = {
-  files_total: 2, files_done: 1, files_failed: 0, bytes_total: 100, bytes_received: 0, bytes_durable: 100, bytes_failed: 0,
+  files_total: 2, files_done: 1, files_failed: 0, files_failed_for_good: 0, files_identical: 0, bytes_total: 100, bytes_received: 0, bytes_durable: 100, bytes_failed: 0,
   resent_bytes: 0, rate_bps: 0, streams: 0, limiter: "", eta_s: null, at: null,
 };
 
@@ -17,10 +17,10 @@ describe("what has arrived", () => {
     ["complete", {}, 100, 0],
     ["complete", { bytes_total: 0, bytes_durable: 0 }, 100, 0],
     ["complete", { bytes_total: 0, bytes_durable: 0, files_done: 30, files_total: 30 }, 100, 0],
-    ["partial", { bytes_total: 0, bytes_durable: 0, files_done: 29, files_failed: 1, files_total: 30 }, 97, 0],
-    ["partial", { files_failed: 1 }, 99, 0],
-    ["partial", { files_failed: 1, bytes_durable: 100, bytes_failed: 300 }, 25, 75],
-    ["partial", { files_failed: 1, bytes_durable: 1_000_000, bytes_total: 1_000_001, bytes_failed: 1 }, 99, 1],
+    ["partial", { bytes_total: 0, bytes_durable: 0, files_done: 29, files_failed: 1, files_failed_for_good: 0, files_identical: 0, files_total: 30 }, 97, 0],
+    ["partial", { files_failed: 1, files_failed_for_good: 0, files_identical: 0 }, 99, 0],
+    ["partial", { files_failed: 1, files_failed_for_good: 0, files_identical: 0, bytes_durable: 100, bytes_failed: 300 }, 25, 75],
+    ["partial", { files_failed: 1, files_failed_for_good: 0, files_identical: 0, bytes_durable: 1_000_000, bytes_total: 1_000_001, bytes_failed: 1 }, 99, 1],
     ["failed", {}, 99, 0],
     ["running", { bytes_durable: 50 }, 50, 0],
   ] as const)("of a %s transfer with %o is %i percent, and %i failed", (state, part, safe, failed) =>

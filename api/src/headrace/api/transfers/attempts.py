@@ -1,5 +1,7 @@
 """What is done for a transfer: attempts begin, are renewed, stop and end; every change under the run's fence."""
 
+import asyncio
+import json
 import logging
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -150,13 +152,14 @@ class Attempts:
             async with self._core.database.read() as tx:
                 row = await tx.get_one(TransferRow, run.transfer)
             checked = await self._parts.receipts.check(row, end)
+            for_good = await asyncio.to_thread(_for_good, end.failed_list) if end.failed_list else 0
             async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 plan = run.released or await self._parts.signer.released(tx, row, starts=False)
                 row.ended = self._core.clock()
                 totals = await totals_of(tx, row, checked)
-                run.progress = totals.final(run.progress, run.resent_before)
+                run.progress = totals.final(run.progress, run.resent_before, for_good)
                 await self._close_attempt(tx, row, run, end)
-                receipt = await self._parts.receipts.make(tx, row, plan, end, checked)
+                receipt = await self._parts.receipts.make(tx, row, plan, checked, totals)
                 row.receipt = receipt.id
                 await self._core.audit.append(
                     tx, m.AuditKind.RECEIPT_MADE, subject=receipt.id, detail={"transfer": row.id}
@@ -237,3 +240,11 @@ class Attempts:
 def _require_wish(row: TransferRow, standing: Standing) -> None:
     if row.wish != standing.wish:
         raise WishChanged
+
+
+def _for_good(failed_list: Path) -> int:
+    """Count the failed files for which a retry alone does not help."""
+    if not failed_list.is_file():
+        return 0
+    with failed_list.open(encoding="utf-8") as lines:
+        return sum(not json.loads(line)["retry"] for line in lines)

@@ -14,6 +14,7 @@ from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import State, Wish, retried, wished
 from headrace.api.transfers.transfer_steps import objection_to
 from headrace.client import models as m
+from headrace.client.text import bit_rate
 
 _WISHES = {"pause": Wish.PAUSE, "resume": Wish.RUN, "cancel": Wish.CANCEL}
 _VERBS = {Wish.RUN: "resumed", Wish.PAUSE: "paused", Wish.CANCEL: "canceled"}
@@ -59,12 +60,13 @@ class Control:
         if rate_bps is not None and ceiling_bps is not None and rate_bps > ceiling_bps:
             raise ServiceError(
                 Code.RATE_ABOVE_PLAN,
-                f"the plan allows at most {ceiling_bps} bit/s, and {rate_bps} was asked for; a new plan can allow more",
+                f"the plan allows at most {bit_rate(ceiling_bps)}, and {bit_rate(rate_bps)} was asked for; "
+                "a new plan can allow more",
                 fields=("rate_bps",),
             )
         row.rate_ceiling_bps = rate_bps or ceiling_bps
-        limit = f"{row.rate_ceiling_bps} bit/s" if row.rate_ceiling_bps else "none"
-        said = _because(f"the rate ceiling is now {limit}", request.reason)
+        limit = f"at most {bit_rate(row.rate_ceiling_bps)}" if row.rate_ceiling_bps else "without a limit"
+        said = _because(f"it runs {limit} from now on", request.reason)
         await self._parts.history.record(tx, row, m.TransferEventKind.RATE, said, caller=caller)
         after_commit(tx, lambda: self._scheduler.new_rate(row.id))
 

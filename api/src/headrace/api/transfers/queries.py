@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import JSON, ColumnElement, Row, Select, and_, func, or_, select, type_coerce
+from sqlalchemy import JSON, ColumnElement, Row, Select, and_, case, func, or_, select, type_coerce
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
@@ -20,7 +20,7 @@ from headrace.api.sites.halts import Halts
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
 from headrace.api.transfers.parts import Parts
-from headrace.api.transfers.receipts import receipt_view, unknown_receipt
+from headrace.api.transfers.receipts import receipt_view, span_s, unknown_receipt
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import RETRIED_STATES, Wish
 from headrace.api.transfers.transfer_steps import TransferStatus
@@ -29,6 +29,7 @@ from headrace.client import models as m
 from headrace.guardrails import path_text
 
 _PLAN_CEILING = type_coerce(PlanRow.card, JSON)["intent"]["rate_limit_bps"].as_integer().label("rate_limit_bps")
+_MAY_WAIT = frozenset({m.TransferState.QUEUED, m.TransferState.WAITING, m.TransferState.PAUSED})
 _MIN_PREFIX = 4
 _PAGE = 200
 MAX_COUNTED = 1000
@@ -261,13 +262,27 @@ class Transfers:
         found = select(of.id, of.deletes, of.obligations, of.expires, _PLAN_CEILING).where(of.id.in_(plans))
         facts = {plan.id: plan for plan in await tx.execute(found)} if plans else {}
         halted = await self._halts.of_transfers(tx, [row.id for row in rows if row.state not in m.END_STATES])
-        return [self._status(row, facts.get(row.plan), halted.get(row.id)) for row in rows]
+        active = await self._active(tx, rows)
+        return [self._status(row, facts.get(row.plan), halted.get(row.id), active.get(row.id)) for row in rows]
+
+    async def _active(self, tx: Tx, rows: Sequence[TransferRow]) -> dict[str, float]:
+        """Return how many seconds the attempts of each took; what had one, and no wait since, needs no look at it."""
+        now = self._parts.core.clock()
+        one = {row.id: row for row in rows if row.attempt == 1 and row.state not in _MAY_WAIT and row.started}
+        found = {id_: span_s(row.started, row.ended or now) for id_, row in one.items() if row.started}
+        several = [row.id for row in rows if row.id not in one and row.started]
+        of = AttemptRow
+        query = select(of.transfer, of.started, of.ended).where(of.transfer.in_(several))
+        for transfer, started, ended in await tx.execute(query) if several else ():
+            found[transfer] = found.get(transfer, 0) + span_s(started, ended or now)
+        return found
 
     def _status(
         self,
         row: TransferRow,
         plan: Row[str, bool, tuple[str, ...], datetime | None, int | None] | None,
         halted: str | None,
+        active_s: float | None,
     ) -> TransferStatus:
         return TransferStatus(
             id=row.id,
@@ -278,6 +293,8 @@ class Transfers:
             requester_name=row.requester_name or row.requester,
             agent=row.agent,
             deletes=plan.deletes if plan else False,
+            hopeless=row.state == m.TransferState.PARTIAL and _hopeless(row),
+            active_s=active_s,
             plan_rate_ceiling_bps=plan.rate_limit_bps if plan else None,
             retry_until=self._retry_until(row, plan.expires if plan and plan.obligations else None),
             halted=halted,
@@ -299,9 +316,16 @@ class Transfers:
 def _found(query: Select[_T], caller: Caller, found: Found) -> Select[_T]:
     """Narrow a query to what the caller may see and looks for, by words in id, places and the requester's name."""
     looked_at: Columns = [TransferRow.id, TransferRow.requester_name]
-    if caller.principal.agent is None:  # to an assistant, a hit would tell a name that may be withheld
-        looked_at = [*looked_at, TransferRow.source, TransferRow.destination]
+    agent = caller.principal.agent
+    for place in (TransferRow.source, TransferRow.destination):
+        # To an assistant, a hit in what it did not plan itself would tell a name that may be withheld.
+        looked_at = [*looked_at, place if agent is None else case((TransferRow.agent == agent, place), else_="")]
     return query.where(visible_transfers(caller), *found.conditions(TransferRow.created, looked_at))
+
+
+def _hopeless(row: TransferRow) -> bool:
+    progress = m.Progress.model_validate_json(row.progress)
+    return 0 < progress.files_failed <= progress.files_failed_for_good
 
 
 def visible_transfers(caller: Caller) -> ColumnElement[bool]:

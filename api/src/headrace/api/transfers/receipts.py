@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import or_, select
@@ -17,6 +17,7 @@ from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, ReceiptRow, TransferRow
 from headrace.api.transfers.run_state import End
 from headrace.client import models as m
+from headrace.client.text import duration, plural
 from headrace.guardrails import Document, Ended, JsonObject, ReleasedPlan, SealError, sized, verify
 
 _CHUNK_BYTES = 1 << 18
@@ -27,6 +28,7 @@ _RECEIPTS = Base.metadata.tables[ReceiptRow.__tablename__]
 class Checked:
     """What the destination node signed about the last attempt, once all that is signed has been verified."""
 
+    end: End
     destination: JsonObject
     files_list: Path
 
@@ -43,17 +45,21 @@ class Totals:
     """Files that are at the destination: copied, or the same there already."""
     bytes: int
     """Bytes of those that were copied."""
+    identical: int
+    """Of the files, those that were there already, the same."""
     failed: int
     resent: int
     """Bytes that the last attempt sent again."""
 
-    def final(self, counted: m.Progress, resent_before: int) -> m.Progress:
-        """Return the progress that stays: signed counts; only the bytes that failed are what the node counted."""
+    def final(self, counted: m.Progress, resent_before: int, for_good: int) -> m.Progress:
+        """Return the progress that stays: signed counts; what failed for good, and how large, the node counted."""
         left = max(0, counted.bytes_total - counted.bytes_durable) if self.failed else 0
         return m.Progress(
             files_total=self.files + self.failed,
             files_done=self.files,
+            files_identical=self.identical,
             files_failed=self.failed,
+            files_failed_for_good=min(self.failed, for_good),
             bytes_total=self.bytes + left,
             bytes_received=self.bytes,
             bytes_durable=self.bytes,
@@ -61,6 +67,15 @@ class Totals:
             resent_bytes=resent_before + self.resent,
             at=counted.at,
         )
+
+    def sentence(self, outcome: str, took: str, verified: str) -> str:
+        """Say what is there, and how it came there."""
+        parts = [f"{self.files - self.identical:,} copied, {sized(self.bytes)}"]
+        if self.identical:
+            parts.append(f"{self.identical:,} the same already")
+        if self.failed:
+            parts.append(f"{self.failed:,} did not arrive")
+        return f"{outcome}: {plural(self.files, 'file')} there ({'; '.join(parts)}), {took}, verified {verified}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +108,11 @@ class Receipts:
             raise _invalid(transfer.id, f"it says `{destination['outcome']}`, and the attempt ended `{end.outcome}`")
         if end.files_list is None or await asyncio.to_thread(_sha256, end.files_list) != destination["list_digest"]:
             raise _invalid(transfer.id, "its list of files is missing or is not the one that was signed")
-        return Checked(destination, end.files_list)
+        return Checked(end, destination, end.files_list)
 
-    async def make(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, end: End, checked: Checked) -> Made:
+    async def make(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, checked: Checked, totals: Totals) -> Made:
         """Sign a receipt over what was checked."""
+        end = checked.end
         if transfer.started is None or transfer.ended is None:
             raise _invalid(transfer.id, "the transfer never began")
         seconds = max(1, round((transfer.ended - transfer.started) / timedelta(seconds=1)))
@@ -111,7 +127,7 @@ class Receipts:
             statements=end.statements,
         )
         document = await self._signer.receipt(tx, transfer, plan, ended)
-        summary = f"{end.outcome}: {files:,} files, {sized(size)}, in {seconds} s, verified {verified}."
+        summary = totals.sentence(end.outcome, await _took(tx, transfer, transfer.started, transfer.ended), verified)
         row = {
             "id": str(document.fields()["id"]),
             "transfer": transfer.id,
@@ -143,6 +159,22 @@ class Receipts:
                 yield chunk
 
 
+async def _took(tx: Tx, transfer: TransferRow, started: datetime, ended: datetime) -> str:
+    """Say how long the attempts took, and how long that was with the waits between them."""
+    whole_s = span_s(started, ended)
+    if transfer.attempt == 1:
+        return f"in {duration(whole_s)}"
+    of = AttemptRow
+    spans = await tx.execute(select(of.started, of.ended).where(of.transfer == transfer.id))
+    active_s = sum(span_s(began, until or ended) for began, until in spans)
+    return f"in {duration(active_s)} ({duration(whole_s)} with the waits)"
+
+
+def span_s(started: datetime, ended: datetime) -> float:
+    """Return the seconds between two times; none when the clock was set back."""
+    return max(0.0, (ended - started).total_seconds())
+
+
 async def totals_of(tx: Tx, transfer: TransferRow, checked: Checked) -> Totals:
     """Add up what is signed: an attempt speaks of all before it, but a retry of failed files only of these."""
     before: list[JsonObject] = []
@@ -159,6 +191,7 @@ async def totals_of(tx: Tx, transfer: TransferRow, checked: Checked) -> Totals:
     return Totals(
         files=checked.count("files") + checked.count("identical") + _sum(before, "files") + _sum(before, "identical"),
         bytes=checked.count("bytes") + _sum(before, "bytes"),
+        identical=checked.count("identical") + _sum(before, "identical"),
         failed=checked.count("failed"),
         resent=checked.count("resent_bytes"),
     )

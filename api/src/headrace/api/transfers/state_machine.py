@@ -265,7 +265,8 @@ def _too_early(case: _Case) -> Step | None:
     starts = case.seen.starts
     if starts is None or starts <= case.clock:
         return None
-    return Step(case.to(State.QUEUED, f"starts at {starts:%Y-%m-%d %H:%M:%S} UTC", away_since=None), look_at=starts)
+    at = f"{starts:%Y-%m-%d %H:%M}" if starts.second == 0 else f"{starts:%Y-%m-%d %H:%M:%S}"
+    return Step(case.to(State.QUEUED, f"starts at {at} UTC", away_since=None), look_at=starts)
 
 
 def _away(case: _Case) -> Step | None:

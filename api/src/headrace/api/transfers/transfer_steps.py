@@ -32,6 +32,10 @@ class TransferStatus:
     agent: str | None
     deletes: bool
     """Whether its plan deletes files."""
+    hopeless: bool = False
+    """Whether a retry alone helps none of the files that failed."""
+    active_s: float | None = None
+    """How long its attempts took."""
     plan_rate_ceiling_bps: int | None = None
     """The most that its plan allows, of one that has not ended."""
     retry_until: datetime | None
@@ -78,10 +82,18 @@ def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
             return m.NextStep(kind="none", by="nobody", message=f"It was canceled.{reason}")
 
 
+_HOPELESS: Final = (
+    "Some files did not arrive, and a retry alone does not help: each says what stands in its way. Remove that and "
+    "retry, or make a new plan, such as one that overwrites."
+)
+
+
 def _after_failure(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     by: Literal["you", "others"] = "you" if caller.id == transfer.requester else "others"
     if _retry_too_late(transfer) is not None:
         return m.NextStep(kind="plan_again", by=by, message="It is too old to be tried again. Plan it again.")
+    if transfer.hopeless:
+        return m.NextStep(kind="plan_again", by=by, message=_HOPELESS)
     what = "Some files did not arrive." if transfer.state is State.PARTIAL else "It failed."
     may = objection_to(transfer, caller, "retry") is None
     return m.NextStep(kind="retry", by="you" if may else "others", message=f"{what} A retry goes on where it stopped.")

@@ -1,11 +1,11 @@
 """From rows to the models that cross the doors."""
 
-from datetime import datetime
-
 from headrace.api.store.tables_work import TransferEventRow, TransferRow
 from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step
 from headrace.auth import Principal
 from headrace.client import models as m
+from headrace.client.text import plural
+from headrace.guardrails import sized
 
 _MIN_AVERAGED_S = 0.001
 
@@ -15,7 +15,7 @@ def transfer_view(
 ) -> m.Transfer:
     """Show a transfer to a caller; `progress` replaces what was stored last."""
     shown = progress or m.Progress.model_validate_json(row.progress)
-    shown = shown.model_copy(update={"average_bps": _average_bps(row, shown, status.now)})
+    shown = shown.model_copy(update={"average_bps": _average_bps(shown, status.active_s)})
     return m.Transfer(
         id=row.id,
         plan=row.plan,
@@ -31,7 +31,9 @@ def transfer_view(
         destination=row.destination,
         canonical_sentence=row.canonical_sentence,
         created=row.created,
+        starts=row.starts,
         started=row.started,
+        active_s=status.active_s,
         ended=row.ended,
         attempt=row.attempt,
         rate_ceiling_bps=row.rate_ceiling_bps,
@@ -50,18 +52,17 @@ def event_view(row: TransferEventRow, transfer: m.Transfer | None = None) -> m.T
     return m.TransferEvent(sequence=row.sequence, at=row.at, kind=row.kind, message=row.message, transfer=transfer)
 
 
-def _average_bps(row: TransferRow, progress: m.Progress, now: datetime) -> int | None:
-    """Return the durable bits over the time since the first attempt began."""
-    if row.started is None:
-        return None
-    seconds = max(_MIN_AVERAGED_S, ((row.ended or now) - row.started).total_seconds())
-    return int(progress.bytes_durable * 8 / seconds)
+def _average_bps(progress: m.Progress, active_s: float | None) -> int | None:
+    """Return the durable bits over the time that the attempts took."""
+    return None if active_s is None else int(progress.bytes_durable * 8 / max(_MIN_AVERAGED_S, active_s))
 
 
 def _summary(row: TransferRow, reason: str, progress: m.Progress) -> str:
     what = f"{row.action} from {row.source} to {row.destination}"
+    same = f", {progress.files_identical:,} the same already" if progress.files_identical else ""
     done = (
-        f"{progress.files_done:,} of {progress.files_total:,} files ({progress.bytes_durable:,} bytes) are safe there"
+        f"{progress.files_done:,} of {plural(progress.files_total, 'file')} "
+        f"({sized(progress.bytes_durable)} copied{same}) are safe there"
     )
     sentences = {
         "queued": f"The {what} is queued. {reason}".strip(),
@@ -69,7 +70,7 @@ def _summary(row: TransferRow, reason: str, progress: m.Progress) -> str:
         "waiting": f"The {what} is waiting: {reason}. So far {done}.",
         "paused": f"The {what} is {reason or 'paused'}. So far {done}.",
         "complete": f"The {what} is complete: {done}, verified.",
-        "partial": f"The {what} ended in part: {done}, and {progress.files_failed:,} files did not arrive.",
+        "partial": f"The {what} ended in part: {done}, and {plural(progress.files_failed, 'file')} did not arrive.",
         "canceled": f"The {what} was {reason or 'canceled'}. So far {done}.",
         "failed": f"The {what} failed: {reason}",
     }

@@ -45,14 +45,18 @@ class Progress(Model):
 
     files_total: Count = 0
     files_done: Count = 0
+    files_identical: Count = Field(default=0, description="of the files done, those that were there already, the same")
     files_failed: Count = 0
+    files_failed_for_good: Count = Field(
+        default=0, description="of the files that failed, those for which a retry alone does not help"
+    )
     bytes_total: Count = 0
     bytes_received: Count = 0
     bytes_durable: Count = 0
     bytes_failed: Count = Field(default=0, description="bytes of the files that did not arrive")
     resent_bytes: Count = 0
     rate_bps: Count = 0
-    average_bps: Count | None = Field(default=None, description="durable bits over the time from start to end (or now)")
+    average_bps: Count | None = Field(default=None, description="durable bits over the time that its attempts took")
     streams: Count = 0
     limiter: str = ""
     eta_s: Count | None = None
@@ -76,7 +80,11 @@ class Transfer(Model):
     destination: str
     canonical_sentence: str = ""
     created: datetime
+    starts: datetime | None = Field(default=None, description="when it is to start, if that was asked for")
     started: datetime | None = None
+    active_s: Annotated[float, Field(ge=0)] | None = Field(
+        default=None, description="how long its attempts took, without the pauses and waits between them"
+    )
     ended: datetime | None = None
     attempt: Count = 0
     rate_ceiling_bps: Count | None = None

@@ -62,7 +62,8 @@ def spoken_summary(
     parts.append(f"{_sentence(changes)}." if changes else "Nothing is overwritten or deleted.")
     if counts.conflicts:
         fate = "skipped" if execution.on_conflict in {"skip", "newer"} else "reported as failed"
-        parts.append(f"{_do(counts.conflicts, 'file', 'differ')} at the destination and will be {fate}.")
+        meets = _do(counts.conflicts, "file", "meet")
+        parts.append(f"{meets} something different at the destination and will be {fate}.")
     parts.append(why(decision))
     return " ".join(parts)
 
@@ -71,9 +72,13 @@ def _different(execution: Execution, counts: SurveyCounts) -> str:
     """Say what happens to files that differ at the destination."""
     match execution.on_conflict:
         case "fail":
-            return f"A file that differs at the destination fails; nothing is overwritten ({counts.conflicts:,} now)."
+            return f"A file that differs at the destination fails; nothing is overwritten ({_now(counts.conflicts)})."
         case "skip":
-            return f"A file that differs at the destination is left as it is ({counts.conflicts:,} now)."
+            return f"A file that differs at the destination is left as it is ({_now(counts.conflicts)})."
+        case "overwrite" if not counts.overwrites:
+            return "A file that differs at the destination is overwritten, if it is still as surveyed (none now)."
+        case "newer" if not counts.overwrites:
+            return "An older file at the destination is overwritten (none now); newer ones there are left as they are."
         case "overwrite":
             return (
                 f"{_are(counts.overwrites, 'file')} overwritten because of a difference at the destination "
@@ -84,6 +89,11 @@ def _different(execution: Execution, counts: SurveyCounts) -> str:
                 f"{_are(counts.overwrites, 'file')} overwritten because of an older one at the destination "
                 f"({sized(counts.overwritten_bytes)} there now); newer ones there are left as they are."
             )
+
+
+def _now(count: int) -> str:
+    """Say how many differ now."""
+    return f"{count:,} {'differs' if count == 1 else 'differ'} now" if count else "none now"
 
 
 def _deleted(execution: Execution, counts: SurveyCounts) -> str:
