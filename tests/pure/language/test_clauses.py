@@ -96,3 +96,18 @@ def test_a_greeting_and_a_signature_own_their_names(text: str) -> None:
 )
 def test_what_is_no_name_beside_a_greeting_is_asked_about(text: str) -> None:
     assert read(text.format(route=ROUTE)).outcome == "ask"
+
+
+def test_a_clause_that_ends_in_so_says_why() -> None:
+    assert read(f"the scratch quota runs out soon, so {ROUTE}").outcome == "intent"
+
+
+@pytest.mark.parametrize("why", ["krios1:/b is old", "nothing but *.tmp is junk", "the disk fills tomorrow at 6"])
+def test_a_clause_that_ends_in_so_and_says_more_than_why_is_asked_about(why: str) -> None:
+    assert read(f"{why}, so {ROUTE}").outcome == "ask"
+
+
+@pytest.mark.parametrize("text", ["ok go ahead", "that is correct", "yes, do that", "sounds right, go ahead"])
+def test_the_reading_that_owns_every_word_wins_over_the_longest_phrase(text: str) -> None:
+    assert read(text).intent.action == "confirm"
+    assert read(text).outcome == "intent"

@@ -98,3 +98,8 @@ def test_a_question_says_where_its_words_stand_and_not_where_the_same_words_stan
 def test_a_question_about_words_that_stand_twice_names_no_place() -> None:
     question = read(f"{ROUTE} zorp, encrypted, zorp").questions[0]
     assert (question.words, question.start, question.end) == ("zorp", None, None)
+
+
+@pytest.mark.parametrize("order", ["cancel", "Pause.", "kill"])
+def test_an_order_about_transfers_right_after_a_new_one_is_asked_about(order: str) -> None:
+    assert "action" in asked(f"{MOVE}. {order}")

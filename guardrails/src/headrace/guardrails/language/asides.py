@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.language.grammar import words_of
-from headrace.guardrails.language.phrases import plain_word
+from headrace.guardrails.language.phrases import SENTENCE_ENDS, Openings, plain_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 _ENDS = frozenset({",", ".", ";", "!", "?", ":", "<open>", "<close>", "<end>", "-"})
 # What a span inside a reason may fill without being an order.
 HARMLESS = frozenset({"step", "noun", "it", "marker", "cue", "turn"})
+_SOON = frozenset({"start"})
 _MAX_ITEMS = 24
-_REASONS = words_of("reason")
+_REASONS = Openings(words_of("reason"))
 _NOT_IN_A_REASON = frozenset(words_of("wish_in_a_reason"))
 
 
@@ -37,17 +38,12 @@ def asides(items: Sequence[Item], filled: Mapping[int, frozenset[str]]) -> list[
     return found
 
 
-def _starts(items: Sequence[Item], at: int, phrases: Sequence[str]) -> int:
-    for phrase in phrases:
-        words = phrase.split(" ")
-        if [plain_word(item) for item in items[at : at + len(words)]] == words:
-            return len(words)
-    return 0
-
-
 def _end_of(items: Sequence[Item], at: int) -> int | None:
     """Give where the clause that starts here ends, if it starts like a reason."""
-    if width := _starts(items, at, _REASONS):
+    if end := _before_so(items, at):
+        return end
+    if opening := _REASONS.at(items, at):
+        width = opening.count(" ") + 1
         end = at + width
         while end < len(items) and items[end].symbol not in _ENDS:
             end += 1
@@ -55,11 +51,22 @@ def _end_of(items: Sequence[Item], at: int) -> int | None:
     return None
 
 
+def _before_so(items: Sequence[Item], at: int) -> int | None:
+    """Give the end of a clause that opens a sentence and says why: "the quota runs out soon, so ..."."""
+    if at and items[at - 1].symbol not in SENTENCE_ENDS:
+        return None
+    end = at
+    while end < len(items) and items[end].symbol not in _ENDS:
+        end += 1
+    so = [plain_word(item) for item in items[end : end + 2]] == [",", "so"]
+    return end if so and at < end <= at + _MAX_ITEMS else None
+
+
 def _harmless(items: Sequence[Item], clause: range, filled: Mapping[int, frozenset[str]]) -> bool:
     for number in clause:
         item = items[number]
         if item.value is not None or plain_word(item) in _NOT_IN_A_REASON:
             return False
-        if not filled.get(number, frozenset()) <= HARMLESS:
+        if not filled.get(number, frozenset()) <= HARMLESS | _SOON:
             return False
     return True

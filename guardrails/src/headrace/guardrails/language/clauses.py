@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact, Place
 from headrace.guardrails.language.grammar import words_of
-from headrace.guardrails.language.phrases import plain_word
+from headrace.guardrails.language.phrases import SENTENCE_ENDS, Openings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     Words = Callable[[int, int], str]
     Make = Callable[[str, tuple[Fact, ...], str, int, int], Chosen]
 
-_SENTENCE_ENDS = frozenset({".", "?", "!", ";", "<end>"})
-_CLAUSE_ENDS = _SENTENCE_ENDS | {",", "<close>"}
+_CLAUSE_ENDS = SENTENCE_ENDS | {",", "<close>"}
 _SAYS_NOTHING = frozenset({"cue", "marker", "turn", "it", "noun"})
 # Orders that are asked as questions, and what names a transfer: those sentences are requests.
 _ASKABLE = frozenset({"status", "list"})
@@ -27,16 +26,18 @@ _COURTESIES = frozenset({"greeting", "thanks", "asking", "wish", "little words",
 _VERBS = frozenset({"is", "are", "was", "were", "has", "have", "had", "did", "does", "isn't", "aren't", "wasn't"})
 _POINTS = frozenset({"place", "at", "for"})
 _SPELLED_OUT = frozenset({"source", "destination", "place"})
-_CONDITIONS = {
+_SLOT_OF = {
     **dict.fromkeys(words_of("opens_condition"), "action"),
     **dict.fromkeys(words_of("opens_wait"), "start"),
 }
+_CONDITIONS = Openings(_SLOT_OF)
 # "what about 5 Gb/s?" proposes something: its words are read as any others.
-_SENTENCES = {
+_KIND_OF = {
     **dict.fromkeys(words_of("opens_statement"), "statement"),
     **dict.fromkeys(words_of("opens_question"), "question"),
     **dict.fromkeys(words_of("opens_suggestion"), ""),
 }
+_SENTENCES = Openings(_KIND_OF)
 _NO_CONDITIONS = "a plan has no conditions: say what is to be done, and when it starts"
 NO_REQUEST = {
     "condition": _NO_CONDITIONS,
@@ -57,7 +58,7 @@ def heard_out(chosen: Sequence[Chosen], items: Sequence[Item], words_of_tokens: 
         clauses.take_condition(at)
     start = 0
     for at, item in enumerate(items):
-        if item.symbol in _SENTENCE_ENDS:
+        if item.symbol in SENTENCE_ENDS:
             clauses.take_sentence(start, at)
             start = at + 1
     return clauses.chosen
@@ -68,20 +69,21 @@ class _Clauses:
 
     def __init__(self, chosen: list[Chosen], items: Sequence[Item], words_of_tokens: Words, make: Make) -> None:
         self.chosen = chosen
+        self._owners = _owners(chosen)
         self._items = items
         self._words = words_of_tokens
         self._make = make
 
     def take_condition(self, at: int) -> None:
         """Take the clause that a condition's word opens here, up to the next order or mark."""
-        opener = _opened(self._items, at, _CONDITIONS)
-        if opener is None or (self._owner(at) is not None and not self._owner_says_nothing(at)):
+        opener = _CONDITIONS.at(self._items, at)
+        if not opener or (self._owner(at) is not None and not self._owner_says_nothing(at)):
             return
         end = at + 1
         while self._items[end].symbol not in _CLAUSE_ENDS and not self._orders(end):
             end += 1
         if end > at + opener.count(" ") + 1 and self._is_broken(at, end):
-            self._ask(at, end, "condition", _CONDITIONS[opener], kept=())
+            self._ask(at, end, "condition", _SLOT_OF[opener], kept=())
 
     def take_sentence(self, start: int, end: int) -> None:
         """Take a sentence that asks or tells; places that it spells out stay certain."""
@@ -94,12 +96,11 @@ class _Clauses:
         named = any(fact.slot in _NAMES_A_TRANSFER and not isinstance(fact.value, Doubt) for fact in facts)
         if named or any(fact.value in _ASKABLE for fact in facts):
             return
-        if self._owner(start) is None or self._owner_says_nothing(start):
-            opener = _opened(self._items, start, _SENTENCES)
-            if opener is not None:
-                if kind := _SENTENCES[opener]:
-                    self._ask(start, end, kind, "action", kept=[span for span in inside if _is_spelled_out(span)])
-                return
+        free = self._owner(start) is None or self._owner_says_nothing(start)
+        if free and (opener := _SENTENCES.at(self._items, start)):
+            if kind := _KIND_OF[opener]:
+                self._ask(start, end, kind, "action", kept=[span for span in inside if _is_spelled_out(span)])
+            return
         told = any(self._owner(at) is None and self._items[at].symbol in _VERBS for at in range(start, end))
         if told and all(fact.slot in _SAYS_NOTHING | _POINTS and not _has_path(fact) for fact in facts):
             self._ask(start, end, "statement", "action", kept=())
@@ -109,8 +110,7 @@ class _Clauses:
         return [span for span in self.chosen if first <= span.first and span.last <= last]
 
     def _owner(self, at: int) -> Chosen | None:
-        token = self._items[at].first
-        return next((span for span in self.chosen if span.first <= token < span.last), None)
+        return self._owners.get(self._items[at].first)
 
     def _owner_says_nothing(self, at: int) -> bool:
         owner = self._owner(at)
@@ -145,16 +145,12 @@ class _Clauses:
                 facts = ()
             at = stop if span is None else span.last
         self.chosen.sort(key=lambda span: span.first)
+        self._owners = _owners(self.chosen)
 
 
-def _opened(items: Sequence[Item], at: int, openings: dict[str, str]) -> str | None:
-    """Give the longest of some openings that stands here."""
-    found = [
-        opening
-        for opening in openings
-        if [plain_word(item) for item in items[at : at + opening.count(" ") + 1]] == opening.split(" ")
-    ]
-    return max(found, key=len) if found else None
+def _owners(chosen: Sequence[Chosen]) -> dict[int, Chosen]:
+    """Give the span that owns each token."""
+    return {token: span for span in chosen for token in range(span.first, span.last)}
 
 
 def _has_path(fact: Fact) -> bool:

@@ -43,6 +43,7 @@ _NOT_BEFORE_A_VERB = frozenset({"to", "from", "at", "on", "in", "the", "->", "no
 _VERBS = frozenset(ACTION_OF) | UNSURE_VERBS | {"cp", "mv", "scp"}
 RRULE = re.compile(r"(?:rrule:)?freq=[a-z]+(?:;[a-z]+=[a-z0-9,+-]+)*", re.IGNORECASE)
 _AND = frozenset({",", "and", "or", "&", "plus"})
+_IN_A_LIST = frozenset({"the", "all", "any", "as", "well", "also"})
 _LISTED = frozenset({"<glob>", "<file>", "<quoted>", "<rel>"})
 
 
@@ -74,11 +75,12 @@ def read(tokens: Sequence[Token], context: Context, text: str) -> tuple[list[Cho
 
 def _with_asides(chosen: list[Chosen], items: list[Item], words_of: Callable[[int, int], str]) -> list[Chosen]:
     """Let a clause that only says why own its words."""
-    filled: dict[int, frozenset[str]] = {}
-    for number, item in enumerate(items):
-        for span in chosen:
-            if span.first <= item.first < span.last:
-                filled[number] = frozenset(fact.slot for fact in span.facts)
+    owners = {token: span for span in chosen for token in range(span.first, span.last)}
+    filled = {
+        number: frozenset(fact.slot for fact in owners[item.first].facts)
+        for number, item in enumerate(items)
+        if item.first in owners
+    }
     for clause in asides(items, filled):
         first, last = items[clause.start].first, items[clause.stop - 1].last
         inside = [span for span in chosen if first <= span.first < last or first < span.last <= last]
@@ -270,11 +272,11 @@ def _globs_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
     end = at + 1
     while True:
         step = end
-        while step < len(items) and step - end < 3 and items[step].symbol in (_AND | {"the", "all", "any"}):  # noqa: PLR2004
+        while step < len(items) and step - end < 4 and items[step].symbol in (_AND | _IN_A_LIST):  # noqa: PLR2004
             step += 1
         if step == end or step >= len(items) or items[step].symbol not in _LISTED:
             break
-        if not any(items[between].symbol in _AND for between in range(end, step)):
+        if not any(items[between].symbol in (_AND | {"well"}) for between in range(end, step)):
             break
         found.append(items[step])
         end = step + 1
@@ -285,25 +287,61 @@ def _globs_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
     return end - at, symbol, names
 
 
+_Found = tuple[str, Hit, tuple[Reading, ...]]
+
+
 def _choose(line: Line) -> list[Chosen]:
-    """Choose spans, longest first; equal spans that disagree become a doubt about their slots."""
+    """Choose spans, longest first; where that leaves words unowned, the spans that own the most."""
     found = [(rule.name, hit, tuple(rule.make(hit))) for rule in RULES for hit in line.hits(rule)]
     order = sorted(range(len(found)), key=lambda number: (-_length(found[number][1]), number))
-    taken: dict[int, int] = {}
-    chosen: list[tuple[str, Hit, tuple[Reading, ...]]] = []
+    spans: dict[tuple[int, int], _Found] = {}
     for number in order:
         name, hit, readings = found[number]
-        tokens = range(hit.first, hit.last)
-        owners = {taken[token] for token in tokens if token in taken}
-        if not owners:
-            taken.update(dict.fromkeys(tokens, len(chosen)))
-            chosen.append((name, hit, readings))
-        elif len(owners) == 1:
-            owner = owners.pop()
-            if (chosen[owner][1].first, chosen[owner][1].last) == (hit.first, hit.last):
-                chosen[owner] = (name, hit, _both(chosen[owner][2], readings, hit.words))
-    spans = [_facts(*span) for span in chosen]
-    return sorted(spans, key=lambda span: span.first)
+        before = spans.get((hit.first, hit.last))
+        if before is not None:
+            # Equal spans that disagree become a doubt about their slots.
+            name, hit, readings = before[0], before[1], _both(before[2], readings, hit.words)
+        spans[hit.first, hit.last] = (name, hit, readings)
+    longest = _longest_first(spans)
+    for first, last in line.sentences():
+        inside = [span for span in longest if first <= span[0] and span[1] <= last]
+        straddles = any(span[0] < first < span[1] or span[0] < last < span[1] for span in longest)
+        better = [] if straddles else _best_cover(spans, first, last)
+        if _owned(better) > _owned(inside):
+            longest = [span for span in longest if span not in inside] + better
+    return sorted((_facts(*spans[span]) for span in longest), key=lambda span: span.first)
+
+
+def _owned(spans: Sequence[tuple[int, int]]) -> int:
+    return sum(last - first for first, last in spans)
+
+
+def _longest_first(spans: dict[tuple[int, int], _Found]) -> list[tuple[int, int]]:
+    taken: set[int] = set()
+    chosen: list[tuple[int, int]] = []
+    for first, last in spans:
+        if taken.isdisjoint(range(first, last)):
+            taken.update(range(first, last))
+            chosen.append((first, last))
+    return chosen
+
+
+def _best_cover(spans: dict[tuple[int, int], _Found], first: int, last: int) -> list[tuple[int, int]]:
+    """Choose the spans of a sentence that own the most words: few long ones, if several choices do."""
+    starting: dict[int, list[int]] = {}
+    for opens, closes in spans:
+        if first <= opens and closes <= last:
+            starting.setdefault(opens, []).append(closes)
+    # From the end: the cost of what is left, and the spans that cover it.
+    best: dict[int, tuple[tuple[int, int, int], tuple[tuple[int, int], ...]]] = {last: ((0, 0, 0), ())}
+    for at in range(last - 1, first - 1, -1):
+        (unowned, count, squares), rest = best[at + 1]
+        best[at] = ((unowned + 1, count, squares), rest)
+        for closes in starting.get(at, ()):
+            (unowned, count, squares), rest = best[closes]
+            cost = (unowned, count + 1, squares - (closes - at) ** 2)
+            best[at] = min(best[at], (cost, ((at, closes), *rest)), key=lambda one: one[0])
+    return list(best[first][1])
 
 
 def _length(hit: Hit) -> int:

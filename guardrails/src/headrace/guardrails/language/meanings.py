@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Amount, Day, Doubt, Hours, Length, Place, Repeat, When
-from headrace.guardrails.language.phrases import GROUPS, Hit, Reading, choices, members
+from headrace.guardrails.language.phrases import GROUPS, UNKNOWN_MARK, Hit, Reading, choices, members
 from headrace.guardrails.resolve.recurrence import RRULE_DAYS, repeat_on, with_day
 
 if TYPE_CHECKING:
@@ -291,7 +291,8 @@ def whether_all(hit: Hit) -> Sequence[Reading]:
 
 def same(hit: Hit) -> Sequence[Reading]:
     """Give the name that the last plan is to be repeated for."""
-    return (("same", hit.items[-1].text),)
+    named = [item for item in hit.items if item.value is not None or item.symbol.startswith(UNKNOWN_MARK)]
+    return (("same", named[-1].text),)
 
 
 def flag_names(slot: str, hit: Hit) -> Sequence[Reading]:

@@ -14,12 +14,13 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from headrace.guardrails.intents.draft import Value
 
 UNKNOWN_MARK = "~"
 CAPITAL_MARK = "^"
+SENTENCE_ENDS = frozenset({".", "?", "!", ";", "<end>"})
 _PIECE = re.compile(r"<[a-z]+>|\{[a-z_.0-9]+\}|[()\[\]|]|[^\s()\[\]{}|]+")
 _KIND = re.compile(r"<[a-z]+>")
 _MOST_NEEDS = 4
@@ -44,6 +45,24 @@ class Item:
 def plain_word(item: Item) -> str:
     """Give the word of an item, whether or not a phrase knows it."""
     return item.symbol.removeprefix(UNKNOWN_MARK).removeprefix(CAPITAL_MARK)
+
+
+class Openings:
+    """Literal phrases that open a clause, found by their first word."""
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        """Take the phrases, as words separated by spaces."""
+        self._by_first: dict[str, list[list[str]]] = {}
+        for phrase in sorted(phrases, key=len, reverse=True):
+            words = phrase.split(" ")
+            self._by_first.setdefault(words[0], []).append(words)
+
+    def at(self, items: Sequence[Item], at: int) -> str:
+        """Give the longest phrase that stands here, or nothing."""
+        for words in self._by_first.get(plain_word(items[at]), ()):
+            if [plain_word(item) for item in items[at : at + len(words)]] == words:
+                return " ".join(words)
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +237,15 @@ class Line:
         self._index[offset] = len(self._items)
         self.text = "".join(f"{item.symbol} " for item in self._items)
         self._symbols = frozenset(item.symbol for item in self._items)
+
+    def sentences(self) -> Iterator[tuple[int, int]]:
+        """Give the token range of each sentence, without the mark that ends it."""
+        start = 0
+        for item in self._items:
+            if item.symbol in SENTENCE_ENDS:
+                if start < item.first:
+                    yield start, item.first
+                start = item.last
 
     def hits(self, found: Rule) -> Iterator[Hit]:
         """Find every place where a rule's phrase stands."""

@@ -75,7 +75,7 @@ def _given(situation: Situation, action: str) -> str | None:
 
 def _redirects(step: Step) -> bool:
     """Say whether "send it to ncsa:/run42 instead" changes the last plan."""
-    instead = any(fact.value in ("instead", "opening") for fact in step.of("marker"))
+    instead = any(fact.value in ("instead", "made", "opening") for fact in step.of("marker"))
     return instead and step.has("it") and step.has("destination") and not step.has("source", "at", "place")
 
 

@@ -41,6 +41,7 @@ MODIFY_USES = frozenset(
     {
         "marker:also",
         "marker:instead",
+        "marker:made",
         "marker:opening",
         "confirm:heard",
         "confirm:yes",
@@ -66,6 +67,10 @@ def control(situation: Situation, action: str) -> Intent:
     found, step, before = situation.found, situation.step, situation.before
     if action in ("status", "list") and before is not None and before.action in TRANSFER_ACTIONS:
         found.ask("action", Doubt(f"say the {action} request on its own"), words_of(step.of("action")))
+    elif before is not None and before.action in TRANSFER_ACTIONS and not step.has(*_TARGET_FACTS):
+        # "copy A to B. Cancel.": what is taken back is not planned.
+        doubt = Doubt(f"say whether to plan it at all, or to {action} it later")
+        found.ask("action", doubt, words_of(step.of("action")))
     target = _target_of(situation, action)
     if before is not None and target in (Target(ref="last"), before.target):
         # A later step is about what the step before it was about.

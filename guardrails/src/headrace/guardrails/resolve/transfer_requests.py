@@ -23,6 +23,7 @@ TRANSFER_USES = frozenset(
     {
         "action",
         "marker:also",
+        "marker:made",
         "marker:opening",
         "confirm:heard",
         "it",
@@ -36,7 +37,9 @@ TRANSFER_USES = frozenset(
     }
 )
 """The facts that a new transfer takes up; the end check of `interpret` asks about any other."""
-SAME_USES = frozenset({"same", "marker:also", "marker:opening", "confirm:heard", "it", "keep_place", *OPTION_FACTS})
+SAME_USES = frozenset(
+    {"same", "marker:also", "marker:made", "marker:opening", "confirm:heard", "it", "keep_place", *OPTION_FACTS}
+)
 _DIGITS = re.compile(r"\d+")
 
 
