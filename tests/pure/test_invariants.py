@@ -4,7 +4,7 @@ import re
 import tomllib
 from fnmatch import fnmatchcase
 
-from tests.faults.run import FAULTS, REPOSITORY, load
+from tests.faults.run import FAULTS, REPOSITORY, Fault, load
 
 CLAIMS = tomllib.loads((REPOSITORY / "tests" / "invariants.toml").read_text(encoding="utf-8"))["claim"]
 ARCHITECTURE = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -47,6 +47,35 @@ def test_every_claim_has_tests_and_faults_that_exist() -> None:
         for pattern in claim["tests"]:
             assert any(fnmatchcase(test, pattern) for test in TESTS), pattern
         assert set(claim["faults"]) <= set(FAULTS_BY_NAME), claim["says"]
+
+
+def chosen(fault: Fault) -> set[str]:
+    """The tests that a fault's command runs, as far as their names tell."""
+    words = fault.test[1:]
+    if fault.test[0] == "pytest":
+        files = [word for word in words if word.startswith("tests/")]
+        found = {test for test in TESTS if any(test.startswith(file) for file in files)}
+        asked = words[words.index("-k") + 1] if "-k" in words else ""
+    else:
+        crate = f"engine/crates/{words[words.index('-p') + 1]}/"
+        crate += (
+            f"tests/{words[words.index('--test') + 1]}" if "--test" in words else "src/" if "--lib" in words else ""
+        )
+        found = {test for test in TESTS if test.startswith(crate)}
+        asked = words[-1] if not words[-1].startswith("-") and words[-2] not in {"-p", "--test"} else ""
+    parts = [part.strip() for part in re.split(r" or |::", asked) if part.strip()]
+    narrowed = {test for test in found if any(part in test for part in parts)}
+    return narrowed or found
+
+
+def test_every_fault_of_a_claim_is_noticed_by_a_test_of_that_claim() -> None:
+    for claim in CLAIMS:
+        for name in claim["faults"]:
+            tests = chosen(FAULTS_BY_NAME[name])
+            assert any(fnmatchcase(test, pattern) for test in tests for pattern in claim["tests"]), (
+                claim["says"],
+                name,
+            )
 
 
 def test_every_test_that_names_an_invariant_is_in_one_of_its_claims() -> None:

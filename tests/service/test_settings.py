@@ -6,7 +6,8 @@ import pytest
 
 from headrace.api.settings import SettingError, Settings, environment_name
 
-PAGE = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
+REPOSITORY = Path(__file__).parents[2]
+PAGE = (REPOSITORY / "docs" / "settings.md").read_text(encoding="utf-8")
 
 
 def test_invariant_8_every_setting_is_documented_as_it_is_declared() -> None:
@@ -17,6 +18,21 @@ def test_invariant_8_every_setting_is_documented_as_it_is_declared() -> None:
         for one in fields(Settings)
     }
     assert documented == declared
+
+
+def test_every_variable_that_the_code_reads_is_documented() -> None:
+    packages = ("api", "auth", "cli", "client", "engine/crates", "guardrails", "mcp-server")
+    sources = [
+        path
+        for package in packages
+        for path in (REPOSITORY / package).rglob("*")
+        if path.suffix in {".py", ".rs"} and "target" not in path.parts and "tests" not in path.parts
+    ]
+    read = {name for path in sources for name in re.findall(r'"(HEADRACE_[A-Z_]+[A-Z])"', path.read_text("utf-8"))}
+    read = {name for name in read if not name.startswith(("HEADRACE_TEST_", "HEADRACE_POWER_CUTS"))}
+    pages = PAGE + (REPOSITORY / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert {"HEADRACE_NODE_STATE", "HEADRACE_TOKEN"} <= read
+    assert [name for name in sorted(read) if f"`{name}`" not in pages] == []
 
 
 def test_the_environment_wins_over_defaults() -> None:
