@@ -1,5 +1,6 @@
 """What holds for every page: no axe violations in either theme, no overflow on a phone, a small first page."""
 
+import re
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from tests.browser.house import ADMIN, NARROW, STEP_LIMIT_S, WIDE, House
 from tests.browser.looks import LOOKS, furnish, visit
 
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
+ROUTER = Path(__file__).parents[2] / "web/src/router.tsx"
 RUN = """async () => {
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
     const { violations } = await axe.run(document, { runOnly: tags, resultTypes: ['violations'] });
@@ -24,6 +26,14 @@ FIRST_PAGE_LIMIT_BYTES = 250_000
 @pytest.fixture(scope="module")
 def made(house: House) -> dict[str, str]:
     return furnish(house)
+
+
+def test_every_page_of_the_console_is_looked_at() -> None:
+    paths = set(re.findall(r'^  path: "([^"]+)",$', ROUTER.read_text(encoding="utf-8"), re.MULTILINE)) - {"/"}
+    looked_at = [re.escape(path).replace(r"\$", "$") for path in paths]
+    patterns = {path: re.compile(re.sub(r"\$\w+", "[^/?#]+", path)) for path in looked_at}
+    seen = {re.split(r"[?#]", look.path)[0] for look in LOOKS.values()}
+    assert [path for path, pattern in patterns.items() if not any(map(pattern.fullmatch, seen))] == []
 
 
 @pytest.mark.parametrize("name", sorted(LOOKS))

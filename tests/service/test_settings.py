@@ -35,6 +35,12 @@ def test_every_variable_that_the_code_reads_is_documented() -> None:
     assert [name for name in sorted(read) if f"`{name}`" not in pages] == []
 
 
+def test_every_setting_is_read_somewhere() -> None:
+    sources = (path for path in (REPOSITORY / "api/src").rglob("*.py") if path.name != "settings.py")
+    program = "".join(path.read_text(encoding="utf-8") for path in sources)
+    assert [one.name for one in fields(Settings) if not re.search(rf"\.{one.name}\b", program)] == []
+
+
 def test_the_environment_wins_over_defaults() -> None:
     settings = Settings.from_environment({"HEADRACE_PLAN_QUEUE": "7", "HEADRACE_LISTEN": "127.0.0.1:9"})
     assert (settings.plan_queue, settings.listen, settings.max_nodes) == (7, "127.0.0.1:9", 256)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from headrace.client.models import CHANGE_STATES, AuditKind, ChangeKind, TransferEventKind
+from headrace.client.models import CHANGE_STATES, AuditKind, ChangeKind, TransferEventKind, TransferState
 
 PAGE = Path(__file__).parents[3] / "docs" / "events.md"
 INTRO = """# Events
@@ -25,6 +25,10 @@ def test_the_page_of_events_is_as_they_are_declared() -> None:
 def test_every_kind_says_what_it_is_about() -> None:
     for kinds in (TransferEventKind, ChangeKind, AuditKind):
         assert [kind for kind in kinds if not kind.about] == []
+
+
+def test_every_state_of_a_transfer_has_an_entry_in_its_history() -> None:
+    assert {str(state) for state in TransferState} <= {str(kind) for kind in TransferEventKind}
 
 
 def _transfers() -> Iterator[str]:

@@ -1,0 +1,28 @@
+"""What CONTRIBUTING.md says of places is there."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TABLE = (
+    (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Where to add what")[2].partition("\n## ")[0]
+)
+
+
+def test_every_place_to_add_something_and_its_test_exist() -> None:
+    said = re.findall(r"`([\w.*…-]+/[\w./*…-]*)`", TABLE)
+    assert len(said) > 30
+    assert [path for path in said if not list(ROOT.glob(whole(path)))] == []
+
+
+def whole(path: str) -> str:
+    """Return a path with the folders that `…` stands for."""
+    member, _, rest = path.partition("/…/")
+    return f"{member}/src/headrace/{member.replace('-', '_')}/{rest}" if rest else path
+
+
+def test_every_class_to_add_something_to_exists() -> None:
+    declared = re.findall(r"`(\w+)` in `([^`]+)`", TABLE)
+    assert len(declared) > 2
+    for name, path in declared:
+        assert re.search(rf"^class {name}\b", (ROOT / whole(path)).read_text(encoding="utf-8"), re.MULTILINE), name
