@@ -177,6 +177,7 @@ def test_a_plan_that_asks_back_is_answered_where_it_is_found_again(house: House)
 
 def test_escape_leaves_the_palette(house: House) -> None:
     page = house.page("ada", "/requests")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.keyboard.press("Control+k")
     palette = page.get_by_role("dialog")
     palette.get_by_role("textbox").fill("transfers")

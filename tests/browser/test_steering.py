@@ -3,7 +3,7 @@
 import re
 
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.house import House, leave_old_copies
+from tests.browser.house import NARROW, WIDE, House, leave_old_copies
 
 LONG_MS = 60_000
 SETTINGS = {"away_limit_s": "2"}
@@ -51,7 +51,7 @@ def test_a_failed_transfer_is_tried_again_and_completes(house: House) -> None:
     try:
         start.click()
         expect(state(page, "Failed")).to_be_visible(timeout=LONG_MS)
-        expect(page.get_by_role("button", name="Resume")).to_have_attribute("aria-disabled", "true")
+        expect(page.get_by_role("button", name="Resume")).to_have_count(0)
     finally:
         house.stage.node("dtn-b", "run")
         house.until_nodes_are_attached()
@@ -82,9 +82,9 @@ def test_several_are_steered_at_once_and_each_that_refuses_is_named(house: House
     page.get_by_label(f"Choose {running[0]}").click()
     page.get_by_label(f"Choose {running[2]}").click(modifiers=["Shift"])
     expect(page.get_by_text("3 chosen")).to_be_visible()
-    page.get_by_label("Choose all that have not ended").click()
+    page.get_by_label("Choose all that are shown").click()
     expect(page.get_by_text("3 chosen")).to_have_count(0)
-    page.get_by_label("Choose all that have not ended").click()
+    page.get_by_label("Choose all that are shown").click()
     page.get_by_role("button", name="Pause", exact=True).click()
     ada.call("POST", f"/transfers/{running[1]}/control", {"action": "pause", "reason": "earlier"})
     page.get_by_role("dialog").get_by_label("Reason").fill("beam time")
@@ -96,12 +96,68 @@ def test_several_are_steered_at_once_and_each_that_refuses_is_named(house: House
     expect(page.get_by_text("1 chosen")).to_be_visible()
     for transfer in running:
         ada.until(transfer, "paused")
-    page.get_by_label("Choose all that have not ended").click()
+    page.get_by_label("Choose all that are shown").click()
     page.get_by_role("button", name="Resume", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Resume").click()
     expect(page.get_by_text("3 transfers resumed.")).to_be_visible()
     for transfer in running:
         ada.call("POST", f"/transfers/{transfer}/control", {"action": "cancel", "reason": "seen"})
+
+
+def test_what_has_ended_is_run_again_as_it_was_or_changed_first(house: House) -> None:
+    transfer = house.people["ada"].run("copy krios1:/run42/movie.tiff to archive:/again/one/", until="complete")
+    page = house.page("ada", f"/transfers/{transfer}")
+    expect(page).to_have_title(re.compile("^Complete · Copy krios1:/run42/movie.tiff"))
+    page.get_by_role("button", name="Change and run").click()
+    destination = page.get_by_role("textbox", name="Destination")
+    expect(destination).to_have_value("archive:/again/one/")
+    destination.fill("archive:/again/two/")
+    page.get_by_role("button", name="Make the plan").click()
+    page.get_by_role("button", name="Start and ask another").click(timeout=LONG_MS)
+    expect(page.get_by_text("The transfer has started.")).to_be_visible()
+    expect(destination).to_have_value("archive:/again/two/")
+    second = house.people["ada"].get("/transfers?search=again/two")[0]["id"]
+    house.people["ada"].until(str(second), "complete")
+    page.goto(f"{house.url}/transfers?find=again")
+    page.get_by_label("Choose all that are shown").click()
+    page.get_by_role("button", name="Run again").click()
+    page.get_by_role("dialog").get_by_role("button", name="Run again").click()
+    expect(page.get_by_text("2 transfers planned again")).to_be_visible()
+    page.goto(f"{house.url}/transfers/{transfer}")
+    page.get_by_role("button", name="Run again").click()
+    page.get_by_role("button", name="Start the transfer").click(timeout=LONG_MS)
+    expect(state(page, "Complete")).to_be_visible(timeout=LONG_MS)
+
+
+def test_the_palette_finds_transfers_by_their_words(house: House) -> None:
+    transfer = house.people["ada"].run("copy krios1:/run42/movie.tiff to archive:/haystack/straw/", until="complete")
+    page = house.page("ada", "/requests")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_role("dialog").get_by_role("textbox").fill("haystack/straw")
+    page.get_by_role("dialog").get_by_role("option", name="archive:/haystack/straw").click()
+    expect(page).to_have_url(re.compile(transfer))
+
+
+def test_on_a_phone_the_lists_are_cards_with_nothing_cut_off(house: House) -> None:
+    house.people["ada"].run("copy krios1:/run42/movie.tiff to archive:/pocket/", until="complete")
+    page = house.page("ada", "/transfers")
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+    for path, name in (("/transfers", "Transfers"), ("/requests", "Requests")):
+        page.goto(f"{house.url}{path}")
+        card = page.get_by_role("region", name=name)
+        expect(card.get_by_text("Complete").first).to_be_in_viewport()
+        assert card.evaluate("one => one.scrollWidth - one.clientWidth") == 0
+
+
+def test_the_start_of_a_long_plan_is_in_sight_without_scrolling(house: House) -> None:
+    (house.archive / "long" / "run42").mkdir(parents=True)
+    (house.archive / "long" / "run42" / "movie.tiff").write_bytes(b"another film of the same name")
+    plan = house.people["ada"].plan("copy krios1:/run42 to archive:/long/, overwrite, keep permissions")
+    page = house.page("ada", f"/plans/{plan}")
+    page.set_viewport_size({"width": WIDE[0], "height": 500})
+    expect(page.get_by_role("button", name="Start the transfer")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("region", name="Next")).to_contain_text("1 file")
 
 
 def test_find_looks_through_all_transfers_and_the_numbers_are_of_all(house: House) -> None:

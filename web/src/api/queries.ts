@@ -100,6 +100,16 @@ export const transferCountsQuery = (find: string | undefined) =>
     placeholderData: keepPreviousData,
   });
 
+const FOUND = 5;
+
+/** The newest few that hold all these words, for the palette. */
+export const foundQuery = (find: string) =>
+  queryOptions({
+    queryKey: ["transfers", "found", find],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/transfers", { params: { query: { search: find, limit: FOUND } }, signal })),
+    staleTime: 10_000,
+  });
+
 export const transferQuery = (transfer: string) =>
   queryOptions({
     queryKey: ["transfer", transfer],

@@ -22,12 +22,12 @@ export function Requests() {
         <Empty title={t("requests.empty")}>{t("requests.empty.detail")}</Empty>
       ) : (
         <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("nav.requests")}>
-          <Table className={classes.table} highlightOnHover>
+          <Table className={`${classes.table ?? ""} ${classes.cards ?? ""}`} highlightOnHover>
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("requests.what")}</Table.Th>
-                <Table.Th className={classes.onDesk}>{t("requests.state")}</Table.Th>
-                <Table.Th className={classes.onDesk}>{t("requests.next")}</Table.Th>
+                <Table.Th>{t("requests.state")}</Table.Th>
+                <Table.Th>{t("requests.next")}</Table.Th>
                 <Table.Th>{t("requests.made")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -59,15 +59,12 @@ function Row({ plan }: { plan: Plan }) {
           {shortened(plan.canonical_sentence ?? plan.words ?? id, 120)}
         </Link>
         <div className={classes.second}>
-          {id}
+          <span className={classes.onDesk}>{id}</span>
           {agent != null && <> · {t("transfers.through", { agent: visible(agent) })}</>}
         </div>
-        <div className={classes.onPhone}>
-          {badge} <Prose>{next.message}</Prose>
-        </div>
       </Table.Td>
-      <Table.Td className={classes.onDesk}>{badge}</Table.Td>
-      <Table.Td className={`${classes.wide ?? ""} ${classes.onDesk ?? ""}`}>
+      <Table.Td>{badge}</Table.Td>
+      <Table.Td className={classes.wide}>
         <Prose>{next.message}</Prose>
         {transfer != null && (
           <div>

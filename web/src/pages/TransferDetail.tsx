@@ -26,9 +26,11 @@ export function TransferDetail() {
   const navigate = route.useNavigate();
   const { data: transfer } = useSuspenseQuery(transferQuery(id));
   useWatch(transfer);
+  const title = t("transfer.title", { action: tData("action.name", transfer.action), source: shortened(transfer.source, 60) });
   return (
     <Page
-      title={t("transfer.title", { action: tData("action.name", transfer.action), source: shortened(transfer.source, 60) })}
+      title={title}
+      tab={`${t(`transfer.state.${transfer.state}`)} · ${title}`}
       lead={
         <>
           <TransferBadge state={transfer.state} /> {visible(transfer.canonical_sentence)}

@@ -16,6 +16,7 @@ import { Arrived, arrival } from "../transfers/Arrived";
 import { Bulk } from "../transfers/Bulk";
 import { Act, Empty, Failure, Loading, Name, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
+import { Prose } from "../ui/Prose";
 import { who } from "../ui/who";
 import { TransferBadge } from "../ui/state";
 import classes from "./Table.module.css";
@@ -31,13 +32,13 @@ export function Transfers() {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const shown = list.data?.pages.flat() ?? [];
   const all = state === undefined && find === undefined;
-  const open = shown.filter(({ state }) => !ENDED.has(state)).map(({ id }) => id);
+  const ids = shown.map(({ id }) => id);
   const picked = shown.filter(({ id }) => chosen.has(id));
   const [last, setLast] = useState<string | null>(null);
   /** One, or with the shift key all from the last one that was clicked. */
   const toggle = (id: string, range: boolean) => {
-    const [from, to] = [open.indexOf(last ?? ""), open.indexOf(id)];
-    const run = range && from >= 0 && to >= 0 ? open.slice(Math.min(from, to), Math.max(from, to) + 1) : [id];
+    const [from, to] = [ids.indexOf(last ?? ""), ids.indexOf(id)];
+    const run = range && from >= 0 && to >= 0 ? ids.slice(Math.min(from, to), Math.max(from, to) + 1) : [id];
     const next = new Set(chosen);
     for (const one of run) {
       if (chosen.has(id)) next.delete(one);
@@ -84,21 +85,20 @@ export function Transfers() {
       )}
       {shown.length > 0 && (
         <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("nav.transfers")}>
-          <Table className={classes.table} highlightOnHover>
+          <Table className={`${classes.table ?? ""} ${classes.cards ?? ""}`} highlightOnHover>
             <Table.Thead>
               <Table.Tr>
                 <Table.Th className={classes.tight}>
                   <Checkbox
                     size="xs"
                     aria-label={t("transfers.pick.all")}
-                    checked={picked.length > 0 && picked.length === open.length}
-                    indeterminate={picked.length > 0 && picked.length < open.length}
-                    disabled={open.length === 0}
-                    onChange={(event) => setChosen(new Set(event.currentTarget.checked ? open : []))}
+                    checked={picked.length === ids.length}
+                    indeterminate={picked.length > 0 && picked.length < ids.length}
+                    onChange={(event) => setChosen(new Set(event.currentTarget.checked ? ids : []))}
                   />
                 </Table.Th>
                 <Table.Th>{t("transfers.what")}</Table.Th>
-                <Table.Th className={classes.onDesk}>{t("transfers.state")}</Table.Th>
+                <Table.Th>{t("transfers.state")}</Table.Th>
                 <Table.Th>{t("transfers.progress")}</Table.Th>
                 <Table.Th>{t("transfers.who")}</Table.Th>
                 <Table.Th>{t("transfers.asked")}</Table.Th>
@@ -152,11 +152,11 @@ function howMany({ total, exact, by_state: states }: TransferCounts, state: Tran
 }
 
 function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean; toggle: (id: string, range: boolean) => void }) {
-  const { id, action, source, destination, state, progress, requester, requester_name: name, agent, created } = transfer;
+  const { id, action, source, destination, state, state_reason: reason, progress, requester, requester_name: name, agent, created } = transfer;
   return (
     <Table.Tr>
       <Table.Td className={classes.tight}>
-        <Checkbox size="xs" aria-label={t("transfers.pick.what", { id })} checked={chosen} disabled={ENDED.has(state)} onChange={({ nativeEvent: click }) => toggle(id, click instanceof MouseEvent && click.shiftKey)} />
+        <Checkbox size="xs" aria-label={t("transfers.pick.what", { id })} checked={chosen} onChange={({ nativeEvent: click }) => toggle(id, click instanceof MouseEvent && click.shiftKey)} />
       </Table.Td>
       <Table.Td className={classes.what}>
         <Link to="/transfers/$transfer" params={{ transfer: id }} className={classes.link}>
@@ -165,13 +165,15 @@ function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean
         <div className={classes.second}>
           → <Name>{shortened(destination, 60)}</Name>
         </div>
-        <div className={classes.second}>{id}</div>
-        <div className={classes.onPhone}>
-          <TransferBadge state={state} />
-        </div>
+        <div className={`${classes.second ?? ""} ${classes.onDesk ?? ""}`}>{id}</div>
       </Table.Td>
-      <Table.Td className={classes.onDesk}>
+      <Table.Td>
         <TransferBadge state={state} />
+        {!ENDED.has(state) && reason !== "" && (
+          <div className={classes.second}>
+            <Prose>{reason}</Prose>
+          </div>
+        )}
       </Table.Td>
       <Table.Td className={classes.progress}>
         <Arrived transfer={transfer} label={t("transfers.progress.of", { id })} size="sm" />

@@ -4,15 +4,15 @@ import { bytes, count } from "../format/units";
 import { t } from "../i18n";
 import classes from "./PlanCard.module.css";
 
-/** The figures of a survey; what is zero and means nothing is left out. */
+/** The figures of a survey; what is zero is left out. What is lost, or that nothing is, stands below them in words. */
 export function Counts({ survey, etaS }: { survey: SurveyCounts; etaS: number | null }) {
   const rows: [string, string, string?][] = [
     [t("survey.files"), count(survey.files)],
     [t("survey.bytes"), bytes(survey.bytes), t("survey.exact", { n: count(survey.bytes) })],
-    [t("survey.overwrites"), count(survey.overwrites)],
-    [t("survey.deletes"), count(survey.deletes)],
-    [t("survey.identical"), count(survey.identical_files)],
   ];
+  if (survey.overwrites > 0) rows.push([t("survey.overwrites"), count(survey.overwrites)]);
+  if (survey.deletes > 0) rows.push([t("survey.deletes"), count(survey.deletes)]);
+  if (survey.identical_files > 0) rows.push([t("survey.identical"), count(survey.identical_files)]);
   if (survey.excluded_files > 0) rows.push([t("survey.excluded"), count(survey.excluded_files)]);
   if (survey.conflicts > 0) rows.push([t("survey.conflicts"), count(survey.conflicts)]);
   if (survey.skipped_special > 0) rows.push([t("survey.special"), count(survey.skipped_special)]);

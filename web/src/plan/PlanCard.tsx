@@ -6,7 +6,7 @@ import { Link } from "@tanstack/react-router";
 import type { Plan } from "../api/schema";
 import { count } from "../format/units";
 import { visible } from "../format/text";
-import { t } from "../i18n";
+import { t, tn } from "../i18n";
 import { Card, Copyable, Facts, Loading, Time } from "../ui/basics";
 import { Prose } from "../ui/Prose";
 import { who } from "../ui/who";
@@ -45,11 +45,14 @@ export function PlanCard({ plan }: { plan: Plan }) {
       {survey != null && <Losses plan={plan} survey={survey} />}
       <Refusals refusals={plan.refusals} />
       {plan.notes.length > 0 && (
-        <ul className={classes.notes}>
-          {plan.notes.map((note) => (
-            <li key={note}><Prose>{note}</Prose></li>
-          ))}
-        </ul>
+        <details>
+          <summary>{tn("count.notes", plan.notes.length)}</summary>
+          <ul className={classes.notes}>
+            {plan.notes.map((note) => (
+              <li key={note}><Prose>{note}</Prose></li>
+            ))}
+          </ul>
+        </details>
       )}
       {decision != null && <DecisionDetail decision={decision} needs={plan.needs} approvals={plan.approvals} />}
       <Facts

@@ -7,7 +7,7 @@ import { IconAlertTriangle } from "@tabler/icons-react";
 import { meQuery, planQuery } from "../api/queries";
 import type { Plan } from "../api/schema";
 import { t } from "../i18n";
-import { Failure, Loading, Stack } from "../ui/basics";
+import { Failure, Loading } from "../ui/basics";
 import { ApproverActions } from "./ApproverActions";
 import { PlanCard } from "./PlanCard";
 import classes from "./PlanCard.module.css";
@@ -37,7 +37,7 @@ export function PlanSection({ plan: id, madeFrom, stale = false, answer }: Props
   const mine = me.id === plan.data.requester;
   const take = answer ?? ((text: string) => void navigate({ to: "/new", search: { words: text } }));
   return (
-    <Stack>
+    <div className={classes.section}>
       {other && (
         <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />} title={t("plan.stale")}>
           {t("plan.stale.detail")}
@@ -54,7 +54,7 @@ export function PlanSection({ plan: id, madeFrom, stale = false, answer }: Props
       ) : (
         needsApproval(plan.data) && <ApproverActions plan={plan.data} />
       )}
-    </Stack>
+    </div>
   );
 }
 

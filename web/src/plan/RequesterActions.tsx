@@ -3,6 +3,7 @@
 import { Checkbox, Group, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
+import { IconAlertTriangle } from "@tabler/icons-react";
 import { useState } from "react";
 import { answer, api } from "../api/client";
 import { planQuery } from "../api/queries";
@@ -13,7 +14,9 @@ import { refusal } from "../ui/permissions";
 import { Prose } from "../ui/Prose";
 import { tell } from "../ui/toasts";
 import { fromIntent, toAddress } from "./intent";
+import type { Address } from "./asked";
 import { losses } from "./Losses";
+import classes from "./PlanCard.module.css";
 
 interface Props {
   plan: Plan;
@@ -27,50 +30,69 @@ export function RequesterActions({ plan, stale, alone = false }: Props) {
   const navigate = useNavigate();
   const client = useQueryClient();
   const start = useMutation({
-    mutationFn: (digest: string) => answer(api.POST("/api/v1/transfers", { body: { plan_digest: digest } })),
-    onSuccess: async (transfer) => {
+    mutationFn: ({ digest }: { digest: string; then: "follow" | "ask" }) => answer(api.POST("/api/v1/transfers", { body: { plan_digest: digest } })),
+    onSuccess: async (transfer, { then }) => {
       await client.invalidateQueries({ queryKey: ["transfers"] });
       tell(t("plan.started"));
-      await navigate({ to: "/transfers/$transfer", params: { transfer: transfer.id } });
+      // The words stay where they were, to be changed into those of the next one.
+      await navigate(then === "ask" ? { to: "/new", search: asAsked(plan) } : { to: "/transfers/$transfer", params: { transfer: transfer.id } });
     },
   });
   const { digest, needs, next_step: next } = plan;
-  if (plan.transfer != null || next.kind === "wait" || (next.kind === "answer" && !alone)) return null;
+  if (plan.transfer != null) return alone ? <Again plan={plan} /> : null;
+  if (next.kind === "wait" || (next.kind === "answer" && !alone)) return null;
   const lacks = (kind: "confirmation" | "approval") => needs.some((need) => need.kind === kind && need.given < need.count);
+  const blocked = stale ? t("plan.blocked.stale") : refusal(plan, "submit");
+  const pending = start.isPending ? start.variables.then : null;
   const over = next.kind === "plan_again" || next.kind === "none" || next.kind === "answer";
   return (
-    <Card title={t("plan.next")}>
-      <Text>
-        <Prose>{next.message}</Prose>
-      </Text>
-      {over && !stale && <Again plan={plan} />}
-      {!over && !stale && digest != null && lacks("confirmation") && <Confirm plan={plan} digest={digest} />}
-      {!over && lacks("approval") && (
-        <div>
-          <Text>{t("plan.ask.approval")}</Text>
-          <Copyable label={t("plan.link")} text={`${window.location.origin}/plans/${plan.id}`} />
-        </div>
-      )}
-      {start.isError && <Failure error={start.error} />}
-      {!over && digest != null && (
-        <div>
-          <Act blocked={stale ? t("plan.blocked.stale") : refusal(plan, "submit")} size="sm" loading={start.isPending} onClick={() => start.mutate(digest)}>
-            {t("plan.start")}
-          </Act>
-        </div>
-      )}
-    </Card>
+    <div className={over ? undefined : classes.bar}>
+      <Card title={t("plan.next")}>
+        <Text>
+          <Prose>{next.message}</Prose>
+        </Text>
+        {!over && !lacks("confirmation") && losses(plan).map((line) => (
+          <Text key={line} className={classes.warning}>
+            <IconAlertTriangle size={18} aria-hidden /> {line}
+          </Text>
+        ))}
+        {over && !stale && <Again plan={plan} />}
+        {!over && !stale && digest != null && lacks("confirmation") && <Confirm plan={plan} digest={digest} />}
+        {!over && lacks("approval") && (
+          <div>
+            <Text>{t("plan.ask.approval")}</Text>
+            <Copyable label={t("plan.link")} text={`${window.location.origin}/plans/${plan.id}`} />
+          </div>
+        )}
+        {start.isError && <Failure error={start.error} />}
+        {!over && digest != null && (
+          <Group gap="xs">
+            <Act blocked={blocked} size="sm" loading={pending === "follow"} onClick={() => start.mutate({ digest, then: "follow" })}>
+              {t("plan.start")}
+            </Act>
+            <Act variant="default" blocked={blocked} size="sm" loading={pending === "ask"} onClick={() => start.mutate({ digest, then: "ask" })}>
+              {t("plan.startAndAsk")}
+            </Act>
+          </Group>
+        )}
+      </Card>
+    </div>
   );
 }
 
 /** The same request in the form or the words it was made of. */
-function Again({ plan: { words, intent } }: { plan: Plan }) {
-  if (words == null && intent == null) return null;
+function Again({ plan }: { plan: Plan }) {
+  if (plan.words == null && plan.intent == null) return null;
   return (
-    <Link to="/new" search={words != null ? { words } : intent != null ? { view: "form", form: toAddress(fromIntent(intent)) } : {}}>
+    <Link to="/new" search={asAsked(plan)}>
       {t("plan.again")}
     </Link>
   );
+}
+
+function asAsked({ words, intent }: Plan): Address & { view?: "form" } {
+  if (words != null) return { words };
+  return intent != null ? { view: "form", form: toAddress(fromIntent(intent)) } : {};
 }
 
 function Confirm({ plan, digest }: { plan: Plan; digest: string }) {

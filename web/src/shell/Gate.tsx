@@ -2,10 +2,12 @@
 
 import { Title } from "@mantine/core";
 import type { ReactNode } from "react";
+import { useTabTitle } from "../ui/title";
 import classes from "./Gate.module.css";
 import { Logo } from "./Logo";
 
 export function Gate(props: { title: string; onSubmit: () => void; children: ReactNode }) {
+  useTabTitle(props.title);
   return (
     <main className={classes.gate}>
       <form

@@ -1,4 +1,4 @@
-/** Pause, resume or cancel several transfers; what each of them answered is told one by one. */
+/** Pause, resume or cancel several transfers, or have them once more; what each of them answered is told one by one. */
 
 import { Alert, Group, Text } from "@mantine/core";
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
@@ -14,9 +14,11 @@ import { Act, Stack } from "../ui/basics";
 import { refusal } from "../ui/permissions";
 import { Prose } from "../ui/Prose";
 import { tell } from "../ui/toasts";
+import { planAgain } from "./again";
 import { Reasoned } from "./Reasoned";
 
-type Steer = "pause" | "resume" | "cancel";
+const STEERS = ["pause", "resume", "cancel", "retry", "run_again"] as const;
+type Steer = (typeof STEERS)[number];
 
 interface Refused {
   transfer: Transfer;
@@ -29,14 +31,19 @@ export function Bulk({ transfers, keep }: { transfers: readonly Transfer[]; keep
   const { data: me } = useSuspenseQuery(meQuery);
   const [asking, setAsking] = useState<Steer | null>(null);
   const steer = useMutation({
-    mutationFn: (wish: { action: Steer; reason: string }) => steerAll(transfers, wish),
+    mutationFn: ({ action, reason }: { action: Steer; reason: string }) =>
+      eachOf(transfers, (transfer) =>
+        action === "run_again"
+          ? planAgain(client, transfer)
+          : answer(api.POST("/api/v1/transfers/{transfer}/control", { params: { path: { transfer: transfer.id } }, body: { action, reason } })),
+      ),
     onSuccess: (refused, { action }) => {
       const told = transfers.length - refused.length;
       if (told > 0) tell(t(`control.${action}.many.done`, { what: tn("count.transfers", told) }));
       setAsking(null);
       keep(refused.map(({ transfer }) => transfer.id));
     },
-    onSettled: () => client.invalidateQueries({ queryKey: ["transfers"] }),
+    onSettled: () => Promise.all([client.invalidateQueries({ queryKey: ["transfers"] }), client.invalidateQueries({ queryKey: ["plans"] })]),
   });
   const refused = steer.data ?? [];
   const mine = transfers.every(({ requester }) => requester === me.id);
@@ -50,15 +57,11 @@ export function Bulk({ transfers, keep }: { transfers: readonly Transfer[]; keep
     <Stack>
       <Group gap="xs">
         <Text fw={600}>{tn("count.chosen", transfers.length)}</Text>
-        <Act variant="default" blocked={blocked("pause")} onClick={() => setAsking("pause")}>
-          {t("control.pause")}
-        </Act>
-        <Act variant="default" blocked={blocked("resume")} onClick={() => setAsking("resume")}>
-          {t("control.resume")}
-        </Act>
-        <Act color="red" variant="outline" blocked={blocked("cancel")} onClick={() => setAsking("cancel")}>
-          {t("control.cancel")}
-        </Act>
+        {STEERS.map((action) => (
+          <Act key={action} {...(action === "cancel" ? { color: "red", variant: "outline" } : { variant: "default" })} blocked={blocked(action)} onClick={() => setAsking(action)}>
+            {t(`control.${action}`)}
+          </Act>
+        ))}
       </Group>
       {refused.length > 0 && <Report refused={refused} dismiss={steer.reset} />}
       {asking !== null && (
@@ -67,7 +70,7 @@ export function Bulk({ transfers, keep }: { transfers: readonly Transfer[]; keep
           detail={t(`control.${asking}.detail`)}
           verb={t(`control.${asking}`)}
           danger={asking === "cancel"}
-          reason={asking === "resume" ? "none" : asking === "pause" && mine ? "optional" : "asked"}
+          reason={asking === "cancel" || (asking === "pause" && !mine) ? "asked" : asking === "pause" ? "optional" : "none"}
           pending={steer.isPending}
           error={steer.error}
           close={() => setAsking(null)}
@@ -78,14 +81,14 @@ export function Bulk({ transfers, keep }: { transfers: readonly Transfer[]; keep
   );
 }
 
-/** Steer one after the other. A refusal of one does not stop the others; a service that is away does. */
-async function steerAll(transfers: readonly Transfer[], body: { action: Steer; reason: string }): Promise<readonly Refused[]> {
+/** One after the other. A refusal of one does not stop the others; a service that is away does. */
+async function eachOf(transfers: readonly Transfer[], ask: (transfer: Transfer) => Promise<unknown>): Promise<readonly Refused[]> {
   const refused: Refused[] = [];
   let away: unknown = null;
   for (const transfer of transfers) {
     try {
       if (away !== null) throw away;
-      await answer(api.POST("/api/v1/transfers/{transfer}/control", { params: { path: { transfer: transfer.id } }, body }));
+      await ask(transfer);
     } catch (error) {
       if (error instanceof Unreachable || isStatus(error, 401)) away = error;
       refused.push({ transfer, why: inWords(error).detail });

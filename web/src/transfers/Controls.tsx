@@ -1,17 +1,19 @@
-/** Steering one transfer: pause, resume, cancel with a reason, another rate, the failed files again. */
+/** Steering one transfer: pause, resume, cancel with a reason, another rate; once it has ended, the failed files or all of it again. */
 
 import { Modal, Text, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
 import { ENDED, eventsKey, failedKey, meQuery, transferQuery } from "../api/queries";
 import type { ControlRequest, Transfer } from "../api/schema";
 import { bytes, parseRate, rate } from "../format/units";
 import { t, tn } from "../i18n";
-import { written } from "../plan/intent";
+import { fromIntent, toAddress, written } from "../plan/intent";
 import { Act, Failure } from "../ui/basics";
 import { refusal } from "../ui/permissions";
 import { tell } from "../ui/toasts";
+import { intentOf, planAgain } from "./again";
 import { Reasoned } from "./Reasoned";
 
 type Dialog = "pause" | "cancel" | "rate";
@@ -32,6 +34,19 @@ export function Controls({ transfer }: { transfer: Transfer }) {
     },
   });
   const { state, progress } = transfer;
+  if (ENDED.has(state)) {
+    return (
+      <>
+        {(state === "partial" || state === "failed") && (
+          <Act variant={refusal(transfer, "retry") === null ? "filled" : "default"} blocked={refusal(transfer, "retry")} loading={steer.isPending} onClick={() => steer.mutate({ action: "retry", reason: "" })}>
+            {state === "failed" ? t("control.retry.whole") : t("control.retry")}
+          </Act>
+        )}
+        <Again transfer={transfer} />
+        {steer.isError && <Failure error={steer.error} />}
+      </>
+    );
+  }
   const running = steer.isPending ? steer.variables.action : null;
   const ask = (next: Dialog) => {
     steer.reset();
@@ -47,9 +62,6 @@ export function Controls({ transfer }: { transfer: Transfer }) {
       </Act>
       <Act variant="default" blocked={refusal(transfer, "set_rate")} onClick={() => ask("rate")}>
         {t("control.rate")}
-      </Act>
-      <Act variant={ENDED.has(state) && refusal(transfer, "retry") === null ? "filled" : "default"} blocked={refusal(transfer, "retry")} loading={running === "retry"} onClick={() => steer.mutate({ action: "retry", reason: "" })}>
-        {state === "failed" ? t("control.retry.whole") : t("control.retry")}
       </Act>
       <Act color="red" variant="outline" blocked={refusal(transfer, "cancel")} onClick={() => ask("cancel")}>
         {t("control.cancel")}
@@ -75,6 +87,33 @@ export function Controls({ transfer }: { transfer: Transfer }) {
       {dialog === "rate" && (
         <RateDialog transfer={transfer} pending={steer.isPending} error={steer.error} close={() => setDialog(null)} go={(rate_bps) => steer.mutate({ action: "set_rate", reason: "", rate_bps })} />
       )}
+    </>
+  );
+}
+
+/** All of it once more: as it was, or changed first. */
+function Again({ transfer }: { transfer: Transfer }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const run = useMutation({
+    mutationFn: () => planAgain(client, transfer),
+    onSuccess: ({ id }) => navigate({ to: "/plans/$plan", params: { plan: id } }),
+  });
+  const change = useMutation({
+    mutationFn: () => intentOf(client, transfer),
+    onSuccess: (intent) => navigate({ to: "/new", search: { view: "form", form: toAddress(fromIntent(intent)) } }),
+  });
+  const blocked = refusal(transfer, "run_again");
+  const error = run.error ?? change.error;
+  return (
+    <>
+      <Act variant="default" blocked={blocked} loading={run.isPending} onClick={() => run.mutate()}>
+        {t("control.run_again")}
+      </Act>
+      <Act variant="default" blocked={blocked} loading={change.isPending} onClick={() => change.mutate()}>
+        {t("control.change")}
+      </Act>
+      {error !== null && <Failure error={error} />}
     </>
   );
 }

@@ -1,9 +1,11 @@
 import { MantineProvider } from "@mantine/core";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from "@tanstack/react-router";
 import { fireEvent, render, screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { meQuery } from "../api/queries";
-import type { Me, Progress, Transfer } from "../api/schema";
+import type { Me, Progress, Transfer, TransferIntent } from "../api/schema";
+import { forNow } from "./again";
 import { arrival } from "./Arrived";
 import { Controls } from "./Controls";
 
@@ -46,27 +48,45 @@ function steered(part: Partial<Transfer>): Transfer {
   };
 }
 
-function show(transfer: Transfer) {
+async function show(transfer: Transfer) {
   const client = new QueryClient();
   client.setQueryData(meQuery.queryKey, me);
+  const router = createRouter({ routeTree: createRootRoute({ component: () => <Controls transfer={transfer} /> }), history: createMemoryHistory() });
+  await router.load();
   render(
     <MantineProvider env="test">
       <QueryClientProvider client={client}>
-        <Controls transfer={transfer} />
+        <RouterProvider router={router} />
       </QueryClientProvider>
     </MantineProvider>,
   );
 }
 
-it("controls are offered as the service allows them, each refusal with its reason", () => {
-  show(steered({ allowed_actions: ACTIONS.map((action) => ({ action, allowed: action === "retry", reason: action === "retry" ? "" : `no ${action} now` })) }));
-  const why = (name: string) => screen.getByRole("button", { name }).getAttribute("aria-description");
-  expect([why("Pause"), why("Resume"), why("Change the rate"), why("Cancel"), why("Try again")]).toEqual(["no pause now", "no resume now", "no set_rate now", "no cancel now", null]);
+const why = (name: string) => screen.getByRole("button", { name }).getAttribute("aria-description");
+
+it("controls are offered as the service allows them, each refusal with its reason", async () => {
+  const actions = ACTIONS.map((action) => ({ action, allowed: action === "resume", reason: action === "resume" ? "" : `no ${action} now` }));
+  await show(steered({ state: "paused", allowed_actions: actions }));
+  expect(["Pause", "Resume", "Change the rate", "Cancel"].map(why)).toEqual(["no pause now", null, "no set_rate now", "no cancel now"]);
 });
 
-it.each([["one's own transfer", "pn_1", null], ["the transfer of somebody else", "pn_2", "Give a reason: it is kept with the transfer."]])("to pause %s", (_, requester, why) => {
-  show(steered({ state: "running", requester, allowed_actions: [{ action: "pause", allowed: true, reason: "" }] }));
+it("what has ended is tried or run again, or changed and run, and nothing else", async () => {
+  await show(steered({ allowed_actions: ACTIONS.map((action) => ({ action, allowed: action === "run_again", reason: action === "run_again" ? "" : `no ${action} now` })) }));
+  expect(screen.getAllByRole("button").map(({ textContent }) => textContent)).toEqual(["Try again", "Run again", "Change and run"]);
+  expect(["Try again", "Run again", "Change and run"].map(why)).toEqual(["no retry now", null, null]);
+});
+
+it("what is run again keeps no times that have passed", () => {
+  const intent: TransferIntent = {
+    action: "copy", source: "a:/x", destination: "b:/y", include: [], exclude: ["*.tmp"], preserve: [], priority: "normal", encryption: true, verify: "default",
+    compare: "size-mtime", delete_extraneous: false, start: "2026-01-01T06:00:00Z", deadline: "2026-01-01T18:00:00Z",
+  };
+  expect(forNow(intent, Date.parse("2026-01-01T12:00:00Z"))).toEqual({ ...intent, start: null });
+});
+
+it.each([["one's own transfer", "pn_1", null], ["the transfer of somebody else", "pn_2", "Give a reason: it is kept with the transfer."]])("to pause %s", async (_, requester, needs) => {
+  await show(steered({ state: "running", requester, allowed_actions: [{ action: "pause", allowed: true, reason: "" }] }));
   fireEvent.click(screen.getByRole("button", { name: "Pause" }));
   const pause = within(screen.getByRole("dialog")).getByRole("button", { name: "Pause" });
-  expect(pause.getAttribute("aria-description")).toBe(why);
+  expect(pause.getAttribute("aria-description")).toBe(needs);
 });

@@ -8,9 +8,11 @@ import { instant, useZone } from "../format/time";
 import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Prose } from "./Prose";
+import { useTabTitle } from "./title";
 import classes from "./basics.module.css";
 
-export function Page(props: { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
+export function Page(props: { title: string; tab?: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
+  useTabTitle(props.tab ?? props.title);
   return (
     <div className={classes.page}>
       <header className={classes.head}>

@@ -169,6 +169,7 @@ export const asking = {
   "plan.transfer": "This plan runs as {id}",
   "plan.next": "Next",
   "plan.start": "Start the transfer",
+  "plan.startAndAsk": "Start and ask another",
   "plan.started": "The transfer has started.",
   "plan.confirm": "Confirm this plan",
   "plan.confirm.losses": "I have read what will be lost. {losses}",

@@ -43,6 +43,8 @@ export const common = {
   "count.files.other": "{n} files",
   "count.names.one": "{n} name",
   "count.names.other": "{n} names",
+  "count.notes.one": "{n} note",
+  "count.notes.other": "{n} notes",
   "count.rules.one": "{n} rule",
   "count.rules.other": "{n} rules",
   "count.transfers.one": "{n} transfer",

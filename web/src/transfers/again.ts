@@ -1,0 +1,24 @@
+/** A transfer that is asked for once more: its own intent, as a new plan or in the form. */
+
+import type { QueryClient } from "@tanstack/react-query";
+import { answer, api } from "../api/client";
+import { planQuery } from "../api/queries";
+import type { Plan, Transfer, TransferIntent } from "../api/schema";
+import { t } from "../i18n";
+
+/** What a transfer was made of. Times that have passed are left out: they were for that run. */
+export async function intentOf(client: QueryClient, { plan }: Pick<Transfer, "plan">): Promise<TransferIntent> {
+  const { intent } = await client.query(planQuery(plan));
+  if (intent == null) throw new Error(t("control.run_again.gone"));
+  return forNow(intent, Date.now());
+}
+
+export function forNow(intent: TransferIntent, now: number): TransferIntent {
+  const ahead = (time: string | null | undefined) => (time != null && new Date(time).getTime() > now ? time : null);
+  return { ...intent, start: ahead(intent.start), deadline: ahead(intent.deadline) };
+}
+
+/** Has a new plan made of a transfer; nothing runs before it is started. */
+export async function planAgain(client: QueryClient, transfer: Pick<Transfer, "plan">): Promise<Plan> {
+  return answer(api.POST("/api/v1/plans", { body: { intent: await intentOf(client, transfer) } }));
+}
