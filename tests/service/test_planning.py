@@ -74,10 +74,10 @@ async def test_a_follow_up_makes_a_new_plan_with_a_new_digest(site: Site) -> Non
     assert by_words.state is m.PlanState.READY, by_words.summary
     assert by_words.intent is not None
     assert (by_words.intent.exclude, by_words.intent.compare) == (["*.bak"], "checksum")
-    request = m.PlanRequest(plan=by_words.digest, changes=m.Changes(exclude_add=["*.tmp"], rate_limit_bps=8))
+    request = m.PlanRequest(plan=by_words.digest, changes=m.Changes(exclude_add=["*.tmp"], rate_limit_bps=8_000_000))
     by_slots = await settled(site.ada.port, await site.ada.port.create_plan(request))
     assert by_slots.intent is not None
-    assert (by_slots.intent.exclude, by_slots.intent.rate_limit_bps) == (["*.bak", "*.tmp"], 8)
+    assert (by_slots.intent.exclude, by_slots.intent.rate_limit_bps) == (["*.bak", "*.tmp"], 8_000_000)
     assert len({first.digest, by_words.digest, by_slots.digest}) == 3
 
 
@@ -90,8 +90,10 @@ async def test_a_plan_that_preserves_nothing_says_so_and_a_follow_up_keeps_it(si
     assert again.state is m.PlanState.READY, again.summary
     assert again.intent is not None
     assert (again.intent.exclude, again.intent.preserve) == (["*.bak"], [])
-    said = await site.ada.port.interpret(m.InterpretRequest(intent=first.intent))
-    assert (said.transfer, said.canonical_sentence) == (first.intent, None)
+    assert first.intent is not None
+    asked = m.TransferIntent.model_validate(first.intent.model_dump())
+    said = await site.ada.port.interpret(m.InterpretRequest(intent=asked))
+    assert (said.transfer, said.canonical_sentence) == (asked, None)
 
 
 @pytest.mark.anyio

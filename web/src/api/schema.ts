@@ -1759,7 +1759,7 @@ export interface components {
             expires?: string | null;
             /** Id */
             id: string;
-            intent?: components["schemas"]["TransferIntent"] | null;
+            intent?: components["schemas"]["PlannedIntent"] | null;
             /**
              * Names Withheld
              * @description names were left out: a folder is restricted for agents
@@ -1872,6 +1872,102 @@ export interface components {
          * @enum {string}
          */
         PlanState: "surveying" | "ready" | "ask" | "denied" | "failed" | "expired" | "dropped";
+        /**
+         * PlannedIntent
+         * @description What a plan was made for: read without today's limits, so that plans of earlier versions stay readable.
+         */
+        PlannedIntent: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "copy" | "sync" | "move";
+            /**
+             * Compare
+             * @description when two files count as the same
+             * @default size-mtime
+             * @enum {string}
+             */
+            compare: "size-mtime" | "checksum";
+            /** Deadline */
+            deadline?: string | null;
+            /**
+             * Delete Extraneous
+             * @description whether a sync deletes what the source does not hold
+             * @default false
+             */
+            delete_extraneous: boolean;
+            /**
+             * Destination
+             * @description `endpoint:/path`; a trailing slash means 'into this folder'
+             */
+            destination: string;
+            /**
+             * Encryption
+             * @description whether the bytes are encrypted on their way
+             * @default true
+             */
+            encryption: boolean;
+            /**
+             * Exclude
+             * @default []
+             */
+            exclude: string[];
+            /**
+             * Include
+             * @default []
+             */
+            include: string[];
+            /** Max Size Bytes */
+            max_size_bytes?: number | null;
+            /** Min Size Bytes */
+            min_size_bytes?: number | null;
+            /** Modified After */
+            modified_after?: string | null;
+            /** Modified Before */
+            modified_before?: string | null;
+            /**
+             * On Conflict
+             * @description files that differ at the destination; default: a sync overwrites them, else `fail`
+             */
+            on_conflict?: ("skip" | "overwrite" | "fail" | "newer") | null;
+            /**
+             * Preserve
+             * @default [
+             *       "timestamps",
+             *       "permissions",
+             *       "symlinks"
+             *     ]
+             */
+            preserve: ("timestamps" | "permissions" | "symlinks" | "xattrs")[];
+            /**
+             * Priority
+             * @description whose turn comes first
+             * @default normal
+             * @enum {string}
+             */
+            priority: "low" | "normal" | "high";
+            /** Rate Limit Bps */
+            rate_limit_bps?: number | null;
+            /** Repeat */
+            repeat?: string | null;
+            /**
+             * Source
+             * @description `endpoint:/path`
+             */
+            source: string;
+            /** Start */
+            start?: string | null;
+            /**
+             * Verify
+             * @description how what arrives is verified; default: a move at rest, else in transit
+             * @default default
+             * @enum {string}
+             */
+            verify: "default" | "in-transit" | "at-rest" | "blake3" | "sha256" | "sha1" | "md5" | "crc32c" | "none";
+            /** Window */
+            window?: string[] | null;
+        };
         /**
          * PolicyCheck
          * @description Whether a policy text could be published.
@@ -2618,6 +2714,7 @@ export type Plan = components['schemas']['Plan'];
 export type PlanCounts = components['schemas']['PlanCounts'];
 export type PlanRequest = components['schemas']['PlanRequest'];
 export type PlanState = components['schemas']['PlanState'];
+export type PlannedIntent = components['schemas']['PlannedIntent'];
 export type PolicyCheck = components['schemas']['PolicyCheck'];
 export type PolicyProblem = components['schemas']['PolicyProblem'];
 export type PolicyText = components['schemas']['PolicyText'];
@@ -3229,6 +3326,7 @@ export interface operations {
                 /** @description only what was made before */
                 until?: string | null;
                 limit?: number;
+                /** @description the last of the page before */
                 after?: string | null;
             };
             header?: never;
@@ -3929,6 +4027,7 @@ export interface operations {
                 /** @description only what was made before */
                 until?: string | null;
                 limit?: number;
+                /** @description the last of the page before */
                 after?: string | null;
             };
             header?: never;

@@ -180,7 +180,7 @@ class Tools:
     async def transfer_status(
         self,
         transfer_id: TransferId,
-        failed_after: Annotated[int, Field(ge=0, description="Skip so many failed files.")] = 0,
+        failed_after: Annotated[int, Field(ge=0, le=2**63 - 1, description="Skip so many failed files.")] = 0,
     ) -> TransferView:
         """Say how a transfer stands: progress, rate, time left, what went wrong and which files did not arrive."""
         async with public_errors():
@@ -203,7 +203,7 @@ class Tools:
             ),
         ],
         rate_bps: Annotated[
-            int | None, Field(gt=0, description="With set_rate: bits per second; null lifts the ceiling.")
+            int | None, Field(gt=0, le=2**63 - 1, description="With set_rate: bits per second; null lifts the ceiling.")
         ] = None,
         reason: Annotated[str, Field(description="For the record.", max_length=500)] = "",
     ) -> TransferView:

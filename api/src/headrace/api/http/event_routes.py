@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from headrace.api.http.identity import Port, gate_of
+from headrace.api.http.identity import Port, Sequence, gate_of
 from headrace.api.http.streams import event_stream
 
 router = APIRouter(tags=["events"])
@@ -19,8 +19,8 @@ router = APIRouter(tags=["events"])
 async def changes(
     request: Request,
     port: Port,
-    after: Annotated[int | None, Query(ge=0, description="begin after this number; else with what happens now")] = None,
-    last_event_id: Annotated[int | None, Header(ge=0)] = None,
+    after: Annotated[Sequence | None, Query(description="begin after this number; else with what happens now")] = None,
+    last_event_id: Annotated[Sequence | None, Header()] = None,
 ) -> StreamingResponse:
     """Stream what changes: `event` is the kind, `id` the number to resume after, `data` a Change."""
     begin = after if last_event_id is None else last_event_id

@@ -3,7 +3,8 @@
 from ipaddress import ip_address
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Path, Query, Request
+from pydantic import Field
 from starlette.responses import Response
 
 from headrace.api.access.acting import Acting
@@ -62,6 +63,10 @@ async def port_of(request: Request, gate: Annotated[Gate, Depends(gate_of)]) -> 
 
 
 Port = Annotated[Acting, Depends(port_of)]
+Id = Annotated[str, Path(max_length=200)]
+"""What a path names, or the beginning of its id."""
+LastId = Annotated[str | None, Query(max_length=200, description="the last of the page before")]
+Sequence = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 def _from_this_host(request: Request) -> bool:

@@ -7,7 +7,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.access.gate import Gate
 from headrace.api.errors import ServiceError
-from headrace.api.http.identity import Port, address_of, cookie_name, gate_of, hand_out, port_of, secret_of
+from headrace.api.http.identity import Id, Port, address_of, cookie_name, gate_of, hand_out, port_of, secret_of
 from headrace.auth import AuthError
 from headrace.client import models as m
 
@@ -69,7 +69,7 @@ async def invite(port: Port, body: m.InvitationRequest) -> m.Invitation:
 
 
 @router.post("/people/{person}/disable")
-async def disable_person(port: Port, person: str) -> m.Person:
+async def disable_person(port: Port, person: Id) -> m.Person:
     """Disable a person; their sessions and tokens end."""
     return await port.disable_person(person)
 
@@ -87,6 +87,6 @@ async def create_token(port: Port, body: m.TokenRequest) -> m.Token:
 
 
 @router.delete("/tokens/{token}", status_code=204)
-async def revoke_token(port: Port, token: str) -> None:
+async def revoke_token(port: Port, token: Id) -> None:
     """End an API token at once."""
     await port.revoke_token(token)

@@ -3,15 +3,14 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime
 
-from headrace.api.http.identity import Port
+from headrace.api.http.identity import Id, LastId, Port
 from headrace.client import models as m
 
 router = APIRouter(tags=["plans"])
 
-Since = Annotated[AwareDatetime | None, Query(description="only what was made then or later")]
-Until = Annotated[AwareDatetime | None, Query(description="only what was made before")]
+Since = Annotated[m.AwareMoment | None, Query(description="only what was made then or later")]
+Until = Annotated[m.AwareMoment | None, Query(description="only what was made before")]
 Wait = Annotated[float, Query(ge=0, le=30, description="wait at most so many seconds for it to settle")]
 
 
@@ -37,7 +36,7 @@ async def plans(  # noqa: PLR0913 - one parameter each filter
     since: Since = None,
     until: Until = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    after: str | None = None,
+    after: LastId = None,
 ) -> list[m.Plan]:
     """List the caller's plans, newest first, or others' that wait for the caller's approval."""
     return await port.plans(
@@ -52,30 +51,30 @@ async def plan_counts(port: Port) -> m.PlanCounts:
 
 
 @router.get("/plans/{plan}")
-async def plan(port: Port, plan: str, *, wait_s: Wait = 0, document: bool = False) -> m.Plan:
+async def plan(port: Port, plan: Id, *, wait_s: Wait = 0, document: bool = False) -> m.Plan:
     """Return a plan by id or digest, with its sealed document when asked for."""
     return await port.plan(plan, wait_s=wait_s, document=document)
 
 
 @router.post("/plans/{plan}/confirmations")
-async def confirm_plan(port: Port, plan: str, body: m.Confirmation) -> m.Plan:
+async def confirm_plan(port: Port, plan: Id, body: m.Confirmation) -> m.Plan:
     """Give or decline the requester's own yes; needs an interactive session."""
     return await port.confirm_plan(plan, body)
 
 
 @router.post("/plans/{plan}/approvals")
-async def approve_plan(port: Port, plan: str, body: m.Approval) -> m.Plan:
+async def approve_plan(port: Port, plan: Id, body: m.Approval) -> m.Plan:
     """Give or refuse another person's yes; needs an interactive session."""
     return await port.approve_plan(plan, body)
 
 
 @router.post("/plans/{plan}/drop")
-async def drop_plan(port: Port, plan: str) -> m.Plan:
+async def drop_plan(port: Port, plan: Id) -> m.Plan:
     """Give up the caller's own plan that has not started."""
     return await port.drop_plan(plan)
 
 
 @router.get("/plans/{plan}/why")
-async def why(port: Port, plan: str) -> m.Decision:
+async def why(port: Port, plan: Id) -> m.Decision:
     """Explain the decision on a plan, with its rules."""
     return await port.why(plan)

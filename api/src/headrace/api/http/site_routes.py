@@ -3,9 +3,8 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime
 
-from headrace.api.http.identity import Port
+from headrace.api.http.identity import Id, Port
 from headrace.api.http.transfer_routes import After, LongPage
 from headrace.client import models as m
 from headrace.client.port import Order
@@ -20,7 +19,7 @@ async def endpoints(port: Port) -> list[m.Endpoint]:
 
 
 @router.patch("/endpoints/{endpoint}")
-async def update_endpoint(port: Port, endpoint: str, body: m.EndpointUpdate) -> m.Endpoint:
+async def update_endpoint(port: Port, endpoint: Id, body: m.EndpointUpdate) -> m.Endpoint:
     """Change an endpoint's id, aliases or labels."""
     return await port.update_endpoint(endpoint, body)
 
@@ -28,7 +27,7 @@ async def update_endpoint(port: Port, endpoint: str, body: m.EndpointUpdate) -> 
 @router.get("/endpoints/{endpoint}/browse")
 async def browse(
     port: Port,
-    endpoint: str,
+    endpoint: Id,
     path: Annotated[str, Query(max_length=5000)] = "/",
     after: Annotated[str | None, Query(max_length=1000)] = None,
     limit: LongPage = 200,
@@ -50,19 +49,19 @@ async def create_join_token(port: Port, body: m.JoinTokenRequest) -> m.JoinToken
 
 
 @router.post("/nodes/{node}/drain")
-async def drain_node(port: Port, node: str) -> m.Node:
+async def drain_node(port: Port, node: Id) -> m.Node:
     """Give a node no new work; what runs there goes on."""
     return await port.drain_node(node, drain=True)
 
 
 @router.post("/nodes/{node}/undrain")
-async def undrain_node(port: Port, node: str) -> m.Node:
+async def undrain_node(port: Port, node: Id) -> m.Node:
     """Give a drained node work again."""
     return await port.drain_node(node, drain=False)
 
 
 @router.post("/nodes/{node}/revoke")
-async def revoke_node(port: Port, node: str) -> m.Node:
+async def revoke_node(port: Port, node: Id) -> m.Node:
     """End a node's membership for good; what runs there stops."""
     return await port.revoke_node(node)
 
@@ -74,7 +73,7 @@ async def halt(port: Port, body: m.HaltRequest) -> m.Halt:
 
 
 @router.delete("/site/halt/{halt}", status_code=204)
-async def release_halt(port: Port, halt: str) -> None:
+async def release_halt(port: Port, halt: Id) -> None:
     """Release a halt; what waited for it goes on."""
     await port.release_halt(halt)
 
@@ -104,7 +103,7 @@ async def propose_policy(port: Port, body: m.PolicyText) -> m.PolicyVersion:
 
 
 @router.post("/policies/{version}/publish")
-async def publish_policy(port: Port, version: str) -> m.PolicyVersion:
+async def publish_policy(port: Port, version: Id) -> m.PolicyVersion:
     """Make a version active (a retired one: roll back); never by its author."""
     return await port.publish_policy(version)
 
@@ -119,8 +118,8 @@ async def audit(  # noqa: PLR0913 - each narrows the page
     kind: Annotated[str | None, Query(max_length=40)] = None,
     person: Annotated[str | None, Query(max_length=60)] = None,
     subject: Annotated[str | None, Query(max_length=200)] = None,
-    since: AwareDatetime | None = None,
-    until: AwareDatetime | None = None,
+    since: m.AwareMoment | None = None,
+    until: m.AwareMoment | None = None,
 ) -> list[m.AuditEvent]:
     """List audit events, oldest or newest first; `after` is the last sequence of the page before."""
     return await port.audit(

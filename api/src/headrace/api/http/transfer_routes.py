@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from headrace.api.http.identity import Port, gate_of
+from headrace.api.http.identity import Id, LastId, Port, Sequence, gate_of
 from headrace.api.http.plan_routes import Since, Until, Wait
 from headrace.api.http.streams import event_stream
 from headrace.client import models as m
@@ -14,7 +14,7 @@ from headrace.client.port import Order
 
 router = APIRouter(tags=["transfers"])
 
-After = Annotated[int, Query(ge=0, le=2**63 - 1, description="skip what is up to this number")]
+After = Annotated[Sequence, Query(description="skip what is up to this number")]
 _STATE = "|".join(m.TransferState)
 States = Annotated[
     str, Query(pattern=f"^(({_STATE})(,({_STATE}))*)?$", max_length=200, description="several, with commas between")
@@ -39,7 +39,7 @@ async def transfers(  # noqa: PLR0913 - one parameter each filter
     since: Since = None,
     until: Until = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    after: str | None = None,
+    after: LastId = None,
 ) -> list[m.Transfer]:
     """List the caller's transfers (all of them for operators and auditors), newest first."""
     some = states.split(",") if states else []
@@ -57,20 +57,20 @@ async def transfer_counts(
 
 
 @router.get("/transfers/{transfer}")
-async def transfer(port: Port, transfer: str, *, wait_s: Wait = 0) -> m.Transfer:
+async def transfer(port: Port, transfer: Id, *, wait_s: Wait = 0) -> m.Transfer:
     """Return a transfer by id or unique prefix of its id."""
     return await port.transfer(transfer, wait_s=wait_s)
 
 
 @router.post("/transfers/{transfer}/control")
-async def control(port: Port, transfer: str, body: m.ControlRequest) -> m.Transfer:
+async def control(port: Port, transfer: Id, body: m.ControlRequest) -> m.Transfer:
     """Pause, resume or cancel a transfer, try it again, or change its rate."""
     return await port.control(transfer, body)
 
 
 @router.get("/transfers/{transfer}/events")
 async def transfer_events(
-    port: Port, transfer: str, *, after: After = 0, limit: LongPage = 200, order: Order = "oldest"
+    port: Port, transfer: Id, *, after: After = 0, limit: LongPage = 200, order: Order = "oldest"
 ) -> list[m.TransferEvent]:
     """List kept events in order; with `order=newest` from the last (or the one before `after`) backwards."""
     return await port.transfer_events(transfer, after=after, limit=limit, order=order)
@@ -82,7 +82,7 @@ async def transfer_events(
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
 async def watch(
-    request: Request, port: Port, transfer: str, last_event_id: Annotated[int, Header(ge=0)] = 0
+    request: Request, port: Port, transfer: Id, last_event_id: Annotated[Sequence, Header()] = 0
 ) -> StreamingResponse:
     """Stream events and progress until the transfer ends: `event` is the kind, `data` a TransferEvent."""
     found = port.watch(transfer, after=last_event_id)
@@ -92,13 +92,13 @@ async def watch(
 
 
 @router.get("/transfers/{transfer}/failed")
-async def failed_files(port: Port, transfer: str, *, after: After = 0, limit: LongPage = 200) -> list[m.FailedFile]:
+async def failed_files(port: Port, transfer: Id, *, after: After = 0, limit: LongPage = 200) -> list[m.FailedFile]:
     """List files that did not arrive."""
     return await port.failed_files(transfer, after=after, limit=limit)
 
 
 @router.get("/receipts/{receipt}")
-async def receipt(port: Port, receipt: str) -> m.Receipt:
+async def receipt(port: Port, receipt: Id) -> m.Receipt:
     """Return a receipt by its id or its transfer's id."""
     return await port.receipt(receipt)
 
@@ -108,7 +108,7 @@ async def receipt(port: Port, receipt: str) -> m.Receipt:
     response_class=StreamingResponse,
     responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
 )
-async def receipt_files(port: Port, receipt: str) -> StreamingResponse:
+async def receipt_files(port: Port, receipt: Id) -> StreamingResponse:
     """Stream the per-file list whose digest the receipt's statements hold, one JSON object a line."""
     found = await port.receipt(receipt)
     chunks = port.receipt_files(found.id)

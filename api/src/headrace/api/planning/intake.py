@@ -104,7 +104,7 @@ class Intake:
                 agent=row.agent,
                 words=row.words,
                 created=now,
-                intent=request.intent,
+                intent=m.PlannedIntent.of(request.intent) if request.intent else None,
                 summary="Being planned.",
             )
             row.card = card.model_dump_json()

@@ -101,7 +101,7 @@ class Pipeline:
     async def run(self, asked: Asked, card: m.Plan) -> Planned:
         """Plan what was asked; raises `Stopped` with a denied plan, and domain errors for what failed."""
         intent, asker = asked.intent, asker_of(asked.caller.principal)
-        card = card.model_copy(update={"intent": intent, "canonical_sentence": sentence_of(intent)})
+        card = card.model_copy(update={"intent": m.PlannedIntent.of(intent), "canonical_sentence": sentence_of(intent)})
         self._check_start(intent, asked.created)
         route = await self._route(intent)
         decision = may_plan(self._policies.active, asker, route, self._locations.moment(asked.caller))

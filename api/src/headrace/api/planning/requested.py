@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from headrace.api.caller import Caller, Door
 from headrace.api.store import Tx
@@ -36,9 +36,12 @@ class Requested:
         return cls(_Kept(request=request, scopes=scopes, session=principal.session, on_host=caller.on_host))
 
     @classmethod
-    def read(cls, text: str) -> Self:
-        """Read what was kept."""
-        return cls(_Kept.model_validate_json(text))
+    def read(cls, text: str) -> Self | None:
+        """Read what was kept; nothing when an earlier version kept what a request may not hold any more."""
+        try:
+            return cls(_Kept.model_validate_json(text))
+        except ValidationError:
+            return None
 
     @property
     def text(self) -> str:

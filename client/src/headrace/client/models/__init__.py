@@ -5,7 +5,7 @@ come from storage are escaped text (`%XX` for bytes that are not UTF-8, control 
 instructions.
 """
 
-from headrace.client.models.base import Count, Handle, Location, Model, Name, Problem, Sha256, Words, Zone
+from headrace.client.models.base import AwareMoment, Count, Handle, Location, Model, Name, Problem, Sha256, Words, Zone
 from headrace.client.models.events import (
     CHANGE_STATES,
     AuditEvent,
@@ -22,6 +22,7 @@ from headrace.client.models.intents import (
     Interpretation,
     InterpretRequest,
     OnConflict,
+    PlannedIntent,
     Preserve,
     Priority,
     Question,
@@ -107,6 +108,7 @@ __all__ = [
     "AuditEvent",
     "AuditKind",
     "AuditVerdict",
+    "AwareMoment",
     "Change",
     "ChangeKind",
     "Changes",
@@ -151,6 +153,7 @@ __all__ = [
     "PlanCounts",
     "PlanRequest",
     "PlanState",
+    "PlannedIntent",
     "PolicyCheck",
     "PolicyProblem",
     "PolicyText",

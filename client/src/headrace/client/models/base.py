@@ -1,8 +1,9 @@
 """What all models stand on: the base class, limits of single values, and the problem document."""
 
+from datetime import MAXYEAR, MINYEAR, datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 Words = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -11,6 +12,28 @@ Location = Annotated[str, StringConstraints(min_length=1, max_length=5000)]
 Handle = Annotated[str, StringConstraints(max_length=120)]
 Zone = Annotated[str, StringConstraints(max_length=64)]
 Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[int, Field(ge=0, le=2**63 - 1)]
+"""A count that somebody asks for."""
+Glob = Annotated[str, StringConstraints(max_length=1024)]
+Globs = Annotated[list[Glob], Field(max_length=100)]
+ClockTime = Annotated[str, StringConstraints(max_length=40)]
+Recurrence = Annotated[str, StringConstraints(max_length=500)]
+Word = Annotated[str, StringConstraints(max_length=60)]
+"""One of a few known words; what is not known is refused by name."""
+
+
+def _in_range(moment: datetime) -> datetime:
+    # In another zone, a moment of the first or last year that there is may have none.
+    if not MINYEAR < moment.year < MAXYEAR:
+        message = f"give a year from {MINYEAR + 1} to {MAXYEAR - 1}"
+        raise ValueError(message)
+    return moment
+
+
+Moment = Annotated[datetime, AfterValidator(_in_range)]
+"""A time that somebody asks for."""
+AwareMoment = Annotated[AwareDatetime, AfterValidator(_in_range)]
+"""One with its offset."""
 
 
 class Model(BaseModel):

@@ -1,17 +1,31 @@
 """What is asked for: a request in words or in typed slots, and how its words were read."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from headrace.client.models.base import Count, Handle, Location, Model, Words, Zone
+from headrace.client.models.base import (
+    Amount,
+    ClockTime,
+    Count,
+    Globs,
+    Handle,
+    Location,
+    Model,
+    Moment,
+    Recurrence,
+    Words,
+    Zone,
+)
 
 Priority = Literal["low", "normal", "high"]
 Verify = Literal["default", "in-transit", "at-rest", "blake3", "sha256", "sha1", "md5", "crc32c", "none"]
 OnConflict = Literal["skip", "overwrite", "fail", "newer"]
 Compare = Literal["size-mtime", "checksum"]
 Preserve = Literal["timestamps", "permissions", "symlinks", "xattrs"]
+Preserved = Annotated[list[Preserve], Field(max_length=20)]
+Rate = Annotated[int, Field(gt=0, le=2**63 - 1)]
 
 
 class Changes(Model):
@@ -19,19 +33,19 @@ class Changes(Model):
 
     source: Location | None = None
     destination: Location | None = None
-    include: list[str] | None = None
-    exclude: list[str] | None = None
-    include_add: list[str] = []
-    exclude_add: list[str] = []
-    min_size_bytes: Count | None = None
-    max_size_bytes: Count | None = None
-    modified_after: datetime | None = None
-    modified_before: datetime | None = None
-    start: datetime | None = None
-    deadline: datetime | None = None
-    window: tuple[str, str] | None = None
-    repeat: str | None = None
-    rate_limit_bps: Annotated[int, Field(gt=0)] | None = None
+    include: Globs | None = None
+    exclude: Globs | None = None
+    include_add: Globs = []
+    exclude_add: Globs = []
+    min_size_bytes: Amount | None = None
+    max_size_bytes: Amount | None = None
+    modified_after: Moment | None = None
+    modified_before: Moment | None = None
+    start: Moment | None = None
+    deadline: Moment | None = None
+    window: tuple[ClockTime, ClockTime] | None = None
+    repeat: Recurrence | None = None
+    rate_limit_bps: Rate | None = None
     priority: Priority | None = None
     encryption: bool | None = None
     verify: Verify | None = None
@@ -39,7 +53,7 @@ class Changes(Model):
     compare: Compare | None = None
     delete_source: bool | None = None
     delete_extraneous: bool | None = None
-    preserve: list[Preserve] | None = None
+    preserve: Preserved | None = None
 
 
 class TransferIntent(Model):
@@ -49,19 +63,17 @@ class TransferIntent(Model):
     action: Literal["copy", "sync", "move"]
     source: Location = Field(description="`endpoint:/path`")
     destination: Location = Field(description="`endpoint:/path`; a trailing slash means 'into this folder'")
-    include: list[str] = Field(
-        default=[], max_length=100, description="globs of which a file must match one; none: every file"
-    )
-    exclude: list[str] = Field(default=[], max_length=100, description="globs of which a file must match none")
-    min_size_bytes: Count | None = Field(default=None, description="smallest size, inclusive")
-    max_size_bytes: Count | None = Field(default=None, description="largest size, inclusive")
-    modified_after: datetime | None = Field(default=None, description="earliest modification time, inclusive")
-    modified_before: datetime | None = Field(default=None, description="modification times from here on are left out")
-    start: datetime | None = Field(default=None, description="when to start")
-    deadline: datetime | None = Field(default=None, description="when to be done")
-    window: tuple[str, str] | None = Field(default=None, description="hours of the day in which to run")
-    repeat: str | None = Field(default=None, description="recurrence rule (RRULE)")
-    rate_limit_bps: Annotated[int, Field(gt=0)] | None = Field(default=None, description="ceiling in bits per second")
+    include: Globs = Field(default=[], description="globs of which a file must match one; none: every file")
+    exclude: Globs = Field(default=[], description="globs of which a file must match none")
+    min_size_bytes: Amount | None = Field(default=None, description="smallest size, inclusive")
+    max_size_bytes: Amount | None = Field(default=None, description="largest size, inclusive")
+    modified_after: Moment | None = Field(default=None, description="earliest modification time, inclusive")
+    modified_before: Moment | None = Field(default=None, description="modification times from here on are left out")
+    start: Moment | None = Field(default=None, description="when to start")
+    deadline: Moment | None = Field(default=None, description="when to be done")
+    window: tuple[ClockTime, ClockTime] | None = Field(default=None, description="hours of the day in which to run")
+    repeat: Recurrence | None = Field(default=None, description="recurrence rule (RRULE)")
+    rate_limit_bps: Rate | None = Field(default=None, description="ceiling in bits per second")
     priority: Priority = Field(default="normal", description="whose turn comes first")
     encryption: bool = Field(default=True, description="whether the bytes are encrypted on their way")
     verify: Verify = Field(
@@ -72,9 +84,31 @@ class TransferIntent(Model):
     )
     compare: Compare = Field(default="size-mtime", description="when two files count as the same")
     delete_extraneous: bool = Field(default=False, description="whether a sync deletes what the source does not hold")
-    preserve: list[Preserve] = Field(
+    preserve: Preserved = Field(
         default=["timestamps", "permissions", "symlinks"], description="what of a file's metadata is kept"
     )
+
+
+class PlannedIntent(TransferIntent):
+    """What a plan was made for: read without today's limits, so that plans of earlier versions stay readable."""
+
+    include: list[str] = []
+    exclude: list[str] = []
+    min_size_bytes: int | None = None
+    max_size_bytes: int | None = None
+    modified_after: datetime | None = None
+    modified_before: datetime | None = None
+    start: datetime | None = None
+    deadline: datetime | None = None
+    window: tuple[str, str] | None = None
+    repeat: str | None = None
+    rate_limit_bps: int | None = None
+    preserve: list[Preserve] = ["timestamps", "permissions", "symlinks"]
+
+    @classmethod
+    def of(cls, intent: TransferIntent) -> Self:
+        """Keep what was asked for."""
+        return cls.model_validate(intent.model_dump())
 
 
 class Choice(Model):

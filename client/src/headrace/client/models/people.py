@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from headrace.client.models.base import Model, Name
+from headrace.client.models.base import Model, Name, Word
 
 
 class Me(Model):
@@ -38,7 +38,7 @@ class InvitationRequest(Model):
     """Invite a person by a one-time link."""
 
     name: Name
-    roles: Annotated[list[str], Field(min_length=1, max_length=10)]
+    roles: Annotated[list[Word], Field(min_length=1, max_length=10)]
     valid_s: Annotated[int, Field(ge=300, le=30 * 86400)] = 3 * 86400
 
 
@@ -73,7 +73,7 @@ class TokenRequest(Model):
     """An API token for a pipeline or an assistant; never more than its maker's own scopes."""
 
     name: Name
-    scopes: Annotated[list[str], Field(min_length=1, max_length=20)]
+    scopes: Annotated[list[Word], Field(min_length=1, max_length=20)]
     valid_s: Annotated[int, Field(ge=300, le=366 * 86400)] = 30 * 86400
     agent: Name | None = Field(default=None, description="name of the assistant that will act with it")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from headrace.client.models.base import Count, Handle, Model, Sha256, Words, Zone
-from headrace.client.models.intents import Changes, Question, Refusal, TransferIntent
+from headrace.client.models.intents import Changes, PlannedIntent, Question, Refusal, TransferIntent
 from headrace.client.models.policy import Rule
 from headrace.client.models.steps import AllowedAction, NextStep
 from headrace.client.models.transfers import TransferState
@@ -120,7 +120,7 @@ class Plan(Model):
     created: datetime
     expires: datetime | None = None
     digest: Sha256 | None = None
-    intent: TransferIntent | None = None
+    intent: PlannedIntent | None = None
     canonical_sentence: str | None = None
     survey: SurveyCounts | None = None
     surveyed_entries: Count = 0

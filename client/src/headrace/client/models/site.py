@@ -28,8 +28,8 @@ class EndpointUpdate(Model):
     """Changes an operator may make to an endpoint; its root is declared on the node."""
 
     id: Name | None = None
-    aliases: list[Name] | None = None
-    labels: dict[Name, Name] | None = None
+    aliases: Annotated[list[Name], Field(max_length=50)] | None = None
+    labels: Annotated[dict[Name, Name], Field(max_length=50)] | None = None
 
 
 class Entry(Model):

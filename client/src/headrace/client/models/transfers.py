@@ -122,7 +122,7 @@ class ControlRequest(Model):
 
     action: ControlAction
     reason: Annotated[str, StringConstraints(max_length=500)] = ""
-    rate_bps: Annotated[int, Field(gt=0)] | None = None
+    rate_bps: Annotated[int, Field(gt=0, le=2**63 - 1)] | None = None
 
 
 class Receipt(Model):
