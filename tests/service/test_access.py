@@ -122,3 +122,29 @@ async def person_with_token(site: Site, role: str, scope: Scope) -> Acting:
     person: Person = await site.person("vic", role)
     _, port = await person.token(scope)
     return port
+
+
+@pytest.mark.anyio
+async def test_an_assistant_that_may_read_everything_reads_it_without_the_names_that_are_withheld(site: Site) -> None:
+    (site.lab / "set").mkdir()
+    (site.lab / "set" / "patient-7.dat").write_text("7")
+    (site.archive / "set" / "patient-7.dat").mkdir(parents=True)
+    plan = await site.ada.plan("lab:/set", "archive:/set")
+    ended = await site.ada.end_of(await site.ada.submit(plan))
+    assert ended.state is m.TransferState.PARTIAL
+    await site.ada.port.update_endpoint("lab", m.EndpointUpdate(labels={"names": "restricted"}))
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"names": "restricted"}))
+    _, agent = await site.ada.token("transfer:read", "transfer:read:all", agent="helper")
+
+    async def seen(port: Acting) -> str:
+        found = [await port.plan(plan.id), await port.transfer(ended.id), await port.why(plan.id)]
+        found += [*await port.plans(), *await port.transfers(), *await port.failed_files(ended.id)]
+        return "".join(one.model_dump_json() for one in found)
+
+    assert "patient-7" in await seen(site.ada.port)
+    told = await seen(agent)
+    assert plan.id in told
+    assert ended.id in told
+    assert "patient-7" not in told
+    with refused("names_withheld"):
+        _ = [chunk async for chunk in agent.receipt_files(ended.id)]

@@ -8,7 +8,7 @@ from tests.servers.site import Person, Site, digest_of
 from tests.service.refusals import refused
 
 from headrace.api.store.tables_site import PersonRow
-from headrace.api.store.tables_work import ApprovalRow, TransferRow
+from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferRow
 from headrace.client import models as m
 
 APPROVED_OVERWRITES = """
@@ -116,6 +116,18 @@ async def test_a_refusal_by_an_approver_holds_until_taken_back(site: Site) -> No
     assert "wrong run" in info.value.problem.detail
     await bea.approve(plan)
     await site.ada.submit(plan)
+
+
+@pytest.mark.anyio
+async def test_an_approval_lives_for_24_hours_and_never_longer_than_its_plan(site: Site) -> None:
+    plan = await plan_to_approve(site)
+    bea, bob = await site.person("bea", "approver"), await site.person("bob", "approver")
+    [given] = (await bea.approve(plan)).approvals
+    assert given.expires == plan.expires
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(PlanRow).values(expires=site.clock() + timedelta(days=9)))
+    [_, later] = (await bob.approve(plan)).approvals
+    assert later.expires - later.at == timedelta(hours=24)
 
 
 @pytest.mark.anyio

@@ -1,11 +1,13 @@
 """The kill switch: what is held stops and waits, and goes on when it is released."""
 
 import pytest
-from tests.servers.site import Site
+from tests.servers.site import Site, digest_of
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, until, until_durable
 
-from headrace.api.sites.halts import HALT_FILE
+from headrace.api.sites.halts import HALT_FILE, LOOK_S
+from headrace.api.transfers.attempts import Attempts
+from headrace.api.transfers.run_state import Run
 from headrace.client import models as m
 
 
@@ -38,11 +40,44 @@ async def test_what_is_held_waits_with_the_reason_and_goes_on_when_it_is_release
 
 
 @pytest.mark.anyio
-async def test_the_file_is_noticed_by_itself(site: Site) -> None:
+async def test_what_an_assistant_runs_stops_when_it_is_halted_and_not_what_its_person_runs(site: Site) -> None:
+    large_set(site)
+    _, helper = await site.ada.token("transfer:read", "transfer:plan", "transfer:run", agent="helper")
+    slots = {"action": "copy", "source": "lab:/set", "destination": "archive:/its", "rate_limit_bps": 4 * SLOW_BPS}
+    asked_for = await helper.create_plan(m.PlanRequest(intent=m.TransferIntent.model_validate(slots)))
+    plan = await helper.plan(asked_for.id, wait_s=30)
+    its = await until_durable(site, await helper.submit(m.SubmitRequest(plan_digest=digest_of(plan))))
+    own = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/own", rate_limit_bps=4 * SLOW_BPS))
+    await until_durable(site, own)
+    halted = await site.ada.port.halt(asked("agent", "helper"))
+    waiting = await until(site, its, "waiting")
+    assert "the agent `helper`: storage maintenance" in waiting.state_reason
+    assert (await site.ada.end_of(own)).state is m.TransferState.COMPLETE
+    assert (await site.ada.port.transfer(its.id)).state is m.TransferState.WAITING
+    await site.ada.port.release_halt(halted.id)
+    assert (await site.ada.end_of(its)).state is m.TransferState.COMPLETE
+
+
+@pytest.mark.anyio
+async def test_the_file_is_noticed_at_the_next_look_which_comes_every_second(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     transfer = await running(site)
+    halts, stops = site.use_cases.halts, list[str]()
+    stop = Attempts.stop
+
+    async def told(self: Attempts, run: Run, reason: str) -> bool:
+        stops.append(reason)
+        return await stop(self, run, reason)
+
+    monkeypatch.setattr(Attempts, "stop", told)
     (site.settings.data / HALT_FILE).write_text("storage maintenance")
+    assert LOOK_S <= 1
+    await halts.look()
     waiting = await until(site, transfer, "waiting")
     assert "storage maintenance" in waiting.state_reason
+    # One word to the nodes, and not the end of a ticket's time: that would take minutes.
+    assert ["storage maintenance" in reason for reason in stops] == [True]
     (site.settings.data / HALT_FILE).unlink()
     assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
 

@@ -101,6 +101,13 @@ def test_a_few_deletes_need_confirmation_and_a_larger_share_an_approval() -> Non
     assert "an approval by the role approver and the requester's confirmation" in why(many)
 
 
+def test_more_than_a_thousand_deletes_need_an_approval_however_small_their_share() -> None:
+    asked = Asked(action="sync", delete_extraneous=True)
+    assert decision(asked, counts(deletes=1000, destination_files=1_000_000)).outcome == "confirm"
+    more = decision(asked, counts(deletes=1001, destination_files=1_000_000))
+    assert (more.outcome, more.approvals) == ("approve", (NeedsApproval("approver", 1),))
+
+
 @pytest.mark.parametrize(("encrypted", "verification"), [(False, "in-transit"), (True, "none")])
 def test_without_encryption_or_verification_everything_is_denied(encrypted: bool, verification: Any) -> None:  # noqa: ANN401, FBT001
     decided = copy(encrypted=encrypted, verification=verification, overwrites=5)
