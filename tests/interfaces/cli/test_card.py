@@ -1,11 +1,11 @@
 import io
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from headrace.cli.card import plan_card, table, transfer_card
+from headrace.cli.card import local_time, plan_card, standing, table, transfer_card
 from headrace.client import models as m
 
 AT = datetime(2026, 11, 25, 14, 30, tzinfo=UTC)
@@ -58,7 +58,7 @@ def test_a_plan_card_says_in_words_what_will_be_lost() -> None:
     assert "2 entries (1.00 kB) at the destination will be deleted and is lost: gone, also gone" in card
     assert "310 files already there, skipped" in card
     assert "12 files by the filters" in card
-    assert "1 file differ" in card
+    assert "1 file meets something different at the destination, which stays: differs" in card
     assert "allowed once it is confirmed" in card
 
 
@@ -103,3 +103,22 @@ def test_a_transfer_card_says_the_state_in_words(state: m.TransferState) -> None
     for part in (state.value, "3.00 kB of 4.00 kB", "8.00 Gb/s, about 1 min 1 s left", "1 file", "[disk_full]", "rc_1"):
         assert part in card
     assert "\x1b" not in card
+
+
+def test_what_will_not_arrive_is_said_before_the_start() -> None:
+    warning = "1 file will not arrive: the destination holds something else under its name."
+    assert f"beware {warning}" in " ".join(shown(plan_card(plan(warnings=[warning])), width=200).split())
+
+
+def test_times_name_their_zone() -> None:
+    assert local_time(AT) == f"{AT.astimezone():%Y-%m-%d %H:%M} {AT.astimezone().tzname()}"
+
+
+def test_a_transfer_that_waits_for_its_time_says_when_it_starts() -> None:
+    later = datetime.now(UTC) + timedelta(hours=3)
+    waiting = m.Transfer(
+        id="tr_1", plan="pl_1", plan_digest=DIGEST, state=m.TransferState.QUEUED, requester="anna", action="copy",
+        source="a:/x", destination="b:/x", created=AT, starts=later,
+    )  # fmt: skip
+    assert standing(waiting) == f"queued, starts {local_time(later)}"
+    assert standing(waiting.model_copy(update={"starts": AT - timedelta(days=900)})) == "queued"

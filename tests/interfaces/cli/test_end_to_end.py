@@ -249,7 +249,8 @@ def test_a_running_transfer_is_slowed_paused_resumed_and_canceled(service: Servi
     asked = ("copy", f"src:/{here}", f"dst:/{here}", "--rate", "800kB/s", "--yes", "--no-wait", "--json")
     transfer = anna.run(*asked).document["id"]
     assert anna.run("rate", transfer, "400kB/s", "--json").document["rate_ceiling_bps"] == 3_200_000
-    assert anna.run("pause", transfer, "--reason", "lunch").code == 0
+    paused = anna.run("pause", transfer, "--reason", "lunch")
+    assert (paused.code, "Pause was asked for. Now: " in paused.out) == (0, True), paused.out
     states = (anna.run("status", transfer, "--json").document["state"] for _ in range(100))
     assert any(state == "paused" for state in states)  # at the next unit, not in the middle of one
     assert anna.run("resume", transfer).code == 0
@@ -286,3 +287,33 @@ def test_a_denied_or_allowed_plan_says_why(anna: Person, here: str) -> None:
     assert why.code == 0
     assert why.document["outcome"] == "allowed"
     assert why.document["rules"]
+
+
+def test_a_plan_that_ran_says_so_and_the_same_is_asked_for_once_more(
+    service: Service, anna: Person, here: str, tmp_path: Path
+) -> None:
+    digest = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--json").document["digest"]
+    first = anna.run("submit", digest, "--json").document
+    once_more = anna.run("submit", digest)
+    assert f"This plan ran already as {first['id']} (ended " in once_more.out
+    assert "nothing was started" in once_more.out
+    assert once_more.code == 0, "as the transfer ended"
+    again = anna.run("again", first["id"], "--to", f"dst:/{here}-again", "--yes", "--json")
+    assert again.code == 0, again.err
+    assert again.document["id"] != first["id"]
+    assert same(service.source / here, service.destination / f"{here}-again")
+    found = anna.run("status", "--find", f"{here}-again src", "--since", "1h", "--json").document
+    assert [one["id"] for one in found] == [again.document["id"]]
+    assert anna.run("status", "--find", here, "--until", "1h", "--json").document == []
+    [plan] = anna.run("plans", "--find", f"{here}-again", "--json").document
+    assert plan["next_step"]["message"] == f"It ended: complete (transfer {again.document['id']})."
+    receipt = tmp_path / "receipt.json"
+    assert anna.run("receipts", "get", first["id"], "-o", str(receipt)).code == 0
+    assert anna.run("receipts", "get", first["id"], "-o", str(receipt)).code == 2
+    assert anna.run("receipts", "get", first["id"], "-o", str(receipt), "--overwrite").code == 0
+
+
+def test_a_plan_is_dropped(anna: Person, here: str) -> None:
+    planned = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--json").document
+    assert "was dropped" in anna.run("drop", planned["id"]).out
+    assert anna.run("submit", planned["digest"], "--json").code != 0

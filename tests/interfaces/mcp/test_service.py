@@ -101,7 +101,11 @@ async def moved_by(client: Client, **asked: Any) -> dict[str, Any]:  # noqa: ANN
     assert card["counts"]["files"] == 1
     started = await data(client, "submit_plan", digest=card["digest"])
     assert started["started"] is True
-    return await ended(client, started["transfer"]["transfer_id"])
+    status = await ended(client, started["transfer"]["transfer_id"])
+    again = await data(client, "submit_plan", digest=card["digest"])
+    assert (again["started"], again["transfer"]["transfer_id"]) == (False, status["transfer_id"])
+    assert again["summary"].startswith("This plan was submitted before; nothing was started now.")
+    return status
 
 
 async def test_an_assistant_at_the_persons_desk_moves_data(service: Service, anna: Person, here: str, era: str) -> None:

@@ -67,6 +67,8 @@ def _add_verdict(grid: Table, plan: m.Plan) -> None:
         grid.add_row(Text("refused", style="red"), Text(f"{visible(refusal.message)} ({visible(refusal.rule)})"))
     if plan.decision is not None:
         _add_decision(grid, plan)
+    for warning in plan.warnings:
+        grid.add_row(Text("beware", style="yellow"), Text(visible(warning), style="yellow"))
     if plan.state_reason:
         grid.add_row(Text("stopped", style="red"), Text(visible(plan.state_reason), style="red"))
     if plan.next_step.message:
@@ -87,7 +89,8 @@ def _add_survey(grid: Table, survey: m.SurveyCounts) -> None:
         grid.add_row("left out", f"{plural(survey.skipped_special, 'socket, pipe or device')}")
     if survey.conflicts:
         names = _names(survey.conflicts_sample, survey.conflicts)
-        text = f"{plural(survey.conflicts, 'file')} differ at the destination and stay as they are there{names}"
+        meets = "meets" if survey.conflicts == 1 else "meet"
+        text = f"{plural(survey.conflicts, 'file')} {meets} something different at the destination, which stays{names}"
         grid.add_row(Text("conflicts", style="yellow"), Text(text, style="yellow"))
     if survey.overwrites:
         lost = f"{plural(survey.overwrites, 'file')} ({byte_size(survey.overwritten_bytes)}) at the destination"
@@ -125,7 +128,8 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     grid.add_row("to", Text(visible(transfer.destination), style="bold"))
     reason = f" ({visible(transfer.state_reason)})" if transfer.state_reason else ""
     grid.add_row("state", Text(f"{transfer.state}{reason}", style=state_style(transfer.state)))
-    grid.add_row("files", f"{progress.files_done:,} of {progress.files_total:,}")
+    same = f" ({progress.files_identical:,} the same already)" if progress.files_identical else ""
+    grid.add_row("files", f"{progress.files_done:,} of {progress.files_total:,}{same}")
     grid.add_row("safe", f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}")
     if progress.rate_bps:
         left = f", about {duration(progress.eta_s)} left" if progress.eta_s is not None else ""
@@ -133,7 +137,9 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     elif progress.average_bps:
         grid.add_row("average", bit_rate(progress.average_bps))
     if transfer.rate_ceiling_bps:
-        grid.add_row("ceiling", bit_rate(transfer.rate_ceiling_bps))
+        of_plan = transfer.plan_rate_ceiling_bps
+        own = f" (its plan allows {bit_rate(of_plan)})" if of_plan and of_plan != transfer.rate_ceiling_bps else ""
+        grid.add_row("ceiling", f"{bit_rate(transfer.rate_ceiling_bps)}{own}")
     if progress.files_failed:
         grid.add_row(Text("failed", style="red"), Text(plural(progress.files_failed, "file"), style="red"))
     if transfer.error is not None:
@@ -171,8 +177,23 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableT
 
 
 def local_time(moment: datetime | None) -> str:
-    """Return a time in this machine's zone, to the minute."""
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment is not None else ""
+    """Return a time in this machine's zone, which it names, to the minute."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M %Z") if moment is not None else ""
+
+
+def standing(transfer: m.Transfer) -> str:
+    """Return the state of a transfer, and when one that waits for its time starts."""
+    waits = (
+        transfer.state == m.TransferState.QUEUED and transfer.starts is not None and transfer.starts > datetime.now(UTC)
+    )
+    return f"{transfer.state}, starts {local_time(transfer.starts)}" if waits else str(transfer.state)
+
+
+def safe_there(progress: m.Progress) -> str:
+    """Say what is at the destination: files when nothing had to be copied, else bytes."""
+    if not progress.bytes_total and progress.files_total:
+        return f"{progress.files_done:,} of {plural(progress.files_total, 'file')}"
+    return f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}"
 
 
 def age(moment: datetime | None) -> str:

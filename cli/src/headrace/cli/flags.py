@@ -26,6 +26,10 @@ def _moment(text: str) -> datetime:
     return moment(text, datetime.now().astimezone())
 
 
+Find = Annotated[str, typer.Option(metavar="WORDS", help="Only what holds each of these words, in any order.")]
+Since = Annotated[datetime | None, typer.Option(parser=as_flag(_moment), metavar="TIME", help=f"From then on. {_TIME}")]
+Until = Annotated[datetime | None, typer.Option(parser=as_flag(_moment), metavar="TIME", help="Before then.")]
+After = Annotated[str | None, typer.Option(metavar="ID", help="The last id of the page before.")]
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Do not ask 'Run it?'. Never stands for a confirmation that policy wants.")
 ]

@@ -7,7 +7,7 @@ from typing import Final
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
-from headrace.cli.card import state_style, table
+from headrace.cli.card import standing, state_style, table
 from headrace.cli.door import Door
 from headrace.cli.exits import Exit, exit_of_end
 from headrace.client import END_STATES
@@ -32,11 +32,7 @@ def follow(door: Door, transfer: m.Transfer) -> m.Transfer:
 def ended(door: Door, transfer: m.Transfer) -> Exit:
     """Say how a transfer ended, with the files that did not arrive, and return the exit code."""
     progress = transfer.progress
-    took = ""
-    if transfer.started and transfer.ended:
-        seconds = (transfer.ended - transfer.started).total_seconds()
-        took = f" in {duration(seconds)}" if seconds >= 1 else f" in {seconds:.1f} s"
-    done = f"{plural(progress.files_done, 'file')}, {byte_size(progress.bytes_durable)}{took}"
+    done = f"{_there(progress)}{_took(transfer)}"
     door.out.say(f"Transfer {transfer.id} is {transfer.state}: {done}.", state_style(transfer.state))
     if transfer.error is not None:
         door.out.say(f"{transfer.error.detail} [{transfer.error.code}]", "red")
@@ -49,6 +45,23 @@ def ended(door: Door, transfer: m.Transfer) -> Exit:
     return exit_of_end(transfer)
 
 
+def _there(progress: m.Progress) -> str:
+    copied = (
+        f"{byte_size(progress.bytes_durable)} copied" if progress.files_identical else byte_size(progress.bytes_durable)
+    )
+    same = f" ({progress.files_identical:,} the same already)" if progress.files_identical else ""
+    return f"{plural(progress.files_done, 'file')}{same}, {copied}"
+
+
+def _took(transfer: m.Transfer) -> str:
+    """Say how long its attempts took, and how long that was with the waits, where these matter."""
+    if transfer.active_s is None:
+        return ""
+    whole = (transfer.ended - transfer.started).total_seconds() if transfer.started and transfer.ended else 0
+    waits = f" ({duration(whole)} with the waits)" if whole >= transfer.active_s + 1 else ""
+    return f" in {duration(transfer.active_s)}{waits}"
+
+
 def show_failed(door: Door, transfer: m.Transfer, failed: list[m.FailedFile], *, more: bool) -> None:
     """List files that did not arrive, and the one command that sends them again."""
     if not failed:
@@ -57,7 +70,10 @@ def show_failed(door: Door, transfer: m.Transfer, failed: list[m.FailedFile], *,
     door.out.show(table(("did not arrive", "why", "code"), ((f.path, f.message, f.error) for f in failed)))
     if more:
         door.out.say(f"There are more: headrace failed {transfer.id}")
-    door.out.say(f"To send only these again: headrace retry {transfer.id}", "bold")
+    if transfer.next_step.kind == "plan_again":
+        door.out.say(f"{transfer.next_step.message} After that: headrace retry {transfer.id}", "bold")
+    else:
+        door.out.say(f"To send only these again: headrace retry {transfer.id}", "bold")
 
 
 async def _show(door: Door, transfer: m.Transfer, seen: list[m.Transfer]) -> None:
@@ -104,7 +120,7 @@ def progress_line(transfer: m.Transfer) -> str:
     """Return one line of progress: what is safe, how fast, how long still."""
     progress = transfer.progress
     parts = [
-        str(transfer.state),
+        standing(transfer),
         f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} safe",
         f"{progress.files_done:,} of {plural(progress.files_total, 'file')}",
         bit_rate(progress.rate_bps),

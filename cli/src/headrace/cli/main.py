@@ -8,7 +8,21 @@ from typer.core import TyperCommand, TyperGroup
 from headrace.cli.plugins import Plugin, installed
 
 SECTIONS: Final = {
-    "Move data": ("ask", "copy", "sync", "move", "plan", "plans", "submit", "confirm", "approve", "why", "cp"),
+    "Move data": (
+        "ask",
+        "copy",
+        "sync",
+        "move",
+        "plan",
+        "plans",
+        "submit",
+        "again",
+        "drop",
+        "confirm",
+        "approve",
+        "why",
+        "cp",
+    ),
     "Follow and steer": (
         "status",
         "watch",

@@ -11,7 +11,7 @@ from headrace.cli import flags as f
 from headrace.cli.card import SHORT_DIGEST, local_time, plan_card, table
 from headrace.cli.door import Door, Json, run
 from headrace.cli.exits import Exit
-from headrace.cli.planning import Wishes, answered, confirmed, decided, submitted, surveyed
+from headrace.cli.planning import Wishes, answered, confirmed, decided, ran_before, submitted, surveyed
 from headrace.client import models as m
 
 _IS_PLAN: Final = re.compile(r"pl_[A-Za-z0-9_-]+|[0-9a-f]{64}")
@@ -92,23 +92,30 @@ def plan(
     run(work, as_json=json)
 
 
-def plans(
+def plans(  # noqa: PLR0913 - one parameter a flag
     *,
     awaiting_me: Annotated[
         bool, typer.Option("--awaiting-me", help="Others' plans that wait for your approval.")
     ] = False,
     state: Annotated[m.PlanState | None, typer.Option(help="Only those in this state.")] = None,
+    find: f.Find = "",
+    since: f.Since = None,
+    until: f.Until = None,
+    after: f.After = None,
     limit: Annotated[int, typer.Option(min=1, max=200)] = 20,
     json: Json = False,
 ) -> None:
     """List your plans, newest first, or those that wait for your approval."""
 
     def work(door: Door) -> None:
-        found = door.wait(door.headrace.plans(state=state, awaiting_me=awaiting_me, limit=limit))
+        narrowed = door.headrace.plans(
+            state=state, awaiting_me=awaiting_me, search=find, since=since, until=until, limit=limit, after=after
+        )
+        found = door.wait(narrowed)
         rows = (
             (
                 p.id,
-                p.state,
+                p.transfer_state or p.state,
                 p.requester_name or p.requester,
                 local_time(p.created),
                 p.next_step.message,
@@ -117,6 +124,8 @@ def plans(
             for p in found
         )
         door.out.show(table(("plan", "state", "asked by", "made", "next", "what"), rows))
+        if len(found) == limit:
+            door.out.note(f"There may be more: --after {found[-1].id}")
         door.out.document(found)
 
     run(work, as_json=json)
@@ -128,13 +137,51 @@ def submit(
     wait: f.Wait = True,
     json: Json = False,
 ) -> None:
-    """Run exactly the plan with this digest."""
+    """Run exactly the plan with this digest. It runs once: submitted again, it says how that went."""
 
     def work(door: Door) -> Exit:
+        found = surveyed(door, door.wait(door.headrace.plan(digest)))
+        if found.transfer is not None:
+            return ran_before(door, found.transfer, wait=wait)
         if _IS_DIGEST.fullmatch(digest):
             return submitted(door, digest, wait=wait)
-        found = surveyed(door, door.wait(door.headrace.plan(digest)))
         return decided(door, found, Wishes(yes=True, wait=wait))
+
+    run(work, as_json=json)
+
+
+def again(  # noqa: PLR0913 - one parameter a flag
+    transfer: Annotated[str, typer.Argument(metavar="TRANSFER", help="A transfer's id, or a unique beginning of it.")],
+    *,
+    source: Annotated[str | None, typer.Option("--from", metavar="PLACE", help="From there instead.")] = None,
+    destination: Annotated[str | None, typer.Option("--to", metavar="PLACE", help="To there instead.")] = None,
+    yes: f.Yes = False,
+    wait: f.Wait = True,
+    json: Json = False,
+) -> None:
+    """Ask for the same as an earlier transfer once more, as a new plan: from or to somewhere else if you say so."""
+
+    def work(door: Door) -> Exit:
+        before = door.wait(door.headrace.plan(door.wait(door.headrace.transfer(transfer)).plan))
+        if before.intent is None:
+            door.out.note(f"Plan {before.id} of that transfer says not what was asked for.", "red")
+            return Exit.FAILED
+        # A start that was asked for then has passed.
+        changed = {"source": source or before.intent.source, "destination": destination or before.intent.destination}
+        intent = before.intent.model_copy(update={**changed, "start": None})
+        request = m.PlanRequest(intent=intent, timezone=f.zone())
+        return decided(door, answered(door, request), Wishes(yes, wait))
+
+    run(work, as_json=json)
+
+
+def drop(plan: PlanName, *, json: Json = False) -> None:
+    """Give up a plan of yours that has not started, or that asks something you no longer want answered."""
+
+    def work(door: Door) -> None:
+        after = door.wait(door.headrace.drop_plan(plan))
+        door.out.say(f"Plan {after.id} was dropped; it can't start any more.")
+        door.out.document(after)
 
     run(work, as_json=json)
 

@@ -8,10 +8,11 @@ from typing import Final
 import typer
 from rich.text import Text
 
-from headrace.cli.card import SHORT_DIGEST, plan_card
+from headrace.cli.card import SHORT_DIGEST, local_time, plan_card
 from headrace.cli.door import Door
-from headrace.cli.exits import Exit
+from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.following import ended, follow
+from headrace.client import END_STATES
 from headrace.client import models as m
 from headrace.client.text import visible
 
@@ -63,7 +64,7 @@ def answered(door: Door, request: m.PlanRequest) -> m.Plan:
         question = first_of(plan.questions)
         words = reworded(request.words, question, _answer(door, question))
         door.out.note(f"Reading: {words}", "italic")
-        request = request.model_copy(update={"words": words})
+        request = request.model_copy(update={"words": words, "answers": plan.id})
         plan = planned(door, request)
     return plan
 
@@ -157,6 +158,23 @@ def submitted(door: Door, digest: str, *, wait: bool) -> Exit:
         return Exit.DONE
     door.out.note(f"Transfer {transfer.id}")
     return ended(door, follow(door, transfer))
+
+
+def ran_before(door: Door, name: str, *, wait: bool) -> Exit:
+    """Say of a plan that was submitted before how that went, or follow it if it goes on; nothing is started."""
+    transfer = door.wait(door.headrace.transfer(name))
+    if transfer.state in END_STATES:
+        door.out.say(
+            f"This plan ran already as {transfer.id} (ended {local_time(transfer.ended)}: {transfer.state}); "
+            f"nothing was started. To ask for the same once more: headrace again {transfer.id}"
+        )
+        door.out.document(transfer)
+        return exit_of_end(transfer)
+    door.out.say(f"This plan is carried out already, as {transfer.id}; nothing was started anew.")
+    if wait:
+        return ended(door, follow(door, transfer))
+    door.out.document(transfer)
+    return Exit.DONE
 
 
 def _wanted(door: Door, plan: m.Plan) -> bool:

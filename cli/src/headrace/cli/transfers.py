@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.card import age, table, transfer_card
+from headrace.cli import flags as f
+from headrace.cli.card import age, safe_there, standing, table, transfer_card
 from headrace.cli.door import Door, Json, run
 from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.following import ended, follow, progress_line, show_failed
@@ -18,14 +19,18 @@ TransferName = Annotated[str, typer.Argument(metavar="TRANSFER", help="A transfe
 Reason = Annotated[str, typer.Option(help="For the record.")]
 
 
-def status(
+def status(  # noqa: PLR0913 - one parameter a flag
     transfer: Annotated[str | None, typer.Argument(metavar="[TRANSFER]", help="Without it: your transfers.")] = None,
     *,
     state: Annotated[m.TransferState | None, typer.Option(help="List only those in this state.")] = None,
+    find: f.Find = "",
+    since: f.Since = None,
+    until: f.Until = None,
+    after: f.After = None,
     limit: Annotated[int, typer.Option(min=1, max=200)] = 20,
     json: Json = False,
 ) -> None:
-    """Show how a transfer stands, or list your transfers."""
+    """Show how a transfer stands, or list your transfers, newest first."""
 
     def one(door: Door, name: str) -> None:
         found = door.wait(door.headrace.transfer(name))
@@ -35,13 +40,13 @@ def status(
         door.out.document(found)
 
     def many(door: Door) -> None:
-        found = door.wait(door.headrace.transfers(state=state, limit=limit))
-        rows = (
-            (t.id, t.state, f"{byte_size(t.progress.bytes_durable)} of {byte_size(t.progress.bytes_total)}",
-             t.source, t.destination, age(t.created))
-            for t in found
-        )  # fmt: skip
+        found = door.wait(
+            door.headrace.transfers(state=state, search=find, since=since, until=until, limit=limit, after=after)
+        )
+        rows = ((t.id, standing(t), safe_there(t.progress), t.source, t.destination, age(t.created)) for t in found)
         door.out.show(table(("transfer", "state", "safe", "from", "to", "made"), rows))
+        if len(found) == limit:
+            door.out.note(f"There may be more: --after {found[-1].id}")
         door.out.document(found)
 
     run(lambda door: one(door, transfer) if transfer else many(door), as_json=json)
@@ -115,7 +120,7 @@ def rate(
     *,
     json: Json = False,
 ) -> None:
-    """Change the rate ceiling of a transfer while it runs."""
+    """Change the rate ceiling of a transfer while it runs; never above what its plan allows (`headrace status`)."""
     _control(transfer, "set_rate", rate_bps=ceiling or None, as_json=json)
 
 
@@ -145,11 +150,23 @@ ReceiptName = Annotated[str, typer.Argument(metavar="RECEIPT", help="A receipt's
 File = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there.")]
 
 
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")]
+
+
+def _require_free(output: Path | None, *, overwrite: bool) -> None:
+    if output is not None and output.exists() and not overwrite:
+        message = f"{output} is there already: name another file, or give --overwrite"
+        raise typer.BadParameter(message)
+
+
 @receipts.command("get")
-def receipts_get(receipt: ReceiptName, *, output: File = None, json: Json = False) -> None:
+def receipts_get(
+    receipt: ReceiptName, *, output: File = None, overwrite: Overwrite = False, json: Json = False
+) -> None:
     """Get the signed document; `headrace receipt verify FILE` checks it without the service."""
 
     def work(door: Door) -> None:
+        _require_free(output, overwrite=overwrite)
         found = door.wait(door.headrace.receipt(receipt))
         if output is not None:
             output.write_text(found.document, encoding="utf-8")
@@ -192,9 +209,9 @@ def _control(
     def work(door: Door) -> None:
         request = m.ControlRequest(action=action, reason=reason, rate_bps=rate_bps)
         after = door.wait(door.headrace.control(transfer, request))
-        ceiling = f" at most {bit_rate(after.rate_ceiling_bps)}" if after.rate_ceiling_bps else ""
+        ceiling = f"at most {bit_rate(after.rate_ceiling_bps)}" if after.rate_ceiling_bps else "no limit"
         # What was asked for is done at the next unit or batch, so the state may still be the one before.
-        door.out.say(f"Transfer {after.id}, {action} asked for{ceiling}: {progress_line(after)}")
+        door.out.say(f"{_ASKED[action].format(ceiling)} Now: {progress_line(after)}.")
         if after.state not in END_STATES:
             door.out.say(_NEXT[action].format(after.id), "dim")
         door.out.document(after)
@@ -202,6 +219,13 @@ def _control(
     run(work, as_json=as_json)
 
 
+_ASKED: dict[m.ControlAction, str] = {
+    "pause": "Pause was asked for.",
+    "resume": "To go on was asked for.",
+    "cancel": "Cancel was asked for.",
+    "retry": "Another try was asked for.",
+    "set_rate": "The rate is {} from now on.",
+}
 _NEXT: dict[m.ControlAction, str] = {
     "pause": "To go on: headrace resume {}",
     "resume": "To follow it: headrace watch {}",

@@ -50,7 +50,7 @@ class Counts(View):
 
 _HOW: Final[dict[str, str]] = {
     "wait": "Call explain_plan with its id.",
-    "answer": "Ask the person these questions, then call plan_transfer with the full answer.",
+    "answer": "Ask the person these questions, then call plan_transfer with the full answer and its id as `answers`.",
     "submit": "Call submit_plan with its digest when the person wants it to run.",
     "follow": "Call transfer_status.",
     "plan_again": "Tell the person why.",
@@ -168,7 +168,7 @@ def _touches(survey: m.SurveyCounts) -> str:
     if survey.identical_files:
         said.append(f"skips {plural(survey.identical_files, 'file')} that are there already")
     if survey.conflicts:
-        said.append(f"leaves {plural(survey.conflicts, 'file')} that differ at the destination as they are")
+        said.append(f"leaves what is in the place of {plural(survey.conflicts, 'file')} at the destination as it is")
     if survey.overwrites:
         said.append(f"replaces {plural(survey.overwrites, 'file')}, whose present content is lost")
     if survey.deletes:

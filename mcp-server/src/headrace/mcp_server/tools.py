@@ -16,7 +16,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from headrace.client import Headrace, HeadraceError
 from headrace.client import models as m
@@ -113,6 +113,9 @@ class Tools:
             Field(description="The person's own words, unchanged. Give either this or `transfer`.", max_length=4000),
         ] = None,
         transfer: Annotated[m.TransferIntent | None, Field(description="The same in typed slots.")] = None,
+        answers: Annotated[
+            str | None, Field(description="Id of the plan whose questions this answers; it is closed.", max_length=120)
+        ] = None,
         timezone: Annotated[str | None, Field(description="IANA zone of the person.", max_length=64)] = None,
     ) -> PlanCard:
         """Plan a copy, sync or move without moving anything: what it would touch, what policy says, what comes next.
@@ -120,7 +123,7 @@ class Tools:
         Answers within about 20 seconds; a plan still `surveying` then goes on, and explain_plan tells when it is done.
         """
         self._one_of({"request": request, "transfer": transfer})
-        asked = m.PlanRequest(words=request, intent=transfer, timezone=timezone)
+        asked = m.PlanRequest(words=request, intent=transfer, answers=answers, timezone=timezone)
         async with public_errors():
             return await self._planned(ctx, await (await self.port()).create_plan(asked))
 
@@ -153,7 +156,11 @@ class Tools:
     async def submit_plan(
         self, digest: Annotated[str, Field(description="The plan's digest.", pattern="^[0-9a-f]{64}$")]
     ) -> Submitted:
-        """Run exactly the plan with this digest. If a person must confirm or approve first, says where they do it."""
+        """Run exactly the plan with this digest. If a person must confirm or approve first, says where they do it.
+
+        A plan runs once: submitted again, nothing is started (`started` is false). To run the same once more, plan it
+        again: revise_plan with empty `changes`.
+        """
         async with public_errors():
             port = await self.port()
             plan = await port.plan(digest)
@@ -161,18 +168,28 @@ class Tools:
             if card.next_step not in {"submit", "follow"}:
                 return Submitted(summary=f"Not started. {card.how}", started=False, plan=card, transfer=None)
             transfer = TransferView.of(await port.submit(m.SubmitRequest(plan_digest=digest)))
+            if plan.transfer is not None:
+                summary = f"This plan was submitted before; nothing was started now. {transfer.summary}"
+                return Submitted(summary=summary, started=False, plan=card, transfer=transfer)
             card = self.card(await port.plan(digest))
         return Submitted(summary=transfer.summary, started=True, plan=card, transfer=transfer)
 
-    async def list_transfers(
+    async def list_transfers(  # noqa: PLR0913, PLR0917 - each narrows the list
         self,
         state: Annotated[m.TransferState | None, Field(description="Only those in this state.")] = None,
+        find: Annotated[
+            str, Field(description="Only those with each of these words in id, places or person.", max_length=200)
+        ] = "",
+        since: Annotated[AwareDatetime | None, Field(description="Only those submitted then or later.")] = None,
+        until: Annotated[AwareDatetime | None, Field(description="Only those submitted before.")] = None,
         after: After = None,
         limit: Limit = 20,
     ) -> TransferPage:
         """List the person's transfers, newest first."""
         async with public_errors():
-            found = await (await self.port()).transfers(state=state, after=after, limit=limit)
+            found = await (await self.port()).transfers(
+                state=state, search=find, since=since, until=until, after=after, limit=limit
+            )
         more = found[-1].id if len(found) == limit else None
         summary = plural(len(found), "transfer") + (", and perhaps more." if more else ".")
         return TransferPage(summary=summary, transfers=[TransferView.of(t) for t in found], next_after=more)

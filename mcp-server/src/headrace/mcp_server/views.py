@@ -201,8 +201,11 @@ def _transfer_summary(transfer: m.Transfer) -> str:
     """Say a transfer in a paragraph. Made here and not by the service, so that every name in it is quoted."""
     progress = transfer.progress
     said = f"Transfer {transfer.id} from {quoted(transfer.source)} to {quoted(transfer.destination)}"
-    files = f"{progress.files_done:,} of {plural(progress.files_total, 'file')}"
-    safe = f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} safe at the destination"
+    same = f" ({progress.files_identical:,} the same already)" if progress.files_identical else ""
+    files = f"{progress.files_done:,} of {plural(progress.files_total, 'file')}{same}"
+    safe = (
+        f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} copied and safe at the destination"
+    )
     parts = [f"{said} is {transfer.state}: {files}, {safe}."]
     if transfer.next_step.kind in {"retry", "resume", "plan_again"}:
         parts.append(visible(transfer.next_step.message))
