@@ -11,6 +11,8 @@ TEXTS = {entry.name.removesuffix(".txt"): entry.read_text("utf-8") for entry in 
 # Named by code: what ends a reason, opens a clause that is no request, describes a folder, tells a skip from a wish.
 BY_CODE = {
     "opens_condition",
+    "doing_option",
+    "excepting",
     "opens_question",
     "opens_suggestion",
     "opens_wait",

@@ -103,3 +103,33 @@ def test_a_question_about_words_that_stand_twice_names_no_place() -> None:
 @pytest.mark.parametrize("order", ["cancel", "Pause.", "kill"])
 def test_an_order_about_transfers_right_after_a_new_one_is_asked_about(order: str) -> None:
     assert "action" in asked(f"{MOVE}. {order}")
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"),
+    [
+        ("overwrite only *.log", "include"),
+        ("overwriting nothing but *.log", "include"),
+        ("overwrite existing files except *.log", "exclude"),
+        ("verify only *.mrc", "include"),
+        ("encrypt everything except *.log", "exclude"),
+        ("delete the source but only *.tmp", "include"),
+        ("delete extras older than 3 days", "modified_before"),
+        ("verify it at 18:00", "start"),
+        ("overwrite existing files between 22:00 and 05:00", "window"),
+    ],
+)
+def test_what_is_said_of_an_option_alone_is_not_taken_for_the_whole_transfer(words: str, slot: str) -> None:
+    assert slot in asked(f"sync krios1:/a to archive:/a, {words}")
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["overwrite existing files, skip *.tmp", "encrypted, only *.mrc", "encrypted at 18:00", "verify it by 18:00"],
+)
+def test_what_is_said_after_an_option_counts_for_the_whole_transfer(words: str) -> None:
+    assert read(f"{ROUTE}, {words}").outcome == "intent"
+
+
+def test_a_yes_with_another_order_after_but_is_asked_about() -> None:
+    assert asked("yes but first cancel 7f3a21") == {"action"}

@@ -71,6 +71,9 @@ def when_at(items: Sequence[Item], at: int) -> tuple[int, When] | None:
             return _end_of_day(items, at, at + len(phrase))
     if relative := _relative(items, at):
         return relative
+    first = at + (1 if word_at(items, at) == "the" else 0)
+    if [word_at(items, first), word_at(items, first + 1)] == ["end", "of"] and (day := _day_here(items, first + 2)):
+        return _end_of_day(items, at, first + 2 + day)
     found = When("")
     end = at
     while (step := _grow(items, end, found)) is not None:
@@ -90,6 +93,12 @@ def _end_of_day(items: Sequence[Item], at: int, end: int) -> tuple[int, When]:
         end = step + day[0]
     words = _words(items, at, end)
     return end - at, When(words, doubt=f"`{words}` has no one time of day")
+
+
+def _day_here(items: Sequence[Item], at: int) -> int:
+    """Say how many items a day takes that stands here; none is 0."""
+    day = day_at(items, at) if at < len(items) else None
+    return day[0] if day else 0
 
 
 def _relative(items: Sequence[Item], at: int) -> tuple[int, When] | None:

@@ -312,7 +312,6 @@ MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     for made in (
         about, ahead, day_then_clock, days_or_starts, flag_amount, flag_names, folder, hours, hours_around, in_days,
         in_year, lately, moment, monthly_day, monthly_weekday, overwriting, repeat, repeat_in_steps, repeat_on_days,
-        rrule, same,
-        size_range, times_a_day, weekdays, weekend, whether_all, who, whole_day,
+        rrule, same, size_range, times_a_day, weekdays, weekend, whether_all, who, whole_day,
     )
 }  # fmt: skip

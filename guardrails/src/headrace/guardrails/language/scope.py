@@ -36,6 +36,13 @@ _DENIALS = frozenset({"no", "not", "never", "without", "don't", "dont", "nor", "
 OPTIONS = frozenset(
     {*FILTERS, *_REACHED, "rate_limit_bps", "priority", "preserve", "start", "deadline", "window", "repeat"}
 )
+# An order of its own: "overwrite, skip *.tmp".
+_OWN_ORDER = frozenset({"skip", "exclude", "ignore", "omit", "leave", "include", "--exclude", "--include", "drop"})
+# "overwrite only *.log" chooses what is overwritten, not what is copied; "verify it at 18:00" says when it is verified.
+_OWNING = frozenset({*_REACHED, "preserve", "delete_nothing", "keep_place"})
+_TIMES = frozenset({"start", "window", "repeat"})
+_OWN_A_TIME = _heads("doing_option")
+_MAY_REACH_BACK = _heads("excepting")
 _JOINERS = frozenset({"and", "or", "as well as", "plus", "and also", ", and", ", or"})
 
 
@@ -44,18 +51,24 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
     result: list[Chosen] = []
     before: Chosen | None = None
     joiner = ""
+    owner: Chosen | None = None
+    apart = False
     for span in (_guarded(*pair) for pair in zip([None, *chosen], chosen, strict=False)):
         if _is_joiner(span):
+            apart = apart or span.words != "but"
             joiner = f"{joiner} {span.words.lower()}".strip()
             result.append(span)
             continue
-        reached = span
-        if before is not None and (joiner or span.words.lower().startswith("and ")):
+        reached = span if owner is None else _owned(owner, span, apart=apart)
+        if reached is span and before is not None and (joiner or span.words.lower().startswith("and ")):
             reached = _reached(before, joiner or "and", span)
         result.append(reached)
         # The head of a list reaches over all of it: "skip a, b and c".
         before = _head_of(before, reached, carried=reached is not span)
         joiner = ""
+        if _slots(span) & {"turn", "cue"} or span.name == "only":
+            continue
+        owner, apart = (span, False) if _slots(span) & _OWNING else (None, False)
     return result
 
 
@@ -105,6 +118,17 @@ def _reached(before: Chosen, joiner: str, span: Chosen) -> Chosen:
     weakens = any(fact.value in (False, "none") for fact in span.facts)
     if negated and _slots(span) & _REACHED and joiner != "," and not weakens:
         return _doubted(span, "say whether `not` reaches this, too")
+    return span
+
+
+def _owned(owner: Chosen, span: Chosen, *, apart: bool) -> Chosen:
+    """Doubt a filter or a time that may be said of the option before it alone."""
+    slots, first = _slots(span), _first_word(span)
+    filters = bool(slots) and slots <= FILTERS and first not in _OWN_ORDER
+    if filters and (not apart or first in _MAY_REACH_BACK):
+        return _doubted(span, f"say whether it holds for the whole transfer, or only for `{owner.words}`")
+    if slots and slots <= _TIMES and not apart and _first_word(owner) in _OWN_A_TIME:
+        return _doubted(span, f"say whether it is the time of the transfer, or only of `{owner.words}`")
     return span
 
 

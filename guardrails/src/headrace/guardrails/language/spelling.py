@@ -18,7 +18,7 @@ actually after afternoon afterwards also anything april august backup bandwidth 
 biggest bring cancel cancelled capped changed checksum checksums clone completed copied copy copying could
 daily deadline december delete deleting deliver destination display download downloaded duplicate encrypt
 encrypted encrypting encryption evening every everything except exclude excluding existing failed faster
-february fetch files finish folder friday from hello high hourly ignore include including ingest instead
+february fetch files finish folder friday from hello high hourly ignore immediately include including ingest instead
 into january keeping larger largest limit limited list march matching maximum midnight mirror mirrored
 modified monday monthly morning move moved moving newer night nightly normal nothing november october older
 only onto original originals overwrite overwriting overwritten pause paused permissions please preserve
@@ -109,6 +109,16 @@ _COMMON = {
     "atfer": "after",
     "aftr": "after",
     "strat": "start",
+    "cpy": "copy",
+    "encryptd": "encrypted",
+    "encrypetd": "encrypted",
+    "sycnh": "sync",
+    "mve": "move",
+    "delte": "delete",
+    "dleete": "delete",
+    "exculde": "exclude",
+    "wih": "with",
+    "evey": "every",
 }
 _SHORTEST = 4
 _LONG = 9

@@ -61,7 +61,10 @@ def _given(situation: Situation, action: str) -> str | None:
     """Check a verb against answers and markers that stand with it."""
     step = situation.step
     # "yes, cancel it" is the order, whatever the yes was about.
-    answers = step.of("dismiss") if action in CONTROL_ACTIONS else (*step.of("confirm"), *step.of("dismiss"))
+    turned = any(fact.value == "but" for fact in step.of("turn"))
+    answers = (
+        step.of("dismiss") if action in CONTROL_ACTIONS and not turned else (*step.of("confirm"), *step.of("dismiss"))
+    )
     if any(fact.value != _HEARD for fact in answers):
         situation.found.ask("action", _ANSWER_OR_REQUEST)
         return None
