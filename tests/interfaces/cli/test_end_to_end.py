@@ -317,3 +317,24 @@ def test_a_plan_is_dropped(anna: Person, here: str) -> None:
     planned = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--json").document
     assert "was dropped" in anna.run("drop", planned["id"]).out
     assert anna.run("submit", planned["digest"], "--json").code != 0
+
+
+def test_labels_are_set_and_removed_one_by_one(service: Service) -> None:
+    admin = service.admin
+    set_two = admin.run("endpoints", "label", "src", "site=imaging", "names=restricted", "--json")
+    assert set_two.document["labels"] == {"site": "imaging", "names": "restricted"}, set_two.err
+    changed = admin.run("endpoints", "label", "src", "site=beamline 4", "--remove", "names")
+    assert "Labels of src: site=beamline 4" in changed.out
+    assert [e["labels"] for e in admin.run("endpoints", "--json").document if e["id"] == "src"] == [
+        {"site": "beamline 4"}
+    ]
+    assert admin.run("endpoints", "label", "src", "--remove", "site", "--json").document["labels"] == {}
+    assert admin.run("endpoints", "label", "src", "nothing").code == 2
+    assert admin.run("endpoints", "label", "src").code == 2
+    unknown = admin.run("endpoints", "label", "nowhere", "a=b")
+    assert (unknown.code, "nowhere" in unknown.err) == (1, True)
+
+
+def test_health_says_ok_with_its_exit_code(service: Service) -> None:
+    said = service.admin.run("health", "--json")
+    assert (said.code, said.document["status"], said.document["causes"]) == (0, "ok", [])

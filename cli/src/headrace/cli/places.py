@@ -34,8 +34,18 @@ def health(*, json: Json = False) -> None:
     run(work, as_json=json)
 
 
-def endpoints(*, json: Json = False) -> None:
-    """List the places data can be in: name them as ENDPOINT:/PATH."""
+endpoints = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="List the places data can be in: name them as ENDPOINT:/PATH; label one.",
+)
+
+
+@endpoints.callback()
+def endpoints_list(ctx: typer.Context, *, json: Json = False) -> None:
+    """List the places data can be in: name them as ENDPOINT:/PATH; label one."""
+    if ctx.invoked_subcommand is not None:
+        return
 
     def work(door: Door) -> None:
         found = door.wait(door.headrace.endpoints())
@@ -52,6 +62,36 @@ def endpoints(*, json: Json = False) -> None:
         )
         door.out.show(table(("endpoint", "also", "access", "state", "free", "labels"), rows))
         door.out.document(found)
+
+    run(work, as_json=json)
+
+
+@endpoints.command("label")
+def endpoints_label(
+    endpoint: Annotated[str, typer.Argument(metavar="ENDPOINT", help="An endpoint's id or alias.")],
+    labels: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Labels to set.")] = None,
+    *,
+    remove: Annotated[list[str] | None, typer.Option(metavar="KEY", help="Labels to remove; again for more.")] = None,
+    json: Json = False,
+) -> None:
+    """Set and remove labels of an endpoint, which policy decides on, in your own session; the others stay."""
+    pairs = [label.partition("=") for label in labels or ()]
+    bad = next((key for key, equals, value in pairs if not (key and equals and value)), None)
+    if bad is not None:
+        message = f"`{bad}` is no label: write KEY=VALUE"
+        raise typer.BadParameter(message)
+    if not pairs and not remove:
+        message = "give a label as KEY=VALUE, or --remove KEY"
+        raise typer.BadParameter(message)
+
+    def work(door: Door) -> None:
+        known = next((e for e in door.wait(door.headrace.endpoints()) if endpoint in {e.id, *e.aliases}), None)
+        kept = {key: value for key, value in (known.labels if known else {}).items() if key not in (remove or ())}
+        update = m.EndpointUpdate(labels=kept | {key: value for key, _, value in pairs})
+        changed = door.wait(door.headrace.update_endpoint(known.id if known else endpoint, update))
+        said = ", ".join(f"{key}={value}" for key, value in sorted(changed.labels.items())) or "none"
+        door.out.say(f"Labels of {visible(changed.id)}: {visible(said)}")
+        door.out.document(changed)
 
     run(work, as_json=json)
 
