@@ -18,7 +18,7 @@ from pathlib import Path
 
 from demo.stage import REPOSITORY, Stage, say
 from tests.slow.kill_service.house import House
-from tests.slow.kill_service.verdict import END_LIMIT_S, judge, until_ended
+from tests.slow.kill_service.verdict import END_LIMIT_S, MUST_BE_HIT, judge, late_nodes, missed, until_ended
 from tests.slow.kill_service.work import Book, Moments, Mover, Publishers
 
 MOMENTS = {
@@ -78,12 +78,18 @@ async def campaign(house: House, kills: int, seed: int) -> dict[str, object]:
             book.findings.append(f"while somebody {worker.now}: {error!r}")
     await asyncio.gather(*tasks, return_exceptions=True)
     counted = await judge(house, book)
-    back = sorted(house.back_s) or [0.0]
+    hit = Counter(dict.fromkeys(MUST_BE_HIT, 0))
+    for what, count in killed.items():
+        hit[what.partition(" at ")[2]] += count
+    book.findings += missed(hit, kills) + late_nodes(house.back)
+    back = sorted(one.seconds for one in house.back) or [0.0]
     return {
         "seed": seed,
         "kills": kills,
         "seconds": round(time.monotonic() - began, 1),
         "killed": killed,
+        "moments": hit,
+        "moments_missed": [moment for moment in MUST_BE_HIT if not hit[moment]],
         **counted,
         "planned": book.planned,
         "ended": book.ended,

@@ -1,6 +1,7 @@
 """The processes under test, and the people who work there: one service, two nodes, sessions over REST."""
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -23,6 +24,14 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
+@dataclass(frozen=True)
+class Back:
+    """How long after a restarted service was ready its nodes were attached again, and how busy the host was."""
+
+    seconds: float
+    load: float
+
+
 @dataclass
 class House:
     """The service `service`, the nodes `left` (endpoint `lab`) and `right` (endpoint `archive`), and their folders."""
@@ -33,8 +42,8 @@ class House:
     """Set while the service runs."""
     whole: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while both nodes are attached, too."""
-    back_s: list[float] = field(default_factory=list)
-    """For each restart of the service alone: seconds from its ready line until both nodes were attached again."""
+    back: list[Back] = field(default_factory=list)
+    """For each restart of the service alone."""
     secrets: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -95,7 +104,7 @@ class House:
         ready = time.monotonic()
         await self._attached()
         if names == ("service",):
-            self.back_s.append(time.monotonic() - ready)
+            self.back.append(Back(time.monotonic() - ready, os.getloadavg()[0]))
 
     async def _attached(self) -> None:
         limit = time.monotonic() + ATTACH_LIMIT_S

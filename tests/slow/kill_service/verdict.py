@@ -3,10 +3,10 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tests.slow.kill_service.house import House
+from tests.slow.kill_service.house import Back, House
 from tests.slow.kill_service.work import Book
 
 from headrace.client import END_STATES, HttpHeadrace
@@ -17,6 +17,32 @@ LONG_PAGE = 1000
 TIDY_LIMIT_S = 10.0
 END_LIMIT_S = 240.0
 """After the last kill, everything must end within this time without help (a busy machine takes a while)."""
+
+
+MUST_BE_HIT = ("planning", "submitting", "running", "ending", "publishing")
+"""`submitting` is between the commit of a submission and the start of its first attempt."""
+ENOUGH_KILLS = 200
+"""So many kills that each of these moments must have been hit."""
+NODES_BACK_S = 2.0
+QUIET_LOAD = 2.0
+"""On a busier host (load average over a minute) a late node proves nothing."""
+
+
+def missed(hit: Mapping[str, int], kills: int) -> list[str]:
+    """Say which moments no kill hit, of a campaign that is long enough to hit all."""
+    if kills < ENOUGH_KILLS:
+        return []
+    return [f"none of {kills} kills came at the moment `{moment}`" for moment in MUST_BE_HIT if not hit.get(moment)]
+
+
+def late_nodes(back: Iterable[Back]) -> list[str]:
+    """Say which restarts of the service left its nodes away for too long."""
+    return [
+        f"the nodes were back {one.seconds:.1f} s after a restart of the service, at a load of {one.load:.1f}; at most "
+        f"{NODES_BACK_S:.0f} s are promised"
+        for one in back
+        if one.seconds > NODES_BACK_S and one.load < QUIET_LOAD
+    ]
 
 
 async def judge(house: House, book: Book) -> dict[str, int]:
