@@ -51,7 +51,7 @@ async def test_what_an_assistant_runs_stops_when_it_is_halted_and_not_what_its_p
     await until_durable(site, own)
     halted = await site.ada.port.halt(asked("agent", "helper"))
     waiting = await until(site, its, "waiting")
-    assert "the agent `helper`: storage maintenance" in waiting.state_reason
+    assert "the agent `helper`: “storage maintenance”" in waiting.state_reason
     assert (await site.ada.end_of(own)).state is m.TransferState.COMPLETE
     assert (await site.ada.port.transfer(its.id)).state is m.TransferState.WAITING
     await site.ada.port.release_halt(halted.id)

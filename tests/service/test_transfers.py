@@ -160,7 +160,7 @@ async def test_pause_resume_rate_and_cancel(site: Site) -> None:
     assert slower.plan_rate_ceiling_bps == SLOW_BPS
     assert (await port.transfer_events(transfer.id))[
         -1
-    ].message == "it runs at most 4.00 Mb/s from now on: office hours"
+    ].message == "it runs at most 4.00 Mb/s from now on: “office hours”"
     await port.control(transfer.id, m.ControlRequest(action="pause", reason="lunch"))
     paused = await until(site, transfer, "paused")
     assert "lunch" in paused.state_reason
@@ -304,7 +304,7 @@ async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: 
     again = await site.ada.end_of(ended)
     assert again.state is m.TransferState.COMPLETE, again.summary
     said = [one.message for one in await site.ada.port.transfer_events(ended.id) if one.kind == "retry"]
-    assert said == ["tried again by ada: the folder is gone"]
+    assert said == ["tried again by ada: “the folder is gone”"]
     assert " with the waits), " in (await site.ada.port.receipt(ended.id)).summary
     assert arrived(site.archive / "copy") == arrived(site.lab / "set")
 

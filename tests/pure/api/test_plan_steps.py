@@ -145,7 +145,7 @@ def test_a_need_says_by_whom_how_many_and_until_when() -> None:
     ("plan", "said"),
     [
         (replace(READY, own_word="declined"), "ada"),
-        (replace(READY, words=(replace(YES, approved=False, reason="wrong run"),)), "bea refused this plan: wrong run"),
+        (replace(READY, words=(replace(YES, approved=False, reason="wrong run"),)), "bea refused this plan: “wrong"),
         (replace(READY, state=m.PlanState.EXPIRED), "too old"),
         (replace(READY, policy_now="v2"), "policy has changed"),
         (replace(READY, state=m.PlanState.DENIED, summary="Denied: no."), "Denied: no."),

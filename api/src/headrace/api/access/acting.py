@@ -10,6 +10,7 @@ from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.permissions import require
 from headrace.api.planning.found import Found
+from headrace.api.private_words import without_private_words
 from headrace.api.problems import problem_of
 from headrace.client import HeadraceError
 from headrace.client import models as m
@@ -36,7 +37,10 @@ class Acting:
         except HeadraceError:
             raise
         except Exception as error:
-            raise HeadraceError(problem_of(error)) from error
+            problem = problem_of(error)
+            if self._caller.principal.agent is not None:
+                problem = without_private_words(problem)
+            raise HeadraceError(problem) from error
 
     async def me(self) -> m.Me:
         """As in the port."""
@@ -46,7 +50,8 @@ class Acting:
     async def health(self) -> m.Health:
         """As in the port."""
         with self._may("health") as caller:
-            return await self._do.health.report(caller.principal)
+            report = await self._do.health.report(caller.principal)
+            return report if caller.principal.agent is None else without_private_words(report)
 
     async def interpret(self, request: m.InterpretRequest) -> m.Interpretation:
         """As in the port."""

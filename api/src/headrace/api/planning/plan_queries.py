@@ -23,6 +23,7 @@ from headrace.api.planning.plan_steps import (
 )
 from headrace.api.planning.redaction import Redaction, is_own, redacted
 from headrace.api.policy.versions import Policies
+from headrace.api.private_words import without_private_words
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
@@ -128,12 +129,13 @@ class Plans:
     async def _views(self, tx: Tx, caller: Caller, rows: Sequence[PlanRow]) -> list[m.Plan]:
         found = await self._statuses(tx, rows)
         hidden = await self._redaction.withheld(tx, caller, rows)
-        return [
+        shown = [
             redacted(_shown(card, without_reasons(status), caller), own=is_own(caller, row.agent))
             if withheld
             else _shown(card, status, caller)
             for (card, status), row, withheld in zip(found, rows, hidden, strict=True)
         ]
+        return shown if caller.principal.agent is None else [without_private_words(plan) for plan in shown]
 
     async def _statuses(self, tx: Tx, rows: Sequence[PlanRow]) -> list[tuple[m.Plan, PlanStatus]]:
         ids = [row.id for row in rows]

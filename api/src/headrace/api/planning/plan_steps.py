@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from headrace.api.errors import Code, Objection, ServiceError
 from headrace.api.permissions import missing
+from headrace.api.private_words import because
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
 from headrace.client.text import plural
@@ -327,8 +328,7 @@ def _no_delete_scope(plan: PlanStatus, caller: Principal) -> Objection:
 
 def _said_no(plan: PlanStatus) -> Objection:
     for word in plan.refusals:
-        why = f": {word.reason}" if word.reason else ""
-        return ServiceError(Code.PLAN_DECLINED, f"{word.name} refused this plan{why}.")
+        return ServiceError(Code.PLAN_DECLINED, because(f"{word.name} refused this plan", word.reason) + ".")
     if plan.own_word == "declined":
         return ServiceError(Code.PLAN_DECLINED, f"The requester ({plan.requester_name}) declined this plan.")
     return None

@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
+from headrace.api.private_words import because
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Tx
@@ -67,7 +68,7 @@ class Halts:
         """Refuse work that is halted, with `halted`."""
         reason = self._file_reason()
         if reason:
-            raise ServiceError(Code.HALTED, f"an operator has halted everything here: {reason}")
+            raise ServiceError(Code.HALTED, because("an operator has halted everything here", reason))
         rows = list(await tx.scalars(select(HaltRow)))
         if not rows:
             return
@@ -75,7 +76,7 @@ class Halts:
         own |= await self._subjects(tx, work) | ({("agent", work.agent)} if work.agent is not None else set())
         for row in rows:
             if (row.scope, row.subject) in own:
-                raise ServiceError(Code.HALTED, f"an operator has halted {_what(row)}: {row.reason}")
+                raise ServiceError(Code.HALTED, because(f"an operator has halted {_what(row)}", row.reason))
 
     async def of_everything(self) -> str:
         """Return the reason for which everything is halted; empty when it is not."""

@@ -4,6 +4,7 @@ from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.rates import require_rate
 from headrace.api.policy.budgets import day_of, reserve
+from headrace.api.private_words import because
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_work import PlanRow, TransferRow
 from headrace.api.transfers.attempts import ADVANCE
@@ -46,7 +47,7 @@ class Control:
 
     async def _wish(self, tx: Tx, caller: Caller, row: TransferRow, asked: Wish, reason: str) -> None:
         """Pause, resume or cancel a transfer that has not ended."""
-        said = _because(f"{_VERBS[asked]} by {caller.principal.name}", reason)
+        said = because(f"{_VERBS[asked]} by {caller.principal.name}", reason)
         after = wished(standing_of(row), asked, said if asked is not Wish.RUN else "")
         row.wish, row.wish_reason = after.wish, after.wish_reason
         await self._parts.history.record(tx, row, m.TransferEventKind(f"asked_{asked}"), said, caller=caller)
@@ -66,7 +67,7 @@ class Control:
             )
         row.rate_ceiling_bps = rate_bps or ceiling_bps
         limit = f"at most {bit_rate(row.rate_ceiling_bps)}" if row.rate_ceiling_bps else "without a limit"
-        said = _because(f"it runs {limit} from now on", request.reason)
+        said = because(f"it runs {limit} from now on", request.reason)
         await self._parts.history.record(tx, row, m.TransferEventKind.RATE, said, caller=caller)
         after_commit(tx, lambda: self._scheduler.new_rate(row.id))
 
@@ -82,7 +83,7 @@ class Control:
         write_standing(row, queued)
         row.wish, row.wish_reason, row.fence = queued.wish, queued.wish_reason, row.fence + 1
         row.only_failed, row.error, row.ended = only_failed, None, None
-        said = _because(f"tried again by {caller.principal.name}", reason)
+        said = because(f"tried again by {caller.principal.name}", reason)
         await self._parts.history.record(tx, row, m.TransferEventKind.RETRY, said, caller=caller)
         await self._scheduler.admit(tx, row)
 
@@ -90,7 +91,3 @@ class Control:
         plan = await tx.get(PlanRow, row.plan)
         card = m.Plan.model_validate_json(plan.card) if plan else None
         return card.intent.rate_limit_bps if card and card.intent else None
-
-
-def _because(said: str, reason: str) -> str:
-    return f"{said}: {reason}" if reason else said

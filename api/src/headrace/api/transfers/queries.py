@@ -16,6 +16,7 @@ from headrace.api.events.broker import wait_for
 from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_queries import OVERSEERS, visible_to
 from headrace.api.planning.redaction import Redaction, is_own, redacted
+from headrace.api.private_words import without_private_words
 from headrace.api.sites.halts import Halts
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
@@ -105,6 +106,8 @@ class Transfers:
         """
         row = await self.row(caller, transfer)
         events = [event_view(event) for event in await self._events(row.id, after, limit, newest=newest)]
+        if caller.principal.agent is not None:
+            events = [without_private_words(event) for event in events]
         return (
             [redacted(event, own=is_own(caller, row.agent)) for event in events]
             if await self._withheld(caller, row)
@@ -134,6 +137,8 @@ class Transfers:
                 for event in events:
                     after = event.sequence
                     kept = event_view(event, view if event is events[-1] else None)
+                    if caller.principal.agent is not None:
+                        kept = without_private_words(kept)
                     yield redacted(kept, own=is_own(caller, row.agent)) if withheld else kept
                 ended = row.state in m.END_STATES and after >= row.events
                 if not events and (ended or not sent or view.progress != shown):
@@ -228,6 +233,8 @@ class Transfers:
     async def _views(self, tx: Tx, caller: Caller, rows: Sequence[TransferRow]) -> list[m.Transfer]:
         statuses, hidden = await self._statuses(tx, rows), await self._hidden(tx, caller, rows)
         views = [self._view(caller, row, status) for row, status in zip(rows, statuses, strict=True)]
+        if caller.principal.agent is not None:
+            views = [without_private_words(view) for view in views]
         return [
             redacted(view, own=is_own(caller, row.agent)) if row.id in hidden else view
             for view, row in zip(views, rows, strict=True)

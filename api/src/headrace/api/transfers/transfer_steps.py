@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from headrace.api.errors import Code, Objection, ServiceError
 from headrace.api.permissions import missing
+from headrace.api.private_words import because
 from headrace.api.transfers.state_machine import Wish, against_retry, against_wish
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
@@ -169,7 +170,9 @@ def _halt_objection(transfer: TransferStatus, caller: Principal) -> Objection:
     if transfer.ended:
         return _state_objection(transfer, against_wish(transfer.state, Wish(transfer.wish), Wish.PAUSE))
     if transfer.halted is not None:
-        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is halted already: {transfer.halted}")
+        return ServiceError(
+            Code.TRANSFER_STATE, because(f"transfer `{transfer.id}` is halted already", transfer.halted)
+        )
     return missing(caller, "halt")
 
 
