@@ -133,8 +133,8 @@ check-engine: setup ## clippy, the engine's Python face, licences of dependencie
 check: lint check-engine check-web ## lints, types, and component tests of the console
 
 .PHONY: bench
-bench: setup ## measure against peers in the same run
-	@$(BIN)/python -m benchmarks
+bench: setup ## measure against peers in the same run (ARGS=--service-only: the service alone)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 .PHONY: wheels
 wheels: $(VENV)/.packages web ## build the distributions into dist/

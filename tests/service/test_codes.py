@@ -25,7 +25,7 @@ from tests.service.test_transfers import small_set
 from headrace.api.errors import Code
 from headrace.api.planning import pipeline
 from headrace.api.settings import Settings
-from headrace.api.store import database
+from headrace.api.store import driver
 from headrace.api.store.tables_work import ReceiptRow, TransferRow
 from headrace.api.transfers.attempts import Attempts
 from headrace.client import models as m
@@ -147,14 +147,14 @@ async def test_a_transfer_whose_requester_was_altered_gets_no_ticket(site: Site)
 
 @pytest.mark.anyio
 async def test_attempts_that_move_nothing_end_the_transfer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin, begun = Attempts.begin, asyncio.Event()
+    hand_over, begun = Attempts.hand_over, asyncio.Event()
 
     async def told(*arguments: Any) -> bool:  # noqa: ANN401 - as it is called
-        again = await begin(*arguments)
+        again = await hand_over(*arguments)
         begun.set()
         return again
 
-    monkeypatch.setattr(Attempts, "begin", told)
+    monkeypatch.setattr(Attempts, "hand_over", told)
     settings = replace(Settings(), attempts_without_progress=1)
     async with started_site(tmp_path, settings) as site:
         await site.start_node("left", [("lab", str(site.lab), "delete")], data_listen="")
@@ -207,7 +207,7 @@ async def test_who_waits_while_the_service_ends_is_told(site: Site) -> None:
 
 @pytest.mark.anyio
 async def test_a_store_that_another_process_holds_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "_BUSY_TIMEOUT_MS", 100)
+    monkeypatch.setattr(driver, "_BUSY_TIMEOUT_MS", 100)
     async with started_site(tmp_path) as site:
         with closing(sqlite3.connect(site.service.whole.core.database.path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")

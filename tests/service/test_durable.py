@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -138,8 +139,10 @@ async def test_an_error_that_nobody_foresaw_strands_no_transfer_and_shows_in_hea
             raise RuntimeError
         return await sign(*arguments)
 
-    monkeypatch.setattr(signer, "ticket", ticket)
+    await site.stop_node("right")  # so that its attempt begins later than it is submitted
     transfer = await site.ada.submit(plan)
+    monkeypatch.setattr(signer, "ticket", ticket)
+    await site.start_node("right", [("archive", str(site.archive), "delete")])
     async with asyncio.timeout(WAIT_S):
         for _ in range(2):
             await tries.acquire()
@@ -150,6 +153,24 @@ async def test_an_error_that_nobody_foresaw_strands_no_transfer_and_shows_in_hea
     released.set()
     assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
     assert (await site.ada.port.health()).status == "ok"
+
+
+@pytest.mark.anyio
+async def test_an_error_while_a_transfer_is_submitted_leaves_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with started_site(tmp_path, replace(Settings(), transfer_concurrency=1)) as site:
+        await site.start_both()
+        small_set(site)
+        plan = await site.ada.plan("lab:/set", "archive:/copy")
+        jobs = site.service.whole.core.jobs
+        monkeypatch.setattr(jobs, "defer", fails_once(RuntimeError(), jobs.defer))
+        with refused("internal_error"):
+            await site.ada.submit(plan)
+        assert await site.ada.port.transfers() == []
+        # The one slot is free again.
+        ended = await site.ada.end_of(await site.ada.submit(plan))
+    assert (ended.state, ended.attempt) == (m.TransferState.COMPLETE, 1)
 
 
 @pytest.mark.anyio

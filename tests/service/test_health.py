@@ -11,7 +11,7 @@ from tests.servers.site import Site, started_site
 
 from headrace.api.access.health import FRESH
 from headrace.api.sites.halts import HALT_FILE
-from headrace.api.store import database
+from headrace.api.store import driver
 from headrace.client import models as m
 
 DOCS = (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
@@ -32,7 +32,7 @@ def codes(found: list[m.HealthCause]) -> set[str]:
 async def test_health_finds_a_store_that_nobody_has_written_to_meanwhile_locked_and_free_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "_BUSY_TIMEOUT_MS", 100)
+    monkeypatch.setattr(driver, "_BUSY_TIMEOUT_MS", 100)
     async with started_site(tmp_path) as site:
         with closing(sqlite3.connect(site.service.whole.core.database.path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")

@@ -19,7 +19,7 @@ from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, pla
 from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set, until
 
 from headrace.api.audit.chain import Audit
-from headrace.api.store import Tx, after_commit, database
+from headrace.api.store import Tx, after_commit, driver
 from headrace.api.store.tables_work import ApprovalRow, ReservationRow, TransferRow
 from headrace.client import END_STATES, HeadraceError
 from headrace.client import models as m
@@ -255,7 +255,7 @@ async def test_a_clock_that_jumps_refuses_by_name_and_hurts_nothing_when_it_is_r
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let writers wait a short time only, so that the test need not."""
-    monkeypatch.setattr(database, "_BUSY_TIMEOUT_MS", 100)
+    monkeypatch.setattr(driver, "_BUSY_TIMEOUT_MS", 100)
 
 
 @pytest.mark.usefixtures("impatient")

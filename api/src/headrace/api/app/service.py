@@ -33,6 +33,7 @@ class Service:
         self._lock = lock
         self._use_cases = whole.use_cases
         self._following: asyncio.Task[None] | None = None
+        self._closed = False
 
     @classmethod
     async def start(cls, settings: Settings, *, public_url: str, clock: Clock = utc_now) -> Self:
@@ -70,7 +71,10 @@ class Service:
         return self._whole
 
     async def close(self) -> None:
-        """End cleanly: watchers are told, what is under way is taken up by the next start."""
+        """End cleanly: watchers are told, what is under way is taken up by the next start. Closing again is nothing."""
+        if self._closed:
+            return
+        self._closed = True
         core = self._whole.core
         core.broker.close()
         await core.jobs.close()

@@ -8,10 +8,11 @@ was cut off or rewritten; ship that file to another machine to keep it out of th
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -26,7 +27,7 @@ from headrace.api.store.base import Base
 from headrace.api.store.tables_site import AuditRow, PersonRow
 from headrace.auth import fold
 from headrace.client import models as m
-from headrace.guardrails import Link, link, utc_text
+from headrace.guardrails import Link, link, utc_text, utc_time
 
 _MAX_VALUE = 1000
 
@@ -46,8 +47,6 @@ class Wanted:
 _AUDIT = Base.metadata.tables[AuditRow.__tablename__]
 _INSERT = _AUDIT.insert()
 _NEWEST = select(_AUDIT.c.sequence, _AUDIT.c.body, _AUDIT.c.hash).order_by(_AUDIT.c.sequence.desc()).limit(1)
-_LAST = "last link of the chain"
-"""Where a writing transaction keeps the link that it wrote last: no other can write one meanwhile."""
 
 
 class Audit:
@@ -72,24 +71,21 @@ class Audit:
         subject: str = "",
         detail: Mapping[str, str] | None = None,
     ) -> None:
-        """Add one event inside the caller's transaction; raises `AuditUnwritable`, which must end that transaction.
+        """Add one event to the caller's transaction, which ends with `AuditUnwritable` when it can't be written.
 
-        `person` says who acted where that is known before there is a caller (signing in). `detail` must not hold
-        secrets; its values are cut to 1,000 characters, and the digest of the whole is kept beside what is cut.
+        The events of a transaction are written last: what else it holds fails by its own name, not as an audit log that
+        can't be written. `person` says who acted where that is known before there is a caller (signing in). `detail`
+        must not hold secrets; its values are cut to 1,000 characters, and the digest of the whole is kept beside what
+        is cut.
         """
         unknown = (detail or {}).keys() - kind.fields
         if unknown:
             message = f"`{kind}` has no {sorted(unknown)}: declare them in headrace.client.models.events"
             raise ValueError(message)
-        # Its begin and what else the transaction holds fail by their own names, not as an unwritable audit log.
-        if not tx.in_transaction():
-            await tx.connection()
-        await tx.flush()
         principal = caller.principal if caller else None
         person = principal.id if principal else person
-        at = self._clock()
         event = {
-            "at": utc_text(at),
+            "at": utc_text(self._clock()),
             "kind": kind.value,
             "person": person,
             "agent": principal.agent if principal else None,
@@ -97,31 +93,38 @@ class Audit:
             "subject": subject,
             "detail": _cut(detail or {}),
         }
+        tx.gather(self._write, event)
+
+    async def _write(self, tx: Tx, events: Sequence[Mapping[str, Any]]) -> None:
+        """Write the events of a transaction, each linked to the one before it."""
+        rows = []
         try:
-            added = link(tx.info.get(_LAST) or await _last(tx), event)
-            row = {
-                "sequence": added.sequence,
-                "at": at,
-                "kind": kind,
-                "person": person,
-                "subject": subject,
-                "body": added.record.decode(),
-                "hash": added.hash,
-            }
-            await tx.execute(_INSERT, row)
-            tx.info[_LAST] = added
+            last = await _last(tx)
+            for event in events:
+                last = link(last, event)
+                row = {
+                    "sequence": last.sequence,
+                    "at": utc_time(event["at"]),
+                    "kind": event["kind"],
+                    "person": event["person"],
+                    "subject": event["subject"],
+                    "body": last.record.decode(),
+                    "hash": last.hash,
+                }
+                rows.append(row)
+            await tx.execute(_INSERT, rows)
         except (SQLAlchemyError, ValueError) as error:
-            self.unwritable_since = self.unwritable_since or at
+            self.unwritable_since = self.unwritable_since or self._clock()
             raise AuditUnwritable from error
         self.unwritable_since = None
 
     async def measure(self, tx: Tx) -> None:
         """Find out whether an event could be appended, and append none; `tx` is for this alone."""
-        await tx.connection()
-        tried = await tx.begin_nested()
+        await self.append(tx, m.AuditKind.SERVICE_STARTED)
         with suppress(AuditUnwritable):
-            await self.append(tx, m.AuditKind.SERVICE_STARTED)
-        await tried.rollback()
+            await tx.write_gathered()
+        await tx.rollback()
+        await tx.begin()
 
     async def events(self, wanted: Wanted, *, after: int, limit: int) -> list[m.AuditEvent]:
         """One page of the chain in the wanted order; `after` is the last sequence of the page before, or 0."""

@@ -7,8 +7,10 @@ Events carry no data: who reads one looks into the store. They are kept for a ti
 begins anew.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import Select, delete, func, select
 
@@ -25,6 +27,10 @@ EVENTS = "events"
 _MOST_REMOVED = 10_000
 """Rows removed in one transaction, so that other writers have their turn."""
 _INSERT = Base.metadata.tables[OutboxRow.__tablename__].insert()
+
+
+async def _write(tx: Tx, events: Sequence[Mapping[str, Any]]) -> None:
+    await tx.execute(_INSERT, events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,7 @@ class Outbox:
             message = f"`{kind}` has no state `{state}`: declare it in headrace.client.models.events"
             raise ValueError(message)
         event = {"at": self._clock(), "kind": kind.value, "subject": subject, "state": state}
-        await tx.execute(_INSERT, event)
+        tx.gather(_write, event)
 
         def committed() -> None:
             self._broker.notify(subject)

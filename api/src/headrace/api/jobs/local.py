@@ -12,13 +12,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from sqlalchemy import Delete, delete, func, select
+from sqlalchemy import bindparam, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.clock import Clock
 from headrace.api.jobs.port import JobTrouble, Task
 from headrace.api.store import Database, Tx, after_commit
+from headrace.api.store.base import Base
 from headrace.api.store.tables_work import JobRow
 
 _log = logging.getLogger(__name__)
@@ -29,6 +30,20 @@ _MAX_DOUBLINGS = 16
 _MAX_TROUBLES = 100
 
 Key = tuple[str, str]
+
+
+_TABLE = Base.metadata.tables[JobRow.__tablename__]
+_ROW = _TABLE.c
+_ASKED = insert(_TABLE)
+_ASK = _ASKED.on_conflict_do_update(
+    index_elements=[_ROW.task, _ROW.subject],
+    set_={"due": func.min(_ROW.due, _ASKED.excluded.due), "generation": _ROW.generation + 1},
+).returning(_ROW.generation, _ROW.due)
+_REMOVE = delete(_TABLE).where(
+    _ROW.task == bindparam("of_task"),
+    _ROW.subject == bindparam("of_subject"),
+    _ROW.generation == bindparam("of_generation"),
+)
 
 
 @dataclass(slots=True)
@@ -92,12 +107,8 @@ class LocalJobs:
     async def defer(self, tx: Tx, task: str, subject: str, *, at: datetime | None = None) -> None:
         """As in the port."""
         due = at or self._clock()
-        asked = insert(JobRow).values(task=task, subject=subject, due=due, generation=1)
-        stored = asked.on_conflict_do_update(
-            index_elements=[JobRow.task, JobRow.subject],
-            set_={"due": func.min(JobRow.due, asked.excluded.due), "generation": JobRow.generation + 1},
-        )
-        row = (await tx.execute(stored.returning(JobRow.generation, JobRow.due))).one()
+        asked = {"task": task, "subject": subject, "due": due, "generation": 1}
+        row = (await tx.execute(_ASK, asked)).one()
 
         def committed() -> None:
             job = self._job((task, subject))
@@ -112,7 +123,7 @@ class LocalJobs:
         if job is None or not job.generation:
             return
         generation = job.generation
-        await tx.execute(_removal(job.key, generation))
+        await tx.execute(_REMOVE, _removal(job.key, generation))
 
         def committed() -> None:
             if job.generation == generation:
@@ -230,7 +241,7 @@ class LocalJobs:
 
     async def _remove(self, job: _Job, generation: int) -> None:
         async with self._database.write() as tx:
-            await tx.execute(_removal(job.key, generation))
+            await tx.execute(_REMOVE, _removal(job.key, generation))
         if job.generation == generation:
             job.generation = 0
 
@@ -244,5 +255,5 @@ class LocalJobs:
             self._troubles[name] = JobTrouble(*job.key, said or type(error).__name__, since, job.failures)
 
 
-def _removal(key: Key, generation: int) -> Delete:
-    return delete(JobRow).where(JobRow.task == key[0], JobRow.subject == key[1], JobRow.generation == generation)
+def _removal(key: Key, generation: int) -> dict[str, str | int]:
+    return {"of_task": key[0], "of_subject": key[1], "of_generation": generation}

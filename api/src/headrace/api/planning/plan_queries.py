@@ -1,10 +1,12 @@
 """Plans as people see them: finding, listing, explaining; and who may see which. A handle proves nothing."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import TypeVar
 
-from sqlalchemy import JSON, ColumnElement, Select, and_, false, func, or_, select, type_coerce
+from sqlalchemy import JSON, ColumnElement, Select, and_, bindparam, false, func, or_, select, type_coerce
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
@@ -42,6 +44,18 @@ _DECLINED = (
     .exists()
 )
 _SENTENCE = type_coerce(PlanRow.card, JSON)["canonical_sentence"].as_string()
+KEPT = 256
+"""Conditions that are kept made, one for each caller's rights: making one costs more than asking the store."""
+_OWN_WORDS = select(ConfirmationRow).where(ConfirmationRow.plan.in_(bindparam("plans", expanding=True)))
+_TRANSFERS = select(TransferRow.plan, TransferRow.id, TransferRow.state, TransferRow.ended).where(
+    TransferRow.plan.in_(bindparam("plans", expanding=True))
+)
+_WORDS = (
+    select(ApprovalRow, PersonRow)
+    .join(PersonRow, PersonRow.id == ApprovalRow.approver)
+    .where(ApprovalRow.plan.in_(bindparam("plans", expanding=True)))
+    .order_by(ApprovalRow.at)
+)
 _T = TypeVar("_T")
 
 
@@ -56,8 +70,7 @@ class Plans:
 
     async def row(self, tx: Tx, caller: Caller, plan: str) -> PlanRow:
         """Return a plan that the caller may see, by id or digest; anything else is `unknown_plan`."""
-        query = select(PlanRow).where(or_(PlanRow.id == plan, PlanRow.digest == plan), visible_to(caller))
-        row = await tx.scalar(query)
+        row = await tx.scalar(_visible_plan(rights_of(caller)), {"named": plan})
         if row is None:
             raise ServiceError(Code.UNKNOWN_PLAN, f"there is no plan `{plan[:80]}`, or it is not yours to see")
         return row
@@ -139,20 +152,13 @@ class Plans:
 
     async def _statuses(self, tx: Tx, rows: Sequence[PlanRow]) -> list[tuple[m.Plan, PlanStatus]]:
         ids = [row.id for row in rows]
-        own = {one.plan: one for one in await tx.scalars(select(ConfirmationRow).where(ConfirmationRow.plan.in_(ids)))}
-        of = TransferRow
-        transfers = select(of.plan, of.id, of.state, of.ended).where(of.plan.in_(ids))
+        own = {one.plan: one for one in await tx.scalars(_OWN_WORDS, {"plans": ids})}
         started = {
-            plan: Run(id_, m.TransferState(state), ended) for plan, id_, state, ended in await tx.execute(transfers)
+            plan: Run(id_, m.TransferState(state), ended)
+            for plan, id_, state, ended in await tx.execute(_TRANSFERS, {"plans": ids})
         }
         words: dict[str, list[Word]] = {}
-        said = (
-            select(ApprovalRow, PersonRow)
-            .join(PersonRow, PersonRow.id == ApprovalRow.approver)
-            .where(ApprovalRow.plan.in_(ids))
-            .order_by(ApprovalRow.at)
-        )
-        for approval, person in await tx.execute(said):
+        for approval, person in await tx.execute(_WORDS, {"plans": ids}):
             words.setdefault(approval.plan, []).append(_word(approval, person))
         now, active = self._core.clock(), self._policies.active
         found = []
@@ -224,21 +230,60 @@ def visible_to(caller: Caller) -> ColumnElement[bool]:
 
     An assistant sees only what it planned itself, unless its token has the scope `transfer:read:all`.
     """
+    return visible_by(rights_of(caller))
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What of a caller decides which plans and transfers are theirs to see."""
+
+    person: str
+    agent: str | None
+    reads_all: bool
+    oversees: bool
+    approves_as: frozenset[str]
+    """Roles and groups whose approvals the caller may give."""
+
+
+def rights_of(caller: Caller) -> Rights:
+    """Return the rights of now."""
     principal = caller.principal
-    if principal.agent is not None and not principal.may(Scope.TRANSFER_READ_ALL):
-        return and_(PlanRow.requester == principal.id, PlanRow.agent == principal.agent)
-    if principal.roles & OVERSEERS:
+    roles = {str(role) for role in principal.roles}
+    return Rights(
+        person=principal.id,
+        agent=principal.agent,
+        reads_all=principal.may(Scope.TRANSFER_READ_ALL),
+        oversees=bool(principal.roles & OVERSEERS),
+        # A group named like a role does not stand for it.
+        approves_as=frozenset(roles | (principal.groups - {str(role) for role in Role})),
+    )
+
+
+@lru_cache(KEPT)
+def visible_by(rights: Rights) -> ColumnElement[bool]:
+    """Which plans a caller with these rights may see."""
+    if rights.agent is not None and not rights.reads_all:
+        return and_(PlanRow.requester == rights.person, PlanRow.agent == rights.agent)
+    if rights.oversees:
         return PlanRow.id.is_not(None)
-    return or_(PlanRow.requester == principal.id, approvable_by(caller))
+    return or_(PlanRow.requester == rights.person, _approvable_by(rights))
+
+
+@lru_cache(KEPT)
+def _visible_plan(rights: Rights) -> Select[PlanRow]:
+    named = or_(PlanRow.id == bindparam("named"), PlanRow.digest == bindparam("named"))
+    return select(PlanRow).where(named, visible_by(rights))
 
 
 def approvable_by(caller: Caller) -> ColumnElement[bool]:
     """Which plans need an approval that somebody with the caller's roles and groups may give."""
-    principal = caller.principal
-    roles = {str(role) for role in principal.roles}
-    # A group named like a role does not stand for it.
-    names = roles | (principal.groups - {str(role) for role in Role})
-    return or_(false(), *(func.instr(PlanRow.obligations, f"approval:{name}:") > 0 for name in sorted(names)))
+    return _approvable_by(rights_of(caller))
+
+
+def _approvable_by(rights: Rights) -> ColumnElement[bool]:
+    return or_(
+        false(), *(func.instr(PlanRow.obligations, f"approval:{name}:") > 0 for name in sorted(rights.approves_as))
+    )
 
 
 def is_expired(row: PlanRow, now: datetime) -> bool:

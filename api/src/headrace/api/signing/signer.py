@@ -7,8 +7,9 @@ All of it is checked anew from the stored bytes for every ticket, and renewals p
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import cast
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from headrace.api.core import Core
 from headrace.api.errors import Code, Fenced, ServiceError
@@ -46,6 +47,14 @@ from headrace.guardrails import (
     ticket_body,
     why,
 )
+
+_USED_APPROVALS = (
+    select(ApprovalRow, PersonRow)
+    .join(PersonRow, PersonRow.id == ApprovalRow.approver)
+    .where(ApprovalRow.used_by == bindparam("transfer"), ApprovalRow.verdict == "approved")
+)
+_RELEASED = "released plan"
+"""Where a writing transaction keeps what was checked in it."""
 
 
 class Signer:
@@ -105,22 +114,28 @@ class Signer:
 
     async def receipt(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, ended: Ended) -> Document:
         """Sign the receipt of a transfer whose statements have been verified."""
-        _, approvals = await self._consent(tx, transfer, starts=False)
+        needs = _mapping(plan.fields["decision"])["obligations"]
+        _, approvals = await self._consent(tx, transfer, starts=False) if needs else (None, ())
         return seal("receipt", receipt_body(plan, ended, approvals, self._core.clock()), self._key)
 
     async def released(self, tx: Tx, transfer: TransferRow, *, starts: bool) -> ReleasedPlan:
         """Check that this transfer's plan may run now; raises what stands against it.
 
         To start (and to start again) budgets are asked, and approvers count with the roles and groups that they have
-        now; what runs by then goes on.
+        now; what runs by then goes on. What was found is good for the rest of the writing transaction `tx`: nobody else
+        changes anything meanwhile.
         """
+        asked = (_RELEASED, transfer.id, transfer.plan_digest, transfer.started, starts)
+        if asked in tx.info:
+            return cast("ReleasedPlan", tx.info[asked])
         row = await tx.get(PlanRow, transfer.plan)
         if row is None or row.document is None:
             raise ServiceError(Code.PLAN_NOT_READY, f"plan `{transfer.plan}` was never sealed; plan again")
         # Before everything that is final: a halt passes.
         work = Work(transfer.requester, transfer.agent, roots_of(row.document), transfer.id)
         await self._halts.require_none(tx, work)
-        confirmation, approvals = await self._consent(tx, transfer, starts=starts)
+        # Were that column altered: a plan that needs consent is not released without.
+        confirmation, approvals = await self._consent(tx, transfer, starts=starts) if row.obligations else (None, ())
         submission = Submission(
             document=row.document,
             digest=transfer.plan_digest,
@@ -140,6 +155,7 @@ class Signer:
             raise ServiceError(
                 Code.NEEDS_CONFIRMATION, f"{why(decision)} That was not so when this was planned; plan again."
             )
+        tx.info[asked] = plan
         return plan
 
     async def _consent(
@@ -152,8 +168,7 @@ class Signer:
             if confirmed is not None and confirmed.verdict == "confirmed"
             else None
         )
-        used = select(ApprovalRow, PersonRow).join(PersonRow, PersonRow.id == ApprovalRow.approver)
-        rows = await tx.execute(used.where(ApprovalRow.used_by == transfer.id, ApprovalRow.verdict == "approved"))
+        rows = await tx.execute(_USED_APPROVALS, {"transfer": transfer.id})
         approvals = tuple(
             Approval(
                 person=row.approver,

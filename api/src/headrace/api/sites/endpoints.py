@@ -40,6 +40,16 @@ class Known:
         return name.casefold() in {known.casefold() for known in (self.id, *self.aliases)}
 
 
+_ENDPOINTS = (
+    select(EndpointRow, NodeRow.name)
+    .join(NodeRow, NodeRow.key == EndpointRow.node_key)
+    .where(NodeRow.state != "revoked")
+)
+_NAMES = select(EndpointNameRow.endpoint, EndpointNameRow.name).order_by(
+    EndpointNameRow.main.desc(), EndpointNameRow.name
+)
+
+
 class Endpoints:
     """The registry of endpoints."""
 
@@ -50,16 +60,9 @@ class Endpoints:
 
     async def registry(self, tx: Tx) -> tuple[Known, ...]:
         """Every endpoint whose node was not revoked, by id."""
-        query = (
-            select(EndpointRow, NodeRow.name)
-            .join(NodeRow, NodeRow.key == EndpointRow.node_key)
-            .where(NodeRow.state != "revoked")
-        )
-        rows = (await tx.execute(query)).all()
+        rows = (await tx.execute(_ENDPOINTS)).all()
         names: dict[str, list[str]] = {}
-        for name in await tx.scalars(
-            select(EndpointNameRow).order_by(EndpointNameRow.main.desc(), EndpointNameRow.name)
-        ):
+        for name in await tx.execute(_NAMES):
             names.setdefault(name.endpoint, []).append(name.name)
         known = (_known(row, node_name, names[row.pk]) for row, node_name in rows)
         return tuple(sorted(known, key=lambda endpoint: endpoint.id))

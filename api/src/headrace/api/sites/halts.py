@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.exc import IntegrityError
 
 from headrace.api.caller import Caller
@@ -44,6 +44,12 @@ class Work:
     transfer: str = ""
 
 
+_ALL = select(HaltRow)
+_OF_TRANSFERS = select(HaltRow.subject, HaltRow.reason).where(
+    HaltRow.scope == "transfer", HaltRow.subject.in_(bindparam("transfers", expanding=True))
+)
+
+
 class Halts:
     """What is halted."""
 
@@ -69,7 +75,7 @@ class Halts:
         reason = self._file_reason()
         if reason:
             raise ServiceError(Code.HALTED, because("an operator has halted everything here", reason))
-        rows = list(await tx.scalars(select(HaltRow)))
+        rows = list(await tx.scalars(_ALL))
         if not rows:
             return
         own = {("everything", ""), ("person", work.person), ("transfer", work.transfer)}
@@ -139,8 +145,9 @@ class Halts:
 
     async def of_transfers(self, tx: Tx, transfers: Sequence[str]) -> dict[str, str]:
         """Return the reason of each of these transfers that is halted itself."""
-        query = select(HaltRow).where(HaltRow.scope == "transfer", HaltRow.subject.in_(transfers))
-        return {row.subject: row.reason for row in await tx.scalars(query)}
+        if not transfers:
+            return {}
+        return {row.subject: row.reason for row in await tx.execute(_OF_TRANSFERS, {"transfers": transfers})}
 
     async def _subjects(self, tx: Tx, work: Work) -> set[tuple[str, str]]:
         """Return the endpoints and nodes of a piece of work, as halts name them."""

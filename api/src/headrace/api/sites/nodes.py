@@ -5,7 +5,7 @@ import secrets
 import shlex
 from datetime import timedelta
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import bindparam, func, or_, select, update
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
@@ -23,6 +23,7 @@ NODES = "nodes"
 """The broker's subject for nodes that come and go."""
 
 _SECRET_BYTES = 32
+_BY_KEY = select(NodeRow).where(NodeRow.key == bindparam("of_key"))
 
 
 class Nodes:
@@ -94,7 +95,7 @@ class Nodes:
 
     async def require_usable(self, tx: Tx, key: str) -> NodeAttached:
         """Return the live state of a node that may be given work, or refuse and say why not."""
-        row = await tx.scalar(select(NodeRow).where(NodeRow.key == key))
+        row = await tx.scalar(_BY_KEY, {"of_key": key})
         if row is None:
             raise ServiceError(
                 Code.UNKNOWN_NODE, f"no node with key `{key}` has joined; list them with `headrace nodes`"

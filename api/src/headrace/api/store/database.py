@@ -1,42 +1,181 @@
-"""Connections to the store: any number of readers, one writer at a time, and every write with its audit event.
+"""Transactions on the store: any number of readers, one writer at a time, and every write with its audit event.
 
 SQLite runs in WAL mode, so readers see a consistent state while the writer works. Reading connections are `query_only`.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Never, TypeVar, TypeVarTuple, overload
 
-from sqlalchemy import URL, event
-from sqlalchemy.engine import Connection, Engine
+from sqlalchemy import Executable, Result, ScalarResult, event
+from sqlalchemy.engine import Connection as SqlConnection
+from sqlalchemy.engine import Engine
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from headrace.api.clock import Clock, utc_now
-from headrace.api.store import driver
+from headrace.api.store.driver import Connection, Pool
 from headrace.api.store_trouble import Trouble, trouble_of
 
-_BUSY_TIMEOUT_MS = 10_000
 _READERS = 8
-_POOL_TIMEOUT_S = 30
 
-Tx = AsyncSession
-"""A transaction; a writing one is committed when its block ends without an error."""
+_T = TypeVar("_T")
+_Ts = TypeVarTuple("_Ts")
+Values = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
+"""Values for the parameters of a statement; of several, it is run for each."""
+Writer = Callable[["Tx", Sequence[Mapping[str, Any]]], Awaitable[None]]
+"""Writes rows that a transaction has gathered."""
 
-_AFTER_COMMIT = "after_commit"
+
+class Tx:
+    """A transaction; a writing one is committed when its block ends without an error.
+
+    The calls are those of SQLAlchemy's `AsyncSession`, but nothing is handed to a greenlet or a thread that does not
+    have to wait: that costs more than most statements here.
+    """
+
+    def __init__(self, connection: Connection, session: Session) -> None:
+        """Work in `session` on `connection`."""
+        self._connection = connection
+        self._session = session
+        self._after_commit: list[Callable[[], None]] = []
+        self._unless_committed: list[Callable[[], None]] = []
+        self._gathered: dict[Writer, list[Mapping[str, Any]]] = {}
+        self.info = session.info
+
+    @overload
+    async def execute(self, statement: TypedReturnsRows[*_Ts], values: Values = None) -> Result[*_Ts]: ...
+
+    @overload
+    async def execute(self, statement: Executable, values: Values = None) -> Result[*tuple[Any, ...]]: ...
+
+    async def execute(self, statement: Executable, values: Values = None) -> object:
+        """Run a statement and return all that it found."""
+        return await self._connection.run(lambda: self._session.execute(statement, values))
+
+    @overload  # mypy would take any function's row for one that never is
+    async def scalar(self, statement: TypedReturnsRows[Never], values: Values = None) -> Any: ...  # noqa: ANN401
+
+    @overload
+    async def scalar(self, statement: TypedReturnsRows[_T], values: Values = None) -> _T | None: ...
+
+    @overload
+    async def scalar(self, statement: Executable, values: Values = None) -> Any: ...  # noqa: ANN401 - untyped text of SQL
+
+    async def scalar(self, statement: Executable, values: Values = None) -> object:
+        """Run a statement and return the first column of the first row, if any."""
+        return await self._connection.run(lambda: self._session.execute(statement, values).scalar())
+
+    @overload
+    async def scalars(self, statement: TypedReturnsRows[_T], values: Values = None) -> ScalarResult[_T]: ...
+
+    @overload
+    async def scalars(self, statement: Executable, values: Values = None) -> ScalarResult[Any]: ...
+
+    async def scalars(self, statement: Executable, values: Values = None) -> object:
+        """Run a statement and return the first column of all rows."""
+        return await self._connection.run(lambda: self._session.execute(statement, values).scalars())
+
+    async def get(self, kind: type[_T], key: object) -> _T | None:
+        """Return the row with this primary key, if there is one."""
+        return await self._connection.run(lambda: self._session.get(kind, key))
+
+    async def get_one(self, kind: type[_T], key: object) -> _T:
+        """Return the row with this primary key, which must be there."""
+        return await self._connection.run(lambda: self._session.get_one(kind, key))
+
+    async def refresh(self, row: object) -> None:
+        """Read a row again, whole, once it is written."""
+        await self.flush()
+        await self._connection.run(lambda: self._session.refresh(row))
+
+    def add(self, row: object) -> None:
+        """Store a new row with the next flush."""
+        self._session.add(row)
+
+    def add_all(self, rows: Iterable[object]) -> None:
+        """Store new rows with the next flush."""
+        self._session.add_all(rows)
+
+    async def merge(self, row: _T) -> _T:
+        """Store a row in place of the one with its key, if there is one."""
+        return await self._connection.run(lambda: self._session.merge(row))
+
+    async def delete(self, row: object) -> None:
+        """Remove a row with the next flush."""
+        self._session.delete(row)
+
+    async def flush(self) -> None:
+        """Write what was changed, so that what is wrong with it shows here."""
+        await self._connection.run(self._session.flush)
+
+    def gather(self, write: Writer, row: Mapping[str, Any]) -> None:
+        """Keep a row for `write`, which writes all that it was given in one go once the rest is written."""
+        self._gathered.setdefault(write, []).append(row)
+
+    async def write_gathered(self) -> None:
+        """Write what was changed, then the rows that were gathered."""
+        self._session.flush()
+        gathered, self._gathered = self._gathered, {}
+        for write, rows in gathered.items():
+            await write(self, rows)
+
+    async def rollback(self) -> None:
+        """Undo what was not committed."""
+        self._session.rollback()
+
+    async def begin(self) -> None:
+        """Wait for the lock of the one writer."""
+        await self._connection.in_thread(self._session.connection)
+
+    async def commit(self) -> None:
+        """Commit whole, even when the caller is canceled meanwhile: whoever must know of it is told then, too."""
+        await self.write_gathered()
+        committed = False
+
+        def commit() -> None:
+            nonlocal committed
+            self._session.commit()
+            committed = True
+
+        try:
+            await self._connection.in_thread(commit)
+        finally:
+            if committed:
+                self._unless_committed.clear()
+                for act in self._after_commit:
+                    act()
+
+    def undo(self) -> None:
+        """Do what was left for the case that the transaction is not committed."""
+        for act in self._unless_committed:
+            act()
+
+    def after_commit(self, act: Callable[[], None]) -> None:
+        """As the function `after_commit`."""
+        self._after_commit.append(act)
+
+    def unless_committed(self, act: Callable[[], None]) -> None:
+        """As the function `unless_committed`."""
+        self._unless_committed.append(act)
 
 
 def after_commit(tx: Tx, act: Callable[[], None]) -> None:
     """Do `act` once the writing transaction `tx` is committed, and never if it is not. `act` must not fail or wait."""
-    tx.info.setdefault(_AFTER_COMMIT, []).append(act)
+    tx.after_commit(act)
+
+
+def unless_committed(tx: Tx, act: Callable[[], None]) -> None:
+    """Do `act` when the writing transaction `tx` turns out not to be committed. `act` must not fail or wait."""
+    tx.unless_committed(act)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,74 +198,46 @@ class Database:
         """When a writing transaction last ended, either way."""
         self._clock = clock
         self._threads = ThreadPoolExecutor(_READERS + 1, thread_name_prefix="store")
-        self._reader = _engine(path, "BEGIN", self._threads, readers=_READERS)
-        self._writer = _engine(path, "BEGIN IMMEDIATE", self._threads, readers=0)
+        self._readers = Pool(path, self._threads, readers=_READERS)
+        self._writer = Pool(path, self._threads, readers=0)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Tx]:
         """Give a read-only transaction with one consistent view."""
-        async with AsyncSession(self._reader, expire_on_commit=False, autoflush=False) as session:
-            yield session
+        async with self._readers.connection() as connection:
+            with Session(connection.sql, expire_on_commit=False, autoflush=False) as session:
+                yield Tx(connection, session)
 
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[Tx]:
+    async def write(self, *, autoflush: bool = True) -> AsyncIterator[Tx]:
         """Give the writing transaction: commits at the end of the block, rolls back on any error.
 
-        Writers queue for the single writing connection (at most 30 s).
+        Writers queue for the single writing connection (at most 30 s). Without `autoflush`, changed rows are written
+        once, at the end (or by `flush`), and not before each statement: that is cheaper, and statements don't see them.
         """
-        async with AsyncSession(self._writer, expire_on_commit=False) as session:
-            try:
-                yield session
-                await _to_its_end(_commit(session))
-            except (OperationalError, PoolTimeout) as error:
-                self.tried = self._clock()
-                since = self.refused.since if self.refused else self.tried
-                self.refused = Refused(trouble_of(error), since)
-                raise
-            self.tried, self.refused = self._clock(), None
+        try:
+            async with self._writer.connection() as connection:
+                with Session(connection.sql, expire_on_commit=False, autoflush=autoflush) as session:
+                    tx = Tx(connection, session)
+                    await tx.begin()
+                    try:
+                        yield tx
+                        await tx.commit()
+                    except BaseException:
+                        tx.undo()
+                        raise
+        except (OperationalError, PoolTimeout) as error:
+            self.tried = self._clock()
+            since = self.refused.since if self.refused else self.tried
+            self.refused = Refused(trouble_of(error), since)
+            raise
+        self.tried, self.refused = self._clock(), None
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._reader.dispose()
-        await self._writer.dispose()
+        await self._readers.close()
+        await self._writer.close()
         self._threads.shutdown(wait=False)
-
-
-async def _commit(session: AsyncSession) -> None:
-    await session.commit()
-    for act in session.info.get(_AFTER_COMMIT, ()):
-        act()
-
-
-async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    """Do `work` whole, even when the caller is canceled meanwhile: what is committed is told to whoever must know."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        while not task.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait({task})
-        task.exception()  # nobody is left to hear of it
-        raise
-
-
-def _engine(path: Path, begin: str, threads: Executor, *, readers: int) -> AsyncEngine:
-    async def connect(*_arguments: object, **_options: object) -> driver.Connection:
-        return await driver.Connection.open(threads, str(path), reads=readers > 0)
-
-    engine = create_async_engine(
-        URL.create("sqlite+aiosqlite", database=str(path)),
-        pool_size=readers or 1,
-        max_overflow=0,
-        pool_timeout=_POOL_TIMEOUT_S,
-        # Statements are short-lived text; values (words, names) never enter logs or error texts.
-        hide_parameters=True,
-        connect_args={"async_creator_fn": connect},
-    )
-    _begin_with(engine.sync_engine, begin)
-    event.listen(engine.sync_engine, "connect", _prepare(read_only=readers > 0))
-    return engine
 
 
 def begin_with(engine: Engine, statement: str) -> None:
@@ -136,24 +247,6 @@ def begin_with(engine: Engine, statement: str) -> None:
     def _leave_to_us(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
         connection.isolation_level = None
 
-    _begin_with(engine, statement)
-
-
-def _begin_with(engine: Engine, statement: str) -> None:
     @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
+    def _begin(connection: SqlConnection) -> None:
         connection.exec_driver_sql(statement)
-
-
-def _prepare(*, read_only: bool) -> Callable[[DBAPIConnection, ConnectionPoolEntry], None]:
-    def prepare(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
-        cursor = connection.cursor()
-        cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
-        cursor.execute("PRAGMA journal_mode = WAL")
-        cursor.execute("PRAGMA synchronous = FULL")
-        cursor.execute("PRAGMA foreign_keys = ON")
-        if read_only:
-            cursor.execute("PRAGMA query_only = ON")
-        cursor.close()
-
-    return prepare

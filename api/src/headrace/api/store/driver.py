@@ -1,90 +1,93 @@
-"""How statements reach SQLite: in the event loop while they are short, in a thread when they may take long.
+"""A connection to SQLite: statements run in the event loop while they are short, in a thread when they may take long.
 
 A statement on an indexed table takes some 20 microseconds, and handing it to a thread and back ten times as long. So a
 reading statement begins in the event loop with a budget; beyond it, it is given up and begun again in a thread (it has
 changed nothing). Of a writing transaction only its begin, which waits for the lock, and its commit, which waits for the
 disk, are done in a thread.
-
-These are the methods of `aiosqlite` that SQLAlchemy's asynchronous dialect calls.
 """
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Executor
-from functools import partial
-from typing import Any, Self, TypeVar
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Self, TypeVar, cast
+
+from sqlalchemy import create_engine, event
+from sqlalchemy.engine import Connection as SqlConnection
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import NullPool
 
 _BUDGET_STEPS = 20_000
 """Steps of SQLite's machine that a reading statement may do in the event loop: about a millisecond."""
 _GIVEN_UP = "interrupted"
 _INTERRUPT_S = 0.01
-_WAITING = ("BEGIN", "PRAGMA")
-"""Statements that may wait for a lock."""
+_BUSY_TIMEOUT_MS = 10_000
+_POOL_TIMEOUT_S = 30
 
 _T = TypeVar("_T")
-Row = tuple[Any, ...]
+
+
+class Cursor(sqlite3.Cursor):
+    """A cursor that has all rows of its statement once that has run; none is fetched from the store later."""
+
+    _rows: list[Any]
+
+    def execute(self, statement: str, parameters: Any = (), /) -> Self:  # noqa: ANN401 - as sqlite3 has it
+        """Run a statement to its end."""
+        super().execute(statement, parameters)
+        self._rows = super().fetchall()
+        return self
+
+    def executemany(self, statement: str, parameters: Iterable[Any], /) -> Self:
+        """Run a statement that returns no rows for each of `parameters`."""
+        super().executemany(statement, parameters)
+        self._rows = []
+        return self
+
+    def fetchall(self) -> list[Any]:
+        """Return the rows that are left."""
+        rows, self._rows = self._rows, []
+        return rows
+
+    def fetchone(self) -> Any:  # noqa: ANN401 - as sqlite3 has it
+        """Return the next row."""
+        return self._rows.pop(0) if self._rows else None
+
+    def fetchmany(self, size: int | None = 1) -> list[Any]:
+        """Return the next rows."""
+        rows, self._rows = self._rows[:size], self._rows[size:]
+        return rows
 
 
 class Connection:
-    """A connection to a SQLite file, used by one transaction at a time."""
+    """A connection that is used by one transaction at a time."""
 
-    def __init__(self, raw: sqlite3.Connection, threads: Executor, *, reads: bool) -> None:
+    def __init__(self, sql: SqlConnection, threads: Executor, *, reads: bool) -> None:
         """Run what may take long on `threads`; `reads` for connections that only read."""
-        self._connection = raw
+        self.sql = sql
+        self._raw = cast("_Raw", sql.connection.dbapi_connection)
         self._threads = threads
         self._reads = reads
 
-    @classmethod
-    async def open(cls, threads: Executor, path: str, *, reads: bool) -> Self:
-        """Open the file at `path`."""
-        return cls(sqlite3.connect(path, isolation_level=None, check_same_thread=False), threads, reads=reads)
-
-    def cursor(self) -> "Cursor":
-        """Make a cursor."""
-        return Cursor(self)
-
-    async def run(self, statement: str, parameters: Sequence[Any]) -> tuple[sqlite3.Cursor, list[Row]]:
-        """Run a statement to its end."""
-        work = partial(_run, self._connection, statement, parameters)
+    async def run(self, work: Callable[[], _T]) -> _T:
+        """Run statements: here, or in a thread when they turn out to take long."""
         if not self._reads:
-            return await self._in_thread(work) if statement.startswith(_WAITING) else work()
-        self._connection.set_progress_handler(_give_up, _BUDGET_STEPS)
+            return work()
         try:
             return work()
-        except sqlite3.OperationalError as error:
-            if str(error) != _GIVEN_UP:
+        except OperationalError as error:
+            if str(error.orig) != _GIVEN_UP:
                 raise
+        self._raw.set_progress_handler(None, 0)
+        try:
+            return await self.in_thread(work)
         finally:
-            self._connection.set_progress_handler(None, 0)
-        return await self._in_thread(work)
+            self._raw.set_progress_handler(_give_up, _BUDGET_STEPS)
 
-    async def run_many(self, statement: str, parameters: Sequence[Sequence[Any]]) -> sqlite3.Cursor:
-        """Run a statement for each of `parameters`."""
-        return self._connection.executemany(statement, parameters)
-
-    async def commit(self) -> None:
-        """Commit; waits for the disk."""
-        if self._connection.in_transaction:
-            await self._in_thread(self._connection.commit)
-
-    async def rollback(self) -> None:
-        """Undo what was not committed."""
-        self._connection.rollback()
-
-    async def create_function(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 - as sqlite3 has it
-        """Make a function known to SQL."""
-        self._connection.create_function(*arguments, **options)
-
-    async def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
-
-    def stop(self) -> None:
-        """Close the connection outside the event loop."""
-        self._connection.close()
-
-    async def _in_thread(self, work: Callable[[], _T]) -> _T:
+    async def in_thread(self, work: Callable[[], _T]) -> _T:
         """Run `work` in a thread. Who is cancelled meanwhile waits for its end: the connection is free after that."""
         running = asyncio.get_running_loop().run_in_executor(self._threads, work)
         try:
@@ -92,62 +95,77 @@ class Connection:
         except asyncio.CancelledError:
             while not running.done():
                 if self._reads:
-                    self._connection.interrupt()  # only what has begun is interrupted, so it is said again
-                await asyncio.wait({running}, timeout=_INTERRUPT_S)
+                    self._raw.interrupt()  # only what has begun is interrupted, so it is said again
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait({running}, timeout=_INTERRUPT_S)
             running.exception()  # nobody is left to hear of it
             raise
 
 
-class Cursor:
-    """One statement and its rows."""
+class Pool:
+    """At most so many connections to one file; who comes when all are used waits in line."""
 
-    arraysize = 1
+    def __init__(self, path: Path, threads: Executor, *, readers: int) -> None:
+        """Open up to `readers` reading connections to `path`, or (0) the one that writes."""
+        self._path = path
+        self._threads = threads
+        self._reads = readers > 0
+        self._room = asyncio.Semaphore(readers or 1)
+        self._free: list[Connection] = []
+        self._engine = create_engine(
+            "sqlite://",
+            creator=self._connect,
+            poolclass=NullPool,
+            # Statements are short-lived text; values (words, names) never enter logs or error texts.
+            hide_parameters=True,
+        )
+        begin = "BEGIN" if self._reads else "BEGIN IMMEDIATE"
+        event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql(begin))
 
-    def __init__(self, connection: Connection) -> None:
-        """Run on `connection`."""
-        self._connection = connection
-        self._done: sqlite3.Cursor | None = None
-        self._rows: list[Row] = []
-
-    async def __aenter__(self) -> Self:
-        """Return this object."""
-        return self
-
-    @property
-    def description(self) -> Any:  # noqa: ANN401 - as sqlite3 has it
-        """Names of the columns of the rows."""
-        return self._done.description if self._done else None
-
-    @property
-    def rowcount(self) -> int:
-        """How many rows were changed."""
-        return self._done.rowcount if self._done else -1
-
-    @property
-    def lastrowid(self) -> int | None:
-        """The id of the last row that was made."""
-        return self._done.lastrowid if self._done else None
-
-    async def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
-        """Run a statement."""
-        self._done, self._rows = await self._connection.run(statement, parameters)
-
-    async def executemany(self, statement: str, parameters: Sequence[Sequence[Any]]) -> None:
-        """Run a statement for each of `parameters`."""
-        self._done = await self._connection.run_many(statement, parameters)
-
-    async def fetchall(self) -> list[Row]:
-        """Return the rows."""
-        return self._rows
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Give a connection; raises SQLAlchemy's `TimeoutError` when none is free for 30 s."""
+        try:
+            async with asyncio.timeout(_POOL_TIMEOUT_S if self._room.locked() else None):
+                await self._room.acquire()
+        except TimeoutError as error:
+            message = f"no connection to the store was free for {_POOL_TIMEOUT_S} s"
+            raise PoolTimeout(message) from error
+        try:
+            connection = self._free.pop() if self._free else await self._open()
+            try:
+                yield connection
+            finally:
+                connection.sql.rollback()  # after a commit that failed, SQLAlchemy still sees a transaction
+                self._free.append(connection)
+        finally:
+            self._room.release()
 
     async def close(self) -> None:
-        """Forget the rows."""
-        self._rows = []
+        """Close the connections that are free."""
+        while self._free:
+            self._free.pop().sql.close()
+        self._engine.dispose()
+
+    async def _open(self) -> Connection:
+        sql = await asyncio.get_running_loop().run_in_executor(self._threads, self._engine.connect)
+        return Connection(sql, self._threads, reads=self._reads)
+
+    def _connect(self) -> sqlite3.Connection:
+        raw = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, factory=_Raw)
+        raw.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+        raw.execute("PRAGMA journal_mode = WAL")
+        raw.execute("PRAGMA synchronous = FULL")
+        raw.execute("PRAGMA foreign_keys = ON")
+        if self._reads:
+            raw.execute("PRAGMA query_only = ON")
+            raw.set_progress_handler(_give_up, _BUDGET_STEPS)
+        return raw
 
 
-def _run(raw: sqlite3.Connection, statement: str, parameters: Sequence[Any]) -> tuple[sqlite3.Cursor, list[Row]]:
-    cursor = raw.execute(statement, parameters)
-    return cursor, cursor.fetchall()
+class _Raw(sqlite3.Connection):
+    def cursor(self, factory: Any = Cursor) -> Any:  # noqa: ANN401 - as sqlite3 has it
+        return super().cursor(factory)
 
 
 def _give_up() -> int:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from headrace.api.errors import Code, Fenced, ServiceError
 from headrace.api.jobs.turns import Turns
-from headrace.api.store import Tx
+from headrace.api.store import Tx, unless_committed
 from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.attempts import Attempts, WishChanged
 from headrace.api.transfers.parts import Parts
@@ -64,6 +64,8 @@ class Advance:
 
         Raises `Fenced` when this run does not hold the transfer any more.
         """
+        if run.begun is not None and not await self._attempts.hand_over(run):
+            return self._look_at(run, None)
         for _ in range(_MOST_STEPS):
             async with self._core.database.read() as tx:
                 row = await tx.get(TransferRow, run.transfer)
@@ -75,8 +77,16 @@ class Advance:
                 seen = await self._look(tx, run)
             after = self._next(run, now, seen)
             if not await self._act(run, now, after):
-                return self._look_at(run, after)
+                return None if after.standing.state in END_STATES else self._look_at(run, after.look_at)
         return self._core.clock()
+
+    async def begin_at_once(self, tx: Tx, row: TransferRow, run: Run) -> None:
+        """Begin in the transaction `tx` that admits a transfer, when nothing stands in its way."""
+        unless_committed(tx, lambda: self._turns.leave(run.transfer))
+        seen = Seen(absent=await self._absent(tx, run), starts=run.starts)
+        after = self._next(run, standing_of(row, run), seen)
+        if after.effect is Effect.BEGIN:
+            await self._attempts.record(tx, row, run, after.standing)
 
     async def _look(self, tx: Tx, run: Run) -> Seen:
         """Say what is the case for this run."""
@@ -154,11 +164,8 @@ class Advance:
                 await self._attempts.end(run, standing)
         return standing.state not in END_STATES
 
-    def _look_at(self, run: Run, after: Step) -> datetime | None:
+    def _look_at(self, run: Run, look_at: datetime | None) -> datetime:
         """Return the time of the next look: what the state machine says, or the next renewal."""
-        if after.standing.state in END_STATES:
-            return None
-        look_at = after.look_at
         if run.open and look_at is None:
             look_at = _earliest(run.renew_at, run.unknown_since and run.unknown_since + _ON_ITS_WAY)
         # Whatever is waited for wakes the job; this is only how long a lost word may go unnoticed.

@@ -7,17 +7,19 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 
+from sqlalchemy import bindparam
+
 from headrace.api.data_folder import lists_dir, result_dir
 from headrace.api.errors import AuditUnwritable, Code, Fenced, ServiceError
 from headrace.api.jobs.turns import Turns
 from headrace.api.policy.budgets import settle
 from headrace.api.problems import make, problem_of
-from headrace.api.store import Tx, after_commit
+from headrace.api.store import Tx, after_commit, unless_committed
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.receipts import totals_of
-from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN, End, Refusal, Run, write_standing
+from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN, Begun, End, Refusal, Run, write_standing
 from headrace.api.transfers.state_machine import END_STATES, Standing, State
 from headrace.client import models as m
 from headrace.engine import EngineError
@@ -28,6 +30,10 @@ _log = logging.getLogger(__name__)
 ADVANCE = "advance"
 """The task that carries transfers on."""
 _ATTEMPTS = Base.metadata.tables[AttemptRow.__tablename__]
+_BEGIN = _ATTEMPTS.insert()
+_END = _ATTEMPTS.update().where(
+    _ATTEMPTS.c.transfer == bindparam("of_transfer"), _ATTEMPTS.c.number == bindparam("of_number")
+)
 _NO_END = {"code": "", "message": "", "statements": ""}
 _AUDIT_RETRY = timedelta(seconds=5)
 _STATE_FAILED = "state_failed"
@@ -60,43 +66,57 @@ class Attempts:
 
     async def begin(self, run: Run, standing: Standing) -> bool:
         """Sign the ticket of a new attempt and hand it to its nodes."""
-        # Before the checks: what changes after them asks for a renewal at once, and that must not be forgotten.
-        run.renew_at = self._next_renewal()
         try:
-            ticket, lists = await self._sign(run, standing)
+            async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
+                await self.record(tx, row, run, standing)
         except (ServiceError, GuardrailError, WishChanged) as error:
             return self._stands_against(run, error)
-        run.attempt, run.open, run.end = standing.attempt, True, None
-        run.stopping_since, run.unknown_since = None, None
-        run.durable_before = run.progress.bytes_durable
+        return await self.hand_over(run)
+
+    async def record(self, tx: Tx, row: TransferRow, run: Run, standing: Standing) -> None:
+        """Take a slot and record an attempt with its ticket, to be handed over once `tx` is committed."""
+        parts, number, renew_at = self._parts, standing.attempt, run.renew_at
+        # Before the checks: what changes after them asks for a renewal at once, and that must not be forgotten.
+        run.renew_at = self._next_renewal()
+        self._turns.take(run.place)
+
+        def undo() -> None:
+            run.renew_at = renew_at
+            self._turns.give_back(run.transfer)
+
+        unless_committed(tx, undo)
+        _require_wish(row, standing)
+        ticket, run.released = await parts.signer.ticket(tx, row, number, run.fence)
+        write_standing(row, standing)
+        row.started = row.started or self._core.clock()
+        begun = {"transfer": row.id, "number": number, "started": self._core.clock()}
+        await tx.execute(_BEGIN, _NO_END | begun)
+        kind = m.TransferEventKind.STARTED if number == 1 else m.TransferEventKind.ATTEMPT
+        await parts.history.record(tx, row, kind, f"attempt {number} started")
+        lists = lists_dir(self._core.settings.data, row.plan)
+
+        def committed() -> None:
+            run.attempt, run.open, run.end = number, True, None
+            run.stopping_since, run.unknown_since = None, None
+            run.durable_before = run.progress.bytes_durable
+            run.begun = Begun(ticket.text, lists)
+
+        after_commit(tx, committed)
+
+    async def hand_over(self, run: Run) -> bool:
+        """Hand the attempt that was recorded to its nodes."""
+        begun, run.begun = run.begun, None
+        if begun is None:
+            return False
         results = result_dir(self._core.settings.data, run.transfer, run.attempt)
         try:
             results.mkdir(parents=True, exist_ok=True)
-            await self._core.hub.start_attempt(ticket=ticket, lists_dir=str(lists), result_dir=str(results))
+            await self._core.hub.start_attempt(ticket=begun.ticket, lists_dir=str(begun.lists), result_dir=str(results))
         except OSError as error:
             run.end = run.end or End("failed", _STATE_FAILED, _NO_FOLDER.format(error.strerror), retryable=True)
         except EngineError as error:
             run.end = run.end or End.failed(error)
         return run.end is not None
-
-    async def _sign(self, run: Run, standing: Standing) -> tuple[str, Path]:
-        """Take a slot and record the attempt with its ticket; without the record the slot is free again."""
-        parts, number = self._parts, standing.attempt
-        self._turns.take(run.place)
-        try:
-            async with parts.history.change(run.transfer, fence=run.fence) as (tx, row):
-                _require_wish(row, standing)
-                ticket, run.released = await parts.signer.ticket(tx, row, number, run.fence)
-                write_standing(row, standing)
-                row.started = row.started or self._core.clock()
-                begun = {"transfer": row.id, "number": number, "started": self._core.clock()}
-                await tx.execute(_ATTEMPTS.insert().values(_NO_END | begun))
-                kind = m.TransferEventKind.STARTED if number == 1 else m.TransferEventKind.ATTEMPT
-                await parts.history.record(tx, row, kind, f"attempt {number} started")
-                return ticket.text, lists_dir(self._core.settings.data, row.plan)
-        except BaseException:
-            self._turns.give_back(run.transfer)
-            raise
 
     async def renew(self, run: Run) -> bool:
         """Check everything again and hand a fresh ticket to the nodes."""
@@ -149,9 +169,7 @@ class Attempts:
     async def conclude(self, run: Run, end: End, standing: Standing) -> bool:
         """Verify the nodes' statements, make the receipt, and end the transfer with it."""
         try:
-            async with self._core.database.read() as tx:
-                row = await tx.get_one(TransferRow, run.transfer)
-            checked = await self._parts.receipts.check(row, end)
+            checked = await self._parts.receipts.check(run, end)
             for_good = await asyncio.to_thread(_for_good, end.failed_list) if end.failed_list else 0
             async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 plan = run.released or await self._parts.signer.released(tx, row, starts=False)
@@ -186,11 +204,9 @@ class Attempts:
         ended = {
             "ended": self._core.clock(), "outcome": end.outcome, "code": end.code, "message": end.message,
             "statements": "\n".join(end.statements),
+            "failed_list": end.failed_list and str(end.failed_list.relative_to(self._core.settings.data)),
         }  # fmt: skip
-        if end.failed_list is not None:
-            ended["failed_list"] = str(end.failed_list.relative_to(self._core.settings.data))
-        this = (_ATTEMPTS.c.transfer == row.id, _ATTEMPTS.c.number == run.attempt)
-        await tx.execute(_ATTEMPTS.update().where(*this).values(ended))
+        await tx.execute(_END, ended | {"of_transfer": row.id, "of_number": run.attempt})
         message = f"attempt {run.attempt} ended: {end.outcome}" + (f" ({end.message})" if end.message else "")
         await self._parts.history.record(tx, row, m.TransferEventKind.ATTEMPT_ENDED, message)
 

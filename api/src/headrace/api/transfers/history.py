@@ -1,7 +1,8 @@
 """Writes what happens to a transfer: row, history, outbox and audit chain change together or not at all."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from sqlalchemy import bindparam, select
 
@@ -18,6 +19,10 @@ _INSERT = Base.metadata.tables[TransferEventRow.__tablename__].insert()
 _ROW = select(TransferRow).where(TransferRow.id == bindparam("transfer"))
 
 
+async def _write(tx: Tx, events: Sequence[Mapping[str, Any]]) -> None:
+    await tx.execute(_INSERT, events)
+
+
 class History:
     """The history of transfers."""
 
@@ -27,8 +32,11 @@ class History:
 
     @asynccontextmanager
     async def change(self, transfer: str, *, fence: int | None = None) -> AsyncIterator[tuple[Tx, TransferRow]]:
-        """Give the writing transaction and the transfer's row; `Fenced` when it was taken up anew since `fence`."""
-        async with self._core.database.write() as tx:
+        """Give the writing transaction and the transfer's row; `Fenced` when it was taken up anew since `fence`.
+
+        The row is written once, at the end.
+        """
+        async with self._core.database.write(autoflush=False) as tx:
             row = await tx.scalar(_ROW, {"transfer": transfer})
             if row is None:
                 raise ServiceError(Code.UNKNOWN_TRANSFER, f"no transfer `{transfer}`; list them with `headrace status`")
@@ -45,7 +53,7 @@ class History:
         event = {
             "transfer": row.id, "sequence": row.events, "at": self._core.clock(), "kind": kind.value, "message": text,
         }  # fmt: skip
-        await tx.execute(_INSERT, event)
+        tx.gather(_write, event)
         await self._core.outbox.write(tx, m.ChangeKind.TRANSFER, row.id, row.state)
         detail = {"event": kind.value, "state": row.state, "attempt": str(row.attempt), "message": text}
         await self._core.audit.append(tx, m.AuditKind.TRANSFER_CHANGED, caller=caller, subject=row.id, detail=detail)

@@ -5,16 +5,17 @@ import itertools
 import json
 from collections.abc import AsyncGenerator, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import JSON, ColumnElement, Row, Select, and_, case, func, or_, select, type_coerce
+from sqlalchemy import JSON, ColumnElement, Row, Select, and_, bindparam, case, func, or_, select, type_coerce
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import wait_for
 from headrace.api.planning.found import EVERYTHING, Columns, Found
-from headrace.api.planning.plan_queries import OVERSEERS, visible_to
+from headrace.api.planning.plan_queries import KEPT, Rights, rights_of, visible_by
 from headrace.api.planning.redaction import Redaction, is_own, redacted
 from headrace.api.private_words import without_private_words
 from headrace.api.sites.halts import Halts
@@ -34,6 +35,7 @@ _MAY_WAIT = frozenset({m.TransferState.QUEUED, m.TransferState.WAITING, m.Transf
 _MIN_PREFIX = 4
 _PAGE = 200
 MAX_COUNTED = 1000
+_STATE = select(TransferRow.state).where(TransferRow.id == bindparam("of"))
 _T = TypeVar("_T")
 
 
@@ -52,19 +54,25 @@ class Transfers:
 
         Waits up to `wait_s` seconds for it to end.
         """
-        row = await self.row(caller, transfer)
-        if wait_s <= 0:
-            return await self.view(caller, row)
+        core = self._parts.core
+        async with core.database.read() as tx:
+            row = await self._row(tx, caller, transfer)
+            if wait_s <= 0 or row.state in m.END_STATES:
+                return await self.view_in(tx, caller, row)
         loop = asyncio.get_running_loop()
-        limit = loop.time() + min(wait_s, self._parts.core.settings.max_wait_s)
-        with self._parts.core.broker.subscribe(row.id, caller.principal) as woken:
-            while row.state not in m.END_STATES and not self._parts.core.broker.closing:
+        limit = loop.time() + min(wait_s, core.settings.max_wait_s)
+        with core.broker.subscribe(row.id, caller.principal) as woken:
+            while not core.broker.closing:
                 woken.clear()
-                row = await self.row(caller, row.id)
-                if row.state in m.END_STATES or loop.time() >= limit:
+                if await self._has_ended(row.id) or loop.time() >= limit:
                     break
                 await wait_for(woken, limit - loop.time())
-        return await self.view(caller, row)
+        async with core.database.read() as tx:
+            return await self.view_in(tx, caller, await self._row(tx, caller, row.id))
+
+    async def _has_ended(self, transfer: str) -> bool:
+        async with self._parts.core.database.read() as tx:
+            return await tx.scalar(_STATE, {"of": transfer}) in m.END_STATES
 
     async def page(
         self,
@@ -192,24 +200,28 @@ class Transfers:
 
     async def row(self, caller: Caller, transfer: str) -> TransferRow:
         """Return a transfer that the caller may see, by id or unique prefix; anything else is `unknown_transfer`."""
-        wanted = transfer if transfer.startswith("tr_") else f"tr_{transfer}"
-        query = select(TransferRow).where(visible_transfers(caller)).limit(2)
         async with self._parts.core.database.read() as tx:
-            rows = list(await tx.scalars(query.where(TransferRow.id == wanted)))
-            if not rows and len(wanted) >= len("tr_") + _MIN_PREFIX:
-                # As a range, so that the index finds it.
-                begins_so = and_(TransferRow.id >= wanted, TransferRow.id < f"{wanted}~")
-                rows = list(await tx.scalars(query.where(begins_so)))
-        exact = [row for row in rows if row.id == wanted]
+            return await self._row(tx, caller, transfer)
+
+    async def _row(self, tx: Tx, caller: Caller, transfer: str) -> TransferRow:
+        wanted = transfer if transfer.startswith("tr_") else f"tr_{transfer}"
+        exact = await tx.scalar(_visible_transfer(rights_of(caller)), {"named": wanted})
+        if exact is not None:
+            return exact
+        rows: list[TransferRow] = []
+        if len(wanted) >= len("tr_") + _MIN_PREFIX:
+            # As a range, so that the index finds it.
+            begins_so = and_(TransferRow.id >= wanted, TransferRow.id < f"{wanted}~")
+            rows = list(await tx.scalars(select(TransferRow).where(visible_transfers(caller), begins_so).limit(2)))
         if not rows:
             raise ServiceError(
                 Code.UNKNOWN_TRANSFER, f"there is no transfer `{transfer[:80]}`, or it is not yours to see"
             )
-        if len(rows) > 1 and not exact:
+        if len(rows) > 1:
             raise ServiceError(
                 Code.AMBIGUOUS_TRANSFER, f"several transfers begin with `{wanted[:80]}`; give more of the id"
             )
-        return exact[0] if exact else rows[0]
+        return rows[0]
 
     async def _events(
         self, transfer: str, after: int, limit: int, *, newest: bool = False
@@ -227,7 +239,11 @@ class Transfers:
     async def view(self, caller: Caller, row: TransferRow) -> m.Transfer:
         """Show a transfer, with the live progress of one that is under way."""
         async with self._parts.core.database.read() as tx:
-            [shown] = await self._views(tx, caller, [row])
+            return await self.view_in(tx, caller, row)
+
+    async def view_in(self, tx: Tx, caller: Caller, row: TransferRow) -> m.Transfer:
+        """Show a transfer as `tx` sees it."""
+        [shown] = await self._views(tx, caller, [row])
         return shown
 
     async def _views(self, tx: Tx, caller: Caller, rows: Sequence[TransferRow]) -> list[m.Transfer]:
@@ -337,10 +353,20 @@ def _hopeless(row: TransferRow) -> bool:
 
 def visible_transfers(caller: Caller) -> ColumnElement[bool]:
     """Which transfers a caller may see: those of the plans that one may see."""
-    if caller.principal.agent is None and caller.principal.roles & OVERSEERS:
+    return _visible_by(rights_of(caller))
+
+
+@lru_cache(KEPT)
+def _visible_by(rights: Rights) -> ColumnElement[bool]:
+    if rights.agent is None and rights.oversees:
         return TransferRow.id.is_not(None)
-    seen = select(PlanRow.id).where(PlanRow.id == TransferRow.plan, visible_to(caller))
-    return seen.exists() if caller.principal.agent else or_(TransferRow.requester == caller.principal.id, seen.exists())
+    seen = select(PlanRow.id).where(PlanRow.id == TransferRow.plan, visible_by(rights))
+    return seen.exists() if rights.agent else or_(TransferRow.requester == rights.person, seen.exists())
+
+
+@lru_cache(KEPT)
+def _visible_transfer(rights: Rights) -> Select[TransferRow]:
+    return select(TransferRow).where(_visible_by(rights), TransferRow.id == bindparam("named"))
 
 
 def _failed(path: Path, after: int, limit: int) -> list[m.FailedFile]:

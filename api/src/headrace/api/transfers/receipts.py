@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,13 +15,13 @@ from headrace.api.signing.signer import Signer
 from headrace.api.store import Tx
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, ReceiptRow, TransferRow
-from headrace.api.transfers.run_state import End
+from headrace.api.transfers.run_state import End, Run
 from headrace.client import models as m
 from headrace.client.text import duration, plural
-from headrace.guardrails import Document, Ended, JsonObject, ReleasedPlan, SealError, sized, verify
+from headrace.guardrails import Document, Ended, JsonObject, ReleasedPlan, SealCode, SealError, sized, verify
 
 _CHUNK_BYTES = 1 << 18
-_RECEIPTS = Base.metadata.tables[ReceiptRow.__tablename__]
+_INSERT = Base.metadata.tables[ReceiptRow.__tablename__].insert()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +94,20 @@ class Receipts:
         self._core = core
         self._signer = signer
 
-    async def check(self, transfer: TransferRow, end: End) -> Checked:
+    async def check(self, run: Run, end: End) -> Checked:
         """Verify the statements and the list of files; raises `statement_invalid` when one is wrong.
 
         It takes as long as the list is long: call it outside a transaction.
         """
-        statements = [_checked(text, transfer) for text in end.statements]
-        destination = _one(transfer, statements, "destination", transfer.destination_node)
+        statements = [_checked(text, run) for text in end.statements]
+        destination = _one(run, statements, "destination", run.destination_node)
         source = [statement for statement in statements if statement["role"] == "source"]
-        if transfer.source_node != transfer.destination_node or source:
-            _one(transfer, statements, "source", transfer.source_node)
+        if run.source_node != run.destination_node or source:
+            _one(run, statements, "source", run.source_node)
         if destination["outcome"] != end.outcome:
-            raise _invalid(transfer.id, f"it says `{destination['outcome']}`, and the attempt ended `{end.outcome}`")
+            raise _invalid(run.transfer, f"it says `{destination['outcome']}`, and the attempt ended `{end.outcome}`")
         if end.files_list is None or await asyncio.to_thread(_sha256, end.files_list) != destination["list_digest"]:
-            raise _invalid(transfer.id, "its list of files is missing or is not the one that was signed")
+            raise _invalid(run.transfer, "its list of files is missing or is not the one that was signed")
         return Checked(end, destination, end.files_list)
 
     async def make(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, checked: Checked, totals: Totals) -> Made:
@@ -137,7 +137,7 @@ class Receipts:
             "summary": summary,
             "files_list": str(checked.files_list.relative_to(self._core.settings.data)),
         }
-        await tx.execute(_RECEIPTS.insert().values(row))
+        await tx.execute(_INSERT, row)
         return Made(str(row["id"]), summary)
 
     async def find(self, receipt: str) -> ReceiptRow:
@@ -220,25 +220,38 @@ def unknown_receipt(receipt: str) -> ServiceError:
     )
 
 
-def _checked(text: str, transfer: TransferRow) -> JsonObject:
+def _checked(text: str, run: Run) -> JsonObject:
     """Return the body of a statement that one of the transfer's nodes signed about this very attempt."""
     try:
-        statement: Document = verify(text, "statement", [transfer.source_node, transfer.destination_node])
-        fields = statement.fields()
-        verify(text, "statement", [str(fields["node"])])
+        node, statement = _signed_by(text, run.nodes)
     except SealError as error:
-        raise _invalid(transfer.id, str(error)) from error
-    about = {"plan_digest": transfer.plan_digest, "transfer": transfer.id, "attempt": str(transfer.attempt)}
+        raise _invalid(run.transfer, str(error)) from error
+    fields = statement.fields()
+    if fields.get("node") != node:
+        raise _invalid(run.transfer, "it speaks of another node than the one that signed it")
+    about = {"plan_digest": run.plan_digest, "transfer": run.transfer, "attempt": str(run.attempt)}
     for name, value in about.items():
         if fields.get(name) != value:
-            raise _invalid(transfer.id, f"its `{name}` is not this transfer's")
+            raise _invalid(run.transfer, f"its `{name}` is not this transfer's")
     return fields
 
 
-def _one(transfer: TransferRow, statements: list[JsonObject], role: str, node: str) -> JsonObject:
+def _signed_by(text: str, nodes: Sequence[str]) -> tuple[str, Document]:
+    """Return which of these nodes signed a statement, and the statement."""
+    *others, last = nodes
+    for node in others:
+        try:
+            return node, verify(text, "statement", [node])
+        except SealError as error:
+            if error.code != SealCode.UNKNOWN_SIGNER:
+                raise
+    return last, verify(text, "statement", [last])
+
+
+def _one(run: Run, statements: list[JsonObject], role: str, node: str) -> JsonObject:
     found = [statement for statement in statements if statement["role"] == role]
     if len(found) != 1 or found[0]["node"] != node:
-        raise _invalid(transfer.id, f"the {role} node has not signed exactly one")
+        raise _invalid(run.transfer, f"the {role} node has not signed exactly one")
     return found[0]
 
 

@@ -53,11 +53,20 @@ class End:
         return Ending(self.outcome, Cause(self.code, self.message), self.retryable, moved)
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An attempt that is recorded with its ticket, and that its nodes have not heard of."""
+
+    ticket: str
+    lists: Path
+
+
 @dataclass(slots=True)
 class Run:
     """One transfer that this process has taken up under `fence`."""
 
     transfer: str
+    plan_digest: str
     source_node: str
     destination_node: str
     fence: int
@@ -66,6 +75,8 @@ class Run:
     attempt: int = 0
     open: bool = False
     """Whether the end of that attempt is still to be recorded."""
+    begun: Begun | None = None
+    """That attempt while it is still to be handed to its nodes."""
     stopping_since: datetime | None = None
     unknown_since: datetime | None = None
     """When its nodes said that they don't know the attempt: its end may be on the way."""
@@ -89,6 +100,7 @@ class Run:
         progress = m.Progress.model_validate_json(row.progress)
         return cls(
             transfer=row.id,
+            plan_digest=row.plan_digest,
             source_node=row.source_node,
             destination_node=row.destination_node,
             fence=row.fence,

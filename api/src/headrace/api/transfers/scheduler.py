@@ -3,7 +3,7 @@
 import logging
 from datetime import datetime
 
-from sqlalchemy import exists, func, select, update
+from sqlalchemy import bindparam, case, exists, func, select, update
 
 from headrace.api.errors import Code, Fenced, ServiceError
 from headrace.api.jobs.port import Task
@@ -46,19 +46,21 @@ class Scheduler:
         """Refuse another transfer of a person when too many of this one's, or of all, have not ended yet."""
         self._core.broker.require_open()
         limit, limit_of_one = self._core.settings.transfer_queue, self._core.settings.transfer_queue_of_one
-        query = select(func.count()).select_from(TransferRow).where(TransferRow.state.in_(_OPEN_STATES))
-        if (await tx.scalar(query.where(TransferRow.requester == person)) or 0) >= limit_of_one:
+        of_all, of_one = (await tx.execute(_OPEN, {"person": person})).one()
+        if (of_one or 0) >= limit_of_one:
             raise ServiceError(
                 Code.TOO_MANY_TRANSFERS,
                 f"{limit_of_one} transfers of this person have not ended, the most for one; "
                 "submit again when some have, or cancel some",
             )
-        if (await tx.scalar(query) or 0) >= limit:
+        if of_all >= limit:
             raise ServiceError(Code.BUSY, f"{limit} transfers are queued or running already; submit again later")
 
     async def admit(self, tx: Tx, row: TransferRow) -> None:
-        """Take a queued transfer under way once `tx`, which makes it or takes it up anew, is committed."""
-        after_commit(tx, lambda: self._hold(Run.of(row)))
+        """Take a queued transfer under way with `tx`, which makes it or takes it up anew: it begins there if it may."""
+        run = Run.of(row)
+        after_commit(tx, lambda: self._hold(run))
+        await self._advance.begin_at_once(tx, row, run)
         await self._core.jobs.defer(tx, ADVANCE, row.id)
 
     async def take_up(self) -> None:
@@ -208,6 +210,8 @@ class Scheduler:
 
 
 _OPEN_STATES = tuple(state.value for state in State if state not in END_STATES)
+_OF_ONE = func.sum(case((TransferRow.requester == bindparam("person"), 1), else_=0))
+_OPEN = select(func.count(), _OF_ONE).select_from(TransferRow).where(TransferRow.state.in_(_OPEN_STATES))
 
 
 def _ordinal(number: int) -> str:

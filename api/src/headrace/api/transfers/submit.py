@@ -1,6 +1,6 @@
 """Starting a transfer: a ready plan, submitted by the person who asked for it, becomes a queued transfer."""
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm.attributes import set_committed_value
 
 from headrace.api.caller import Caller
@@ -9,6 +9,7 @@ from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.plan_steps import needs_approval, needs_confirmation, objection_to
 from headrace.api.policy.budgets import day_of, reserve
 from headrace.api.store import Tx
+from headrace.api.store.base import Base
 from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferRow
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
@@ -17,6 +18,15 @@ from headrace.api.transfers.state_machine import Wish
 from headrace.client import models as m
 from headrace.guardrails import Rail, Refused, new_id
 
+_OF_PLAN = select(TransferRow).where(TransferRow.plan == bindparam("of_plan"))
+_APPROVALS = Base.metadata.tables[ApprovalRow.__tablename__]
+_USE_UP = _APPROVALS.update().where(
+    _APPROVALS.c.plan == bindparam("of_plan"),
+    _APPROVALS.c.digest == bindparam("of_digest"),
+    _APPROVALS.c.verdict == "approved",
+    _APPROVALS.c.used_by.is_(None),
+    _APPROVALS.c.expires > bindparam("now"),
+)
 _PRIORITIES = {"low": -1, "normal": 0, "high": 1}
 
 
@@ -32,11 +42,11 @@ class Submissions:
 
     async def submit(self, caller: Caller, digest: str) -> m.Transfer:
         """Start the caller's own plan with this digest; a plan that was submitted before answers with its transfer."""
-        async with self.parts.core.database.write() as tx:
+        async with self.parts.core.database.write(autoflush=False) as tx:
             plan = await self._plans.row(tx, caller, digest)
-            started = await tx.scalar(select(TransferRow).where(TransferRow.plan == plan.id))
+            started = await tx.scalar(_OF_PLAN, {"of_plan": plan.id})
             if started is not None:
-                return await self._transfers.view(caller, started)
+                return await self._transfers.view_in(tx, caller, started)
             await self._scheduler.require_room(tx, plan.requester)
             objection = objection_to(await self._plans.status(tx, caller, plan), caller.principal, "submit")
             if objection is not None:
@@ -59,7 +69,7 @@ class Submissions:
             await self._scheduler.admit(tx, row)
             await self.parts.core.outbox.write(tx, m.ChangeKind.PLAN, plan.id, plan.state)
             set_committed_value(row, "requester_name", caller.principal.name)
-        return await self._transfers.view(caller, row)
+            return await self._transfers.view_in(tx, caller, row)
 
     async def insert(self, tx: Tx, plan: PlanRow) -> TransferRow:
         """Store a transfer of a plan, and use up the approvals for it; whether it may run is the signer's to say."""
@@ -99,14 +109,8 @@ class Submissions:
         tx.add(row)
         await tx.flush()
         # Single use, in one statement: what is used up for this transfer can never count for another.
-        unused = update(ApprovalRow).where(
-            ApprovalRow.plan == plan.id,
-            ApprovalRow.digest == plan.digest,
-            ApprovalRow.verdict == "approved",
-            ApprovalRow.used_by.is_(None),
-            ApprovalRow.expires > now,
-        )
-        await tx.execute(unused.values(used_by=row.id, used_at=now))
+        used = {"used_by": row.id, "used_at": now}
+        await tx.execute(_USE_UP, {"of_plan": plan.id, "of_digest": plan.digest, "now": now, **used})
         return row
 
 
