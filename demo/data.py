@@ -9,7 +9,7 @@ from pathlib import Path
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 LEAST_FILES = 20_500
-# Around every border the engine knows: verify blocks of 256 KiB, units of 16 MiB; and one file that takes a while.
+# Around every border the engine knows: verify blocks of 256 KiB, units of 4 MiB; and one file that takes a while.
 SIZES = (
     0,
     1,
@@ -20,8 +20,9 @@ SIZES = (
     256 * KIB,
     256 * KIB + 1,
     3 * MIB + 7,
-    16 * MIB,
-    16 * MIB + 1,
+    4 * MIB - 1,
+    4 * MIB,
+    4 * MIB + 1,
     100 * MIB + 3,
     GIB,
 )

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
+from tests.servers.calls import About, arguments
 from tests.servers.site import Person, Site, digest_of, settled, started_site
 
 from headrace.api.access.acting import Acting
@@ -120,52 +121,15 @@ async def restrict(site: Site, admin: Person) -> None:
     assert (await site.ada.port.endpoints())[1].labels == {"names": "restricted"}
 
 
-def arguments(method: str, work: Work) -> dict[str, object]:
-    """What the call is about; a change is asked for in a way that nobody's call succeeds with."""
-    ended, waiting, transfer = work.ended, work.waiting, work.transfer
-    intent = m.TransferIntent(action="copy", source="lab:/pia", destination="archive:/elsewhere")
-    table: dict[str, dict[str, object]] = {
-        "interpret": {"request": m.InterpretRequest(text="copy lab:/pia to archive:/elsewhere", plan=ended.id)},
-        "create_plan": {"request": m.PlanRequest(intent=intent)},
-        "plan": {"plan": ended.id},
-        "confirm_plan": {"plan": waiting.id, "confirmation": m.Confirmation(digest=digest_of(waiting))},
-        "approve_plan": {
-            "plan": waiting.id,
-            "approval": m.Approval(digest=digest_of(waiting), verdict="refused"),
-        },
-        "drop_plan": {"plan": ended.id},
-        "why": {"plan": ended.id},
-        "submit": {"request": m.SubmitRequest(plan_digest=digest_of(waiting))},
-        "transfer": {"transfer": transfer.id},
-        "control": {"transfer": transfer.id, "request": m.ControlRequest(action="cancel")},
-        "watch": {"transfer": transfer.id},
-        "changes": {"after": 0},
-        "transfer_events": {"transfer": transfer.id},
-        "failed_files": {"transfer": transfer.id},
-        "receipt": {"receipt": transfer.id},
-        "receipt_files": {"receipt": transfer.id},
-        "update_endpoint": {"endpoint": "nowhere", "update": m.EndpointUpdate(labels={})},
-        "browse": {"endpoint": "lab", "path": "/pia"},
-        "create_join_token": {"request": m.JoinTokenRequest(name="third")},
-        "drain_node": {"node": "nowhere", "drain": True},
-        "revoke_node": {"node": "nowhere"},
-        "halt": {"request": m.HaltRequest(scope="transfer", subject="tr_nothing", reason="x")},
-        "release_halt": {"halt": "ht_nothing"},
-        "check_policy": {"text": m.PolicyText(text="x")},
-        "propose_policy": {"text": m.PolicyText(text="x")},
-        "publish_policy": {"version": "99"},
-        "invite": {"request": m.InvitationRequest(name="x", roles=["nothing"])},
-        "disable_person": {"person": "pn_nobody"},
-        "create_token": {"request": m.TokenRequest(name="t", scopes=["nothing"])},
-        "revoke_token": {"token": "tk_nothing"},
-    }
-    return table.get(method, {})
+def about(work: Work) -> About:
+    ended, waiting = work.ended, work.waiting
+    return About(plan=ended.id, waiting=waiting.id, digest=digest_of(waiting), transfer=work.transfer.id)
 
 
 async def answer(target: Target, method: str) -> str:
     """Make the call and say in a word what came back."""
     try:
-        given = getattr(target.port, method)(**arguments(method, target.work))
+        given = getattr(target.port, method)(**arguments(method, about(target.work)))
         if method == "changes":
             return await told(target, given)
         found: object = [item async for item in given] if isinstance(given, AsyncIterator) else await awaited(given)

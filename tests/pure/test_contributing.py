@@ -1,6 +1,7 @@
-"""What CONTRIBUTING.md says of places is there."""
+"""What CONTRIBUTING.md and ARCHITECTURE.md say of places is so."""
 
 import re
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -26,3 +27,13 @@ def test_every_class_to_add_something_to_exists() -> None:
     assert len(declared) > 2
     for name, path in declared:
         assert re.search(rf"^class {name}\b", (ROOT / whole(path)).read_text(encoding="utf-8"), re.MULTILINE), name
+
+
+def test_the_map_has_the_layers_that_the_linter_holds() -> None:
+    pages = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for package in ("headrace.api", "headrace.guardrails"):
+        [contract] = [one for one in project["tool"]["importlinter"]["contracts"] if one.get("containers") == [package]]
+        rows = pages.partition(f"| `{package}` | |\n| --- | --- |\n")[2].partition("\n\n")[0].splitlines()
+        drawn = [row.split(" | ")[0].removeprefix("| ").split(", ") for row in rows]
+        assert drawn == [re.split(r" [|:] ", layer) for layer in contract["layers"]]

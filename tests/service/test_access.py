@@ -3,6 +3,7 @@ from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing
 
 import pytest
+from tests.servers.calls import About, arguments
 from tests.servers.site import Person, Site
 from tests.service.refusals import refused
 
@@ -14,43 +15,11 @@ from headrace.auth import Scope
 from headrace.client import Headrace
 from headrace.client import models as m
 
-DIGEST = "0" * 64
 PUBLIC = {"health", "sign_in", "accept_invitation"}
 """What may be called without being signed in."""
 OWN = {"sign_out"}
 """What a session may do to itself."""
 SAME_AS = {"undrain_node": "drain_node"}
-
-SENSIBLE: dict[str, dict[str, object]] = {
-    "interpret": {"request": m.InterpretRequest(text="copy a to b")},
-    "create_plan": {"request": m.PlanRequest(words="copy a to b")},
-    "plan": {"plan": "pl_1"},
-    "confirm_plan": {"plan": "pl_1", "confirmation": m.Confirmation(digest=DIGEST)},
-    "approve_plan": {"plan": "pl_1", "approval": m.Approval(digest=DIGEST, verdict="approved")},
-    "why": {"plan": "pl_1"},
-    "submit": {"request": m.SubmitRequest(plan_digest=DIGEST)},
-    "transfer": {"transfer": "tr_1"},
-    "control": {"transfer": "tr_1", "request": m.ControlRequest(action="pause")},
-    "watch": {"transfer": "tr_1"},
-    "transfer_events": {"transfer": "tr_1"},
-    "failed_files": {"transfer": "tr_1"},
-    "receipt": {"receipt": "rc_1"},
-    "receipt_files": {"receipt": "rc_1"},
-    "update_endpoint": {"endpoint": "lab", "update": m.EndpointUpdate(labels={})},
-    "browse": {"endpoint": "lab", "path": "/"},
-    "create_join_token": {"request": m.JoinTokenRequest(name="n")},
-    "drain_node": {"node": "left", "drain": True},
-    "revoke_node": {"node": "left"},
-    "halt": {"request": m.HaltRequest(scope="transfer", subject="tr_1", reason="x")},
-    "release_halt": {"halt": "ht_1"},
-    "check_policy": {"text": m.PolicyText(text="x")},
-    "propose_policy": {"text": m.PolicyText(text="x")},
-    "publish_policy": {"version": "1"},
-    "invite": {"request": m.InvitationRequest(name="x", roles=["viewer"])},
-    "disable_person": {"person": "pn_1"},
-    "create_token": {"request": m.TokenRequest(name="t", scopes=["transfer:read"])},
-    "revoke_token": {"token": "t"},
-}
 
 
 def methods_of(kind: type) -> set[str]:
@@ -58,7 +27,7 @@ def methods_of(kind: type) -> set[str]:
 
 
 async def call(port: Acting, method: str) -> None:
-    answer = getattr(port, method)(**SENSIBLE.get(method, {}))
+    answer = getattr(port, method)(**arguments(method, About()))
     if isinstance(answer, AsyncGenerator):
         async with aclosing(answer):
             await anext(answer, None)

@@ -463,6 +463,14 @@ mod tests {
     use super::*;
     use crate::manifest::tests::paths;
 
+    /// The state of a source file.
+    const SOURCE: Identity = Identity {
+        size: 3,
+        mtime_ns: 1,
+        ctime_ns: 2,
+        inode: 5,
+    };
+
     fn records() -> impl Strategy<Value = Record> {
         let identity = || {
             any::<(u64, i64, i64, u64)>().prop_map(|(size, mtime_ns, ctime_ns, inode)| Identity {
@@ -555,12 +563,7 @@ mod tests {
     #[test]
     fn a_landed_file_is_known_by_path_and_state_of_its_source() {
         let path = RelPath::from_bytes(b"a/b").expect("a path");
-        let identity = Identity {
-            size: 3,
-            mtime_ns: 1,
-            ctime_ns: 2,
-            inode: 5,
-        };
+        let identity = SOURCE;
         let landed = Landed {
             path: path.clone(),
             identity,
@@ -596,12 +599,7 @@ mod tests {
     #[test]
     fn dropped_parts_and_their_numbers_are_not_used_again() {
         let path = RelPath::from_bytes(b"big").expect("a path");
-        let identity = Identity {
-            size: 3,
-            mtime_ns: 1,
-            ctime_ns: 2,
-            inode: 5,
-        };
+        let identity = SOURCE;
         let begun = |part| Record::Begun {
             part,
             path: path.clone(),
@@ -629,12 +627,7 @@ mod tests {
     #[test]
     fn what_was_recorded_before_a_start_counts_no_more() {
         let path = RelPath::from_bytes(b"big").expect("a path");
-        let identity = Identity {
-            size: 3,
-            mtime_ns: 1,
-            ctime_ns: 2,
-            inode: 5,
-        };
+        let identity = SOURCE;
         let start = |unit_bytes| Record::Start {
             transfer: "tr_1".parse().expect("an id"),
             plan: Digest([1; 32]),

@@ -1,0 +1,56 @@
+"""A call of every method of the port."""
+
+from dataclasses import dataclass
+
+from headrace.client import models as m
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What calls are about; ids of nothing unless told otherwise."""
+
+    plan: str = "pl_nothing"
+    waiting: str = "pl_nothing"
+    digest: str = "0" * 64
+    transfer: str = "tr_nothing"
+
+
+def arguments(method: str, about: About) -> dict[str, object]:
+    """Return the arguments of a call; a change is asked for in a way that nobody's call succeeds with."""
+    intent = m.TransferIntent(action="copy", source="lab:/pia", destination="archive:/elsewhere")
+    table: dict[str, dict[str, object]] = {
+        "interpret": {"request": m.InterpretRequest(text="copy lab:/pia to archive:/elsewhere", plan=about.plan)},
+        "create_plan": {"request": m.PlanRequest(intent=intent)},
+        "plan": {"plan": about.plan},
+        "confirm_plan": {"plan": about.waiting, "confirmation": m.Confirmation(digest=about.digest)},
+        "approve_plan": {
+            "plan": about.waiting,
+            "approval": m.Approval(digest=about.digest, verdict="refused"),
+        },
+        "drop_plan": {"plan": about.plan},
+        "why": {"plan": about.plan},
+        "submit": {"request": m.SubmitRequest(plan_digest=about.digest)},
+        "transfer": {"transfer": about.transfer},
+        "control": {"transfer": about.transfer, "request": m.ControlRequest(action="cancel")},
+        "watch": {"transfer": about.transfer},
+        "changes": {"after": 0},
+        "transfer_events": {"transfer": about.transfer},
+        "failed_files": {"transfer": about.transfer},
+        "receipt": {"receipt": about.transfer},
+        "receipt_files": {"receipt": about.transfer},
+        "update_endpoint": {"endpoint": "nowhere", "update": m.EndpointUpdate(labels={})},
+        "browse": {"endpoint": "lab", "path": "/pia"},
+        "create_join_token": {"request": m.JoinTokenRequest(name="third")},
+        "drain_node": {"node": "nowhere", "drain": True},
+        "revoke_node": {"node": "nowhere"},
+        "halt": {"request": m.HaltRequest(scope="transfer", subject="tr_nothing", reason="x")},
+        "release_halt": {"halt": "ht_nothing"},
+        "check_policy": {"text": m.PolicyText(text="x")},
+        "propose_policy": {"text": m.PolicyText(text="x")},
+        "publish_policy": {"version": "99"},
+        "invite": {"request": m.InvitationRequest(name="x", roles=["nothing"])},
+        "disable_person": {"person": "pn_nobody"},
+        "create_token": {"request": m.TokenRequest(name="t", scopes=["nothing"])},
+        "revoke_token": {"token": "tk_nothing"},
+    }
+    return table.get(method, {})
