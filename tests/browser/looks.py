@@ -102,6 +102,8 @@ def furnish(house: House, slow: str = "no faster than 0.4 Mb/s") -> dict[str, st
     house.admin.call("PATCH", "/endpoints/krios1", {"labels": {"site": "imaging", "classification": "internal"}})
     house.admin.call("PATCH", "/endpoints/archive", {"labels": {"site": "computing", "classification": "internal"}})
     house.lose_a_node("dtn-c", "tape")
+    halted = {"scope": "agent", "subject": "night-crawler", "reason": "it asked for the same 400 plans again and again"}
+    house.people["otto"].call("POST", "/site/halt", halted)
     ada.call("POST", "/tokens", {"name": "nightly pipeline", "scopes": ["transfer:read", "transfer:plan"]})
     leave_old_copies(house.archive / "synced", 30)
     (house.archive / "mixed").mkdir()

@@ -19,7 +19,7 @@ DOCS = (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="ut
 
 async def causes(site: Site) -> list[m.HealthCause]:
     health = await site.ada.port.health()
-    assert (health.status == "degraded") == bool(health.causes)
+    assert (health.status == "degraded") == bool(codes(health.causes) - {"root_missing"})
     return health.causes
 
 
@@ -96,7 +96,7 @@ async def test_causes_are_told_to_those_who_can_mend_them_in_person(site: Site) 
         "requester": requester.port,
     }
     found = {name: await port.health() for name, port in told.items()}
-    assert {health.status for health in found.values()} == {"degraded"}
+    assert {health.status for health in found.values()} == {"ok"}, "a root may be gone on purpose"
     assert {name for name, health in found.items() if health.causes} == {"operator", "pipeline"}
     assert (await site.use_cases.health.report(None)).causes == []
 

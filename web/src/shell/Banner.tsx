@@ -28,7 +28,7 @@ export function Banner() {
     );
   }
   const causes = health.data?.causes ?? [];
-  if (causes.length > 0) return <Degraded causes={causes} />;
+  if (health.data?.status === "degraded" && causes.length > 0) return <Degraded causes={causes} />;
   if (health.data?.audit === "unwritable") {
     return (
       <div className={classes.banner} role="alert">

@@ -34,6 +34,8 @@ _MOST_CAUSES: Final = 50
 _SMALL_WRITE: Final = text("UPDATE alembic_version SET version_num = version_num")
 _TOLD: Final = frozenset({Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ})
 _Code = m.HealthCode
+_NOTICES: Final = frozenset({_Code.ROOT_MISSING})
+"""What is told and degrades nothing: a root may be gone on purpose, and its endpoint says that it is away."""
 _STORE: Final = {Trouble.FULL: _Code.STORE_FULL, Trouble.BUSY: _Code.STORE_BUSY}
 
 
@@ -56,7 +58,7 @@ class Health:
         causes = [cause async for cause in self._causes()][:_MOST_CAUSES]
         told = caller is not None and caller.agent is None and bool(_TOLD & caller.scopes)
         return m.Health(
-            status="degraded" if causes else "ok",
+            status="degraded" if any(cause.code not in _NOTICES for cause in causes) else "ok",
             version=version("headrace-api"),
             nodes_attached=self._nodes.attached_count,
             audit="unwritable" if self._audit.unwritable_since else "ok",
