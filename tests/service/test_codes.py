@@ -95,10 +95,21 @@ async def test_a_beginning_that_two_transfers_share_names_neither(site: Site, mo
 
 
 @pytest.mark.anyio
-async def test_a_start_after_the_plan_has_expired_is_not_supported_yet(site: Site) -> None:
+async def test_a_start_lies_ahead_by_at_most_a_week_and_its_plan_lasts_a_day_longer(site: Site) -> None:
     small_set(site)
-    plan = await site.ada.plan("lab:/set", "archive:/copy", start=site.clock() + timedelta(hours=25))
+    plan = await site.ada.plan("lab:/set", "archive:/copy", start=site.clock() + timedelta(days=8))
     assert (plan.state, [refusal.rule for refusal in plan.refusals]) == (m.PlanState.DENIED, ["not_supported_yet"])
+    latest = site.clock() + timedelta(days=7)
+    assert f"by at most 7 days: until {latest:%Y-%m-%d %H:}" in plan.next_step.message
+    start = site.clock() + timedelta(days=3)
+    later = await site.ada.plan("lab:/set", "archive:/copy", start=start)
+    assert (later.state, later.expires) == (m.PlanState.READY, start + timedelta(days=1)), later.summary
+    transfer = await site.ada.submit(later)
+    assert (transfer.state, transfer.starts) == (m.TransferState.QUEUED, start)
+    site.clock.shift += timedelta(days=3, hours=23)
+    assert await refusal_of(site, transfer.id) == ""
+    site.clock.shift += timedelta(hours=1)
+    assert await refusal_of(site, transfer.id) == "plan_expired"
 
 
 @pytest.mark.anyio

@@ -351,3 +351,34 @@ async def test_a_plan_that_will_end_in_part_says_so_and_later_how_it_ended(site:
     assert (after.transfer_state, after.transfer_ended) == (m.TransferState.PARTIAL, ended.ended)
     assert after.next_step.message == f"It ended: partial (transfer {ended.id})."
     assert after.warnings == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("copy lab:/set to archive:/set every night at 2am", "a transfer can't be repeated by itself yet"),
+        ("copy lab:/set to archive:/set at 2099-01-01 06:00 UTC", "a start must lie ahead, by at most 7 days: until "),
+    ],
+)
+async def test_what_cannot_be_done_is_said_when_the_words_are_read(site: Site, words: str, said: str) -> None:
+    read = await site.ada.port.interpret(m.InterpretRequest(text=words))
+    assert (read.outcome, read.transfer) == ("refuse", None), read
+    assert said in read.refusals[0].message
+    plan = await site.ada.ask(words)
+    assert plan.state is m.PlanState.DENIED
+    assert plan.next_step.message.count("Refused") == 0
+    assert plan.next_step.message.startswith("It can't run. A ")
+
+
+@pytest.mark.anyio
+async def test_a_mistyped_path_is_named_as_it_was_written_with_what_is_near(site: Site) -> None:
+    for name in ("run09", "run10", "other"):
+        (site.lab / name).mkdir()
+    plan = await site.ada.plan("lab:/runn09", "archive:/set")
+    assert plan.state is m.PlanState.FAILED
+    said = "there is nothing at `lab:/runn09`; near it: `lab:/run09`"
+    assert plan.summary.startswith(said), plan.summary
+    assert "ed25519" not in plan.summary
+    assert plan.next_step.message.startswith("There is nothing at ")
+    assert plan.next_step.message.endswith("Correct the path. Plan it again.")

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.client import models as m
-from headrace.client.text import bit_rate, byte_size, duration, plural, visible
+from headrace.client.text import bit_rate, byte_size, duration, plural, sentence, visible
 
 SHORT_DIGEST: Final = 12
 """Characters of a digest that people compare."""
@@ -69,10 +69,12 @@ def _add_verdict(grid: Table, plan: m.Plan) -> None:
         _add_decision(grid, plan)
     for warning in plan.warnings:
         grid.add_row(Text("beware", style="yellow"), Text(visible(warning), style="yellow"))
-    if plan.state_reason:
+    if plan.state_reason and not plan.refusals:
         grid.add_row(Text("stopped", style="red"), Text(visible(plan.state_reason), style="red"))
-    if plan.next_step.message:
-        grid.add_row("next", Text(visible(plan.next_step.message), style="bold"))
+    # What stopped it stands above, once.
+    step = plan.next_step.message.replace(sentence(plan.state_reason), "").strip() if plan.state_reason else ""
+    if step or plan.next_step.message:
+        grid.add_row("next", Text(visible(step or plan.next_step.message), style="bold"))
 
 
 def _add_survey(grid: Table, survey: m.SurveyCounts) -> None:

@@ -69,6 +69,12 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else many}"
 
 
+def sentence(text: str) -> str:
+    """Return a text with a capital first and a full stop last."""
+    said = text[:1].upper() + text[1:]
+    return said if not said or said.endswith((".", "!", "?")) else f"{said}."
+
+
 def _scaled(value: int, units: tuple[str, ...]) -> str:
     """Three digits and the unit that fits, rounded down."""
     index = min((len(str(max(0, value))) - 1) // 3, len(units) - 1)

@@ -56,7 +56,7 @@ class Consent:
             await tx.execute(
                 delete(ApprovalRow).where(ApprovalRow.plan == row.id, ApprovalRow.approver == principal.id)
             )
-            expires = now + APPROVAL_LIFETIME
+            expires = max(now, row.starts or now) + APPROVAL_LIFETIME
             said = ApprovalRow(
                 id=new_id("ap"),
                 plan=row.id,

@@ -5,7 +5,9 @@ words or slots -> places -> may this caller look there (policy, before anything 
 """
 
 import asyncio
+import difflib
 import logging
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -16,15 +18,17 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.estimate import estimated_s
 from headrace.api.planning.intents import sentence_of
 from headrace.api.planning.locations import Locations, asker_of
+from headrace.api.planning.words import KEPT
 from headrace.api.policy.budgets import day_of, used_today
 from headrace.api.policy.versions import Policies
+from headrace.api.problems import KNOWN
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.nodes import Nodes
 from headrace.client import models as m
-from headrace.engine import Survey
+from headrace.client.text import sentence
+from headrace.engine import EngineError, Survey
 from headrace.guardrails import (
     PERMIT_LIFETIME,
-    PLAN_LIFETIME,
     Decision,
     Document,
     Execution,
@@ -32,6 +36,7 @@ from headrace.guardrails import (
     NeedsApproval,
     PlanDraft,
     Refused,
+    ResolvedEndpoint,
     Route,
     SurveyCounts,
     canonical,
@@ -41,6 +46,7 @@ from headrace.guardrails import (
     decide,
     execution_of,
     may_plan,
+    path_text,
     settle,
     shown,
     spoken_summary,
@@ -49,10 +55,11 @@ from headrace.guardrails import (
 
 _log = logging.getLogger(__name__)
 
-_KEPT = frozenset({"start"})
-"""Schedule slots that the service keeps itself."""
 _QOS = ("background", "bulk", "priority")
 _QOS_OF_PRIORITY = {"low": "background", "normal": "bulk", "high": "priority"}
+_SOURCE_MISSING = "source_missing"
+_NEAR_LIMIT_S = 5.0
+_NEAR_PAGE = 1000
 _SURVEY_LIMIT_S = PERMIT_LIFETIME / timedelta(seconds=1)
 
 
@@ -102,13 +109,12 @@ class Pipeline:
         """Plan what was asked; raises `Stopped` with a denied plan, and domain errors for what failed."""
         intent, asker = asked.intent, asker_of(asked.caller.principal)
         card = card.model_copy(update={"intent": m.PlannedIntent.of(intent), "canonical_sentence": sentence_of(intent)})
-        self._check_start(intent, asked.created)
         route = await self._route(intent)
         decision = may_plan(self._policies.active, asker, route, self._locations.moment(asked.caller))
         if decision.outcome != "allowed":
             raise Stopped(_denied(card, decision))
         try:
-            draft = execution_of(intent.model_copy(update={"priority": "normal"}), route, _KEPT)
+            draft = execution_of(intent.model_copy(update={"priority": "normal"}), route, KEPT)
         except Refused as error:
             raise Stopped(_refused(card, error)) from error
         survey = await self._survey(asked, route, draft)
@@ -161,12 +167,31 @@ class Pipeline:
                     execution=canonical(draft.to_body()).decode(),
                     lists_dir=str(folder),
                 )
+        except EngineError as error:
+            said = in_places(str(error), route)
+            if error.code == _SOURCE_MISSING:
+                said += await self._near(asked.caller, route.source)
+            error.args = (said,)
+            raise
         except TimeoutError as error:
             raise ServiceError(
                 Code.SURVEY_TIMEOUT,
                 f"listing `{shown(route.source.text)}` and `{shown(route.destination.text)}` took more than "
                 f"{_SURVEY_LIMIT_S:.0f} s; plan smaller folders one by one",
             ) from error
+
+    async def _near(self, caller: Caller, place: ResolvedEndpoint) -> str:
+        """Name what is beside a place where nothing is and is written nearly so, if the caller may list it there."""
+        *folder, name = place.path or ("",)
+        parent = "/" + "/".join(folder)
+        try:
+            async with asyncio.timeout(_NEAR_LIMIT_S):
+                page = await self._locations.browse(caller, place.endpoint, parent, after=None, limit=_NEAR_PAGE)
+        except (*KNOWN, TimeoutError):
+            return ". Correct the path"
+        names = difflib.get_close_matches(path_text((name,)).strip("/"), [one.name for one in page.entries])
+        near = ", ".join(f"`{place.endpoint}:{parent.rstrip('/')}/{one}`" for one in names)
+        return f"; near it: {near}. Correct the path" if near else ". Correct the path"
 
     async def _decide(self, asked: Asked, route: Route, execution: Execution, counts: SurveyCounts) -> Decision:
         principal = asked.caller.principal
@@ -199,6 +224,7 @@ class Pipeline:
             notes=tuple(notes),
             danger=tuple(card.danger),
             created=asked.created,
+            starts=asked.intent.start,
         )
         document = self._signer.plan(draft)
         summary = spoken_summary(execution, counts, decision, route.source.text, route.destination.text)
@@ -214,22 +240,12 @@ class Pipeline:
         )
         return Planned(ready, document, decision, route, execution)
 
-    def _check_start(self, intent: m.TransferIntent, created: datetime) -> None:
-        if intent.start is None:
-            return
-        if intent.start.tzinfo is None:
-            raise ServiceError(
-                Code.INVALID_REQUEST,
-                "`start` has no zone; write one, such as `2026-11-25T22:00:00Z`",
-                fields=("start",),
-            )
-        if not created < intent.start < created + PLAN_LIFETIME:
-            hours = PLAN_LIFETIME // timedelta(hours=1)
-            raise ServiceError(
-                Code.NOT_SUPPORTED_YET,
-                f"`start` must lie ahead, by at most {hours} hours: a plan is good for that long",
-                fields=("start",),
-            )
+
+def in_places(said: str, route: Route) -> str:
+    """Say in the names of endpoints what a node said of its roots."""
+    for end in (route.source, route.destination):
+        said = re.sub(rf"`{re.escape(end.root)}/([^`]*)` on node {re.escape(end.node)}", rf"`{end.endpoint}:/\1`", said)
+    return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +279,7 @@ def _denied(card: m.Plan, decision: Decision) -> Planned:
 
 def _refused(card: m.Plan, error: Refused) -> Planned:
     refusals = [m.Refusal(rule=one.rule, message=one.message, words=one.words) for one in error.refusals]
-    summary = " ".join(["Refused:", *(one.message for one in refusals)])
+    summary = " ".join(sentence(one.message) for one in refusals)
     return Planned(card.model_copy(update={"state": m.PlanState.DENIED, "refusals": refusals, "summary": summary}))
 
 

@@ -14,7 +14,7 @@ from headrace.api.permissions import missing
 from headrace.api.private_words import because
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
-from headrace.client.text import plural
+from headrace.client.text import plural, sentence
 from headrace.guardrails import NeedsApproval, Obligation, Rail
 
 By = Literal["you", "others", "service", "nobody"]
@@ -141,7 +141,7 @@ def next_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
     mine: By = "you" if caller.id == plan.requester else "others"
     if plan.transfer is not None:
         return _step("follow", "service", _carried_out(plan.transfer))
-    reason = state_reason(plan)
+    reason = sentence(state_reason(plan))
     match plan.state:
         case m.PlanState.SURVEYING:
             return _step(

@@ -5,7 +5,9 @@ question.
 """
 
 import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlalchemy import select
@@ -18,6 +20,7 @@ from headrace.api.planning.rates import require_rate
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
+from headrace.guardrails import MAX_AHEAD, check_abilities
 from headrace.guardrails.language import (
     Context,
     Endpoint,
@@ -33,6 +36,8 @@ from headrace.guardrails.language import (
 
 _MAX_TRANSFERS = 1000
 _LAST = "last"
+KEPT = frozenset({"start"})
+"""Schedule slots that the service keeps itself."""
 LOCAL_ENDPOINT = "local"
 """The endpoint that a bare path names."""
 
@@ -61,13 +66,22 @@ class Words:
         refusals = self._refused(reading.intent)
         return Reading(None, reading.questions, refusals, reading.danger) if refusals else reading
 
-    def _refused(self, intent: m.TransferIntent | None) -> tuple[m.Refusal, ...]:
-        """Say what of an intent this site takes from nobody, however it was asked for."""
-        try:
-            require_rate(intent.rate_limit_bps if intent else None, self._core.settings.min_rate_bps)
-        except ServiceError as error:
-            return (m.Refusal(rule=error.code, message=error.detail),)
-        return ()
+    def _refused(self, intent: m.TransferIntent | None, said: Mapping[str, str] | None = None) -> tuple[m.Refusal, ...]:
+        """Say what of an intent this site takes from nobody, however it was asked for; `said`: in which words."""
+        if intent is None:
+            return ()
+        unable = check_abilities(intent.model_copy(update={"priority": "normal"}), KEPT)
+        refusals = [m.Refusal(rule=one.rule, message=one.message, words=one.words) for one in unable]
+        checks: dict[str, Callable[[], None]] = {
+            "rate_limit_bps": lambda: require_rate(intent.rate_limit_bps, self._core.settings.min_rate_bps),
+            "start": lambda: _check_start(intent, self._core.clock()),
+        }
+        for slot, check in checks.items():
+            try:
+                check()
+            except ServiceError as error:
+                refusals.append(m.Refusal(rule=error.code, message=error.detail, words=(said or {}).get(slot, "")))
+        return tuple(refusals)
 
     async def _read(self, caller: Caller, request: m.PlanRequest, before: m.Plan | None) -> Reading:
         context = await self._context(caller, request.words or "", request.timezone, before)
@@ -93,7 +107,7 @@ class Words:
             answer = await asyncio.to_thread(interpret, request.text or "", context)
         complete = answer.outcome == "intent"
         transfer = from_reading(answer.intent, request.intent) if complete and is_transfer(answer.intent) else None
-        refused = self._refused(transfer)
+        refused = self._refused(transfer, {span.slot: span.text for span in answer.spans})
         return m.Interpretation(
             outcome="refuse" if refused else answer.outcome,
             action=answer.intent.action,
@@ -212,3 +226,22 @@ def _intent_of(before: m.Plan | None) -> m.TransferIntent:
             fields=("plan",),
         )
     return before.intent
+
+
+def _check_start(intent: m.TransferIntent, now: datetime) -> None:
+    """Refuse a start that has passed or lies too far ahead."""
+    if intent.start is None:
+        return
+    if intent.start.tzinfo is None:
+        raise ServiceError(
+            Code.INVALID_REQUEST,
+            "`start` has no zone; write one, such as `2026-11-25T22:00:00Z`",
+            fields=("start",),
+        )
+    latest = now + MAX_AHEAD
+    if not now < intent.start < latest:
+        raise ServiceError(
+            Code.NOT_SUPPORTED_YET,
+            f"a start must lie ahead, by at most {MAX_AHEAD.days} days: until {latest:%Y-%m-%d %H:%M} UTC",
+            fields=("start",),
+        )

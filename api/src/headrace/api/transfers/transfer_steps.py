@@ -16,6 +16,7 @@ from headrace.api.private_words import because
 from headrace.api.transfers.state_machine import Wish, against_retry, against_wish
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
+from headrace.client.text import sentence
 
 State = m.TransferState
 
@@ -67,7 +68,7 @@ def objection_to(transfer: TransferStatus, caller: Principal, action: m.Transfer
 
 def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     """Say what happens next, and who does it."""
-    reason = f" {_sentence(transfer.state_reason)}" if transfer.state_reason else ""
+    reason = f" {sentence(transfer.state_reason)}" if transfer.state_reason else ""
     match transfer.state:
         case State.QUEUED | State.RUNNING | State.WAITING:
             said = {State.QUEUED: "It is queued.", State.RUNNING: "It is running.", State.WAITING: "It is waiting."}
@@ -198,8 +199,3 @@ _OBJECTIONS: Final[dict[m.TransferAction, Callable[[TransferStatus, Principal], 
     "release": _release_objection,
     "run_again": _run_again_objection,
 }
-
-
-def _sentence(reason: str) -> str:
-    said = reason[0].upper() + reason[1:]
-    return said if said.endswith((".", "!", "?")) else f"{said}."

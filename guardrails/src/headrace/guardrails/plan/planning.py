@@ -22,7 +22,9 @@ from headrace.guardrails.seal.execution import (
 from headrace.guardrails.seal.signing_key import SigningKey
 
 PLAN_LIFETIME: Final = timedelta(hours=24)
-"""How long a plan may wait for its confirmation, approvals and submission."""
+"""How long a plan may wait for its confirmation, approvals and submission; counted from its start, if it names one."""
+MAX_AHEAD: Final = timedelta(days=7)
+"""How far ahead a plan may start."""
 PERMIT_LIFETIME: Final = timedelta(minutes=15)
 PERMIT_MAX_ENTRIES: Final = 10_000_000
 PERMIT_MAX_SECONDS: Final = 600
@@ -84,11 +86,13 @@ class PlanDraft:
     notes: tuple[str, ...]
     danger: tuple[str, ...]
     created: datetime
+    starts: datetime | None = None
+    """When it is to start, if that was asked for."""
 
     @property
     def expires(self) -> datetime:
         """When it may no longer be started."""
-        return self.created + PLAN_LIFETIME
+        return max(self.created, self.starts or self.created) + PLAN_LIFETIME
 
     def to_body(self) -> JsonObject:
         """Its form under the seal."""

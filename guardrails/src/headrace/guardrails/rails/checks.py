@@ -215,6 +215,19 @@ def _check_globs(globs: Sequence[str]) -> Iterator[RailRefusal]:
             yield _refusal(Rail.MALFORMED_GLOB, message, glob)
 
 
+_TIMES: Final = {
+    "start": "a start at a time can't be kept here; leave it out and the transfer starts when it is submitted",
+    "deadline": "a time by which it must have ended can't be kept yet; leave it out",
+    "window": "hours in which alone it may run can't be kept yet; leave them out",
+    "repeat": "a transfer can't be repeated by itself yet; leave the repetition out, and ask again each time",
+}
+
+
+def check_abilities(slots: TransferSlots, kept: frozenset[str]) -> tuple[RailRefusal, ...]:
+    """Every rail that a request meets wherever it leads: what nobody can do yet."""
+    return tuple(_check_abilities(slots, kept))
+
+
 def _check_abilities(slots: TransferSlots, kept: frozenset[str]) -> Iterator[RailRefusal]:
     """Refuse what can't be done: leaving it out silently would make it another request."""
     if slots.verify in CHECKSUMS:
@@ -234,9 +247,8 @@ def _check_abilities(slots: TransferSlots, kept: frozenset[str]) -> Iterator[Rai
     for metadata in sorted(set(slots.preserve) - _PRESERVABLE):
         message = f"`{shown(metadata)}` can't be preserved; times, permissions and symbolic links can"
         yield _refusal(Rail.UNSUPPORTED_PRESERVE, message, metadata)
-    for name in ("start", "deadline", "window", "repeat"):
+    for name, message in _TIMES.items():
         if getattr(slots, name) is not None and name not in kept:
-            message = f"`{name}` can't be kept yet; leave it out and the transfer starts when it is submitted"
             yield _refusal(Rail.UNSUPPORTED_SLOT, message)
     if slots.priority != "normal" and "priority" not in kept:
         message = "the priority can't be chosen here; the policy picks the class of service"
