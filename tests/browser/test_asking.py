@@ -173,6 +173,7 @@ def test_a_plan_that_asks_back_is_answered_where_it_is_found_again(house: House)
         "copy krios1:/run42/movie.tiff to archive:/answered/"
     )
     make_and_start(page)
+    assert house.people["ada"].call("GET", f"/plans/{plan}")["state"] == "dropped"
 
 
 def test_escape_leaves_the_palette(house: House) -> None:

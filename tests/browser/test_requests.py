@@ -102,6 +102,25 @@ def test_a_refused_plan_says_so_to_its_requester_and_leaves_the_inbox_of_the_oth
     expect(ada.get_by_label("What should be where?")).to_have_value(re.compile("archive:/refused"))
 
 
+def test_a_request_is_found_by_its_words_and_day_and_dropped_when_nobody_wants_it(house: House) -> None:
+    ada = house.people["ada"]
+    plan = str(ada.call("POST", "/plans", {"words": "copy krios1:/run42 over to nowhere"})["id"])
+    ada.call("GET", f"/plans/{plan}?wait_s=30")
+    page = house.page("ada", "/requests")
+    page.get_by_label("Find").fill("nowhere run42")
+    row = page.get_by_role("row").filter(has_text=plan)
+    expect(row).to_be_visible()
+    expect(page.get_by_role("row")).to_have_count(2)
+    page.get_by_label("Until").fill("2020-01-31")
+    expect(page.get_by_text("No request matches")).to_be_visible()
+    expect(page).to_have_url(re.compile("until=2020-01-31"))
+    page.get_by_label("Until").fill("")
+    row.get_by_role("link").first.click()
+    page.get_by_role("button", name="Drop this request").click()
+    expect(page.get_by_text("Dropped", exact=True).first).to_be_visible()
+    assert ada.call("GET", f"/plans/{plan}")["state"] == "dropped"
+
+
 def test_a_requester_declines_their_own_plan(house: House) -> None:
     plan = house.people["ada"].plan(sync_to(house, "declined"))
     page = house.page("ada", f"/plans/{plan}")

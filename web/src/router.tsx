@@ -18,13 +18,14 @@ import {
   transferQuery,
   transfersQuery,
   type AuditFilter,
+  type ListFilter,
   type TransferFilter,
 } from "./api/queries";
 import { queryClient } from "./api/query-client";
 import type { TransferState } from "./api/schema";
 import type { Address } from "./plan/asked";
 import { fromAddress, toAddress } from "./plan/intent";
-import { oneOf, text } from "./search";
+import { day, oneOf, text } from "./search";
 import { Shell } from "./shell/Shell";
 import { Failure, Loading, Page } from "./ui/basics";
 import { t } from "./i18n";
@@ -81,18 +82,23 @@ const VIEWS: readonly NewView[] = ["words", "form", "browse"];
 const fresh = createRoute({
   getParentRoute: () => app,
   path: "/new",
-  validateSearch: (search): Address & { view?: NewView | undefined; plan?: string | undefined } => {
+  validateSearch: (search): Address & { view?: NewView | undefined; plan?: string | undefined; answers?: string | undefined } => {
     const form = fromAddress(search["form"]);
     return {
       words: text(search["words"]),
       view: oneOf(VIEWS, search["view"]),
       plan: text(search["plan"]),
+      answers: text(search["answers"]),
       form: form === undefined ? undefined : toAddress(form),
     };
   },
   loader: ({ context }) => context.client.query({ ...endpointsQuery, staleTime: "static" }),
   component: lazyRouteComponent(() => import("./pages/NewTransfer"), "NewTransfer"),
 });
+
+function listFilter(search: Record<string, unknown>): ListFilter {
+  return { find: text(search["find"]), since: day(search["since"]), until: day(search["until"]) };
+}
 
 export const TRANSFER_STATES: readonly TransferState[] = [
   "queued",
@@ -108,7 +114,7 @@ export const TRANSFER_STATES: readonly TransferState[] = [
 const transfers = createRoute({
   getParentRoute: () => app,
   path: "/transfers",
-  validateSearch: (search): TransferFilter => ({ state: oneOf(TRANSFER_STATES, search["state"]), find: text(search["find"]) }),
+  validateSearch: (search): TransferFilter => ({ state: oneOf(TRANSFER_STATES, search["state"]), ...listFilter(search) }),
   loaderDeps: ({ search }) => search,
   loader: ({ context, deps }) => context.client.infiniteQuery({ ...transfersQuery(deps), staleTime: "static" }),
   component: lazyRouteComponent(() => import("./pages/Transfers"), "Transfers"),
@@ -135,7 +141,9 @@ const plan = createRoute({
 const requests = createRoute({
   getParentRoute: () => app,
   path: "/requests",
-  loader: ({ context }) => context.client.infiniteQuery({ ...myPlansQuery, staleTime: "static" }),
+  validateSearch: listFilter,
+  loaderDeps: ({ search }) => search,
+  loader: ({ context, deps }) => context.client.infiniteQuery({ ...myPlansQuery(deps), staleTime: "static" }),
   component: lazyRouteComponent(() => import("./pages/Requests"), "Requests"),
 });
 

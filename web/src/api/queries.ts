@@ -1,6 +1,7 @@
 /** What the console reads, by key. Loaders and pages use the same options, so each thing is fetched once. */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { endOf, startOf } from "../format/time";
 import { answer, api, limited, observedFetch } from "./client";
 import type { FailedFile, Plan, Transfer, TransferEvent, TransferState } from "./schema";
 
@@ -65,37 +66,55 @@ export const planCountsQuery = queryOptions({
   refetchInterval: 5000,
 });
 
-export const myPlansQuery = infiniteQueryOptions({
-  queryKey: ["plans", "mine"],
-  queryFn: ({ signal, pageParam }) => answer(api.GET("/api/v1/plans", { params: { query: { limit: PAGE, after: pageParam || undefined } }, signal })),
-  initialPageParam: "",
-  getNextPageParam: (page: Plan[]): string | undefined => (page.length < PAGE ? undefined : page.at(-1)?.id),
-  refetchInterval: 5000,
-});
+export interface ListFilter {
+  /** Words of ids, places and names, each of which must be there; the service looks through all. */
+  find?: string | undefined;
+  /** The first day and the last one, in the chosen zone. */
+  since?: string | undefined;
+  until?: string | undefined;
+}
+
+export function isWhole({ find, since, until }: ListFilter): boolean {
+  return find === undefined && since === undefined && until === undefined;
+}
+
+/** A filter as the service takes it: instants, the second one left out. */
+function narrowed({ find, since, until }: ListFilter) {
+  return { search: find, since: since && startOf(since), until: until && endOf(until) };
+}
+
+export const myPlansQuery = (filter: ListFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["plans", "mine", narrowed(filter)],
+    queryFn: ({ signal, pageParam }) =>
+      answer(api.GET("/api/v1/plans", { params: { query: { ...narrowed(filter), limit: PAGE, after: pageParam || undefined } }, signal })),
+    initialPageParam: "",
+    getNextPageParam: (page: Plan[]): string | undefined => (page.length < PAGE ? undefined : page.at(-1)?.id),
+    refetchInterval: 5000,
+    placeholderData: keepPreviousData,
+  });
 
 export const ENDED: ReadonlySet<TransferState> = new Set<TransferState>(["complete", "partial", "failed", "canceled"]);
 
-export interface TransferFilter {
+export interface TransferFilter extends ListFilter {
   state?: TransferState | undefined;
-  /** Part of an id, a place or a name; the service looks through all transfers. */
-  find?: string | undefined;
 }
 
-export const transfersQuery = ({ state, find }: TransferFilter) =>
+export const transfersQuery = ({ state, ...filter }: TransferFilter) =>
   infiniteQueryOptions({
-    queryKey: ["transfers", "list", state ?? "all", find ?? ""],
+    queryKey: ["transfers", "list", state ?? "all", narrowed(filter)],
     queryFn: ({ signal, pageParam }) =>
-      answer(api.GET("/api/v1/transfers", { params: { query: { state, search: find, limit: PAGE, after: pageParam || undefined } }, signal })),
+      answer(api.GET("/api/v1/transfers", { params: { query: { state, ...narrowed(filter), limit: PAGE, after: pageParam || undefined } }, signal })),
     initialPageParam: "",
     getNextPageParam: (page: Transfer[]): string | undefined => (page.length < PAGE ? undefined : page.at(-1)?.id),
     refetchInterval: 2500,
     placeholderData: keepPreviousData,
   });
 
-export const transferCountsQuery = (find: string | undefined) =>
+export const transferCountsQuery = (filter: ListFilter) =>
   queryOptions({
-    queryKey: ["transfers", "counts", find ?? ""],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/transfers/counts", { params: { query: { search: find } }, signal })),
+    queryKey: ["transfers", "counts", narrowed(filter)],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/transfers/counts", { params: { query: narrowed(filter) }, signal })),
     refetchInterval: 2500,
     placeholderData: keepPreviousData,
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { join, parent, shortened, shortId, splitLocation } from "./path";
-import { clock, instant } from "./time";
+import { ago, clock, endOf, instant, setZone, startOf } from "./time";
 import { parseRate, percent, rate, share } from "./units";
 
 describe("units", () => {
@@ -17,6 +17,16 @@ describe("units", () => {
 
 describe("times", () => {
   it("a time in UTC says so", () => expect(instant("2026-11-25T14:30:00.123Z", "utc")).toBe("2026-11-25 14:30:00 UTC"));
+  it("what is recent says how long ago it was, and what is old does not", () => {
+    const now = Date.parse("2026-11-22T12:00:00Z");
+    expect(["2026-11-22T11:59:30Z", "2026-11-22T11:57:10Z", "2026-11-21T09:59:00Z", "2026-11-19T12:00:00Z"].map((at) => ago(at, now))).toEqual(["just now", "2 min ago", "1 d ago", ""]);
+  });
+  it("a day begins and ends in the zone that is chosen", () => {
+    expect([startOf("2026-11-30"), endOf("2026-11-30")]).toEqual(["2026-11-30T00:00:00.000Z", "2026-12-01T00:00:00.000Z"]);
+    setZone("local");
+    expect(startOf("2026-11-30")).toBe(new Date(2026, 10, 30).toISOString());
+    setZone("utc");
+  });
   it("a local time says its offset", () => expect(instant("2026-11-25T14:30:00Z", "local")).toMatch(/ [+-]\d\d:\d\d$/));
   it("what is no time is shown as it is", () => expect(instant("soon", "utc")).toBe("soon"));
   it("a clock is the time of day", () => expect(clock(Date.UTC(2026, 0, 1, 4, 5, 6), "utc")).toBe("04:05:06"));

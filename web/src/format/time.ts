@@ -1,6 +1,7 @@
 /** Times in UTC or the reader's own zone, always saying which; lengths of time in words that fit a table. */
 
 import { useSyncExternalStore } from "react";
+import { t } from "../i18n";
 
 export type Zone = "utc" | "local";
 const KEY = "headrace-zone";
@@ -35,6 +36,38 @@ export function instant(value: string, inZone: Zone): string {
   const minutes = -at.getTimezoneOffset();
   const shifted = new Date(at.getTime() + minutes * 60_000).toISOString().slice(0, 19).replace("T", " ");
   return `${shifted} ${offset(minutes)}`;
+}
+
+/** How long ago, for what is recent: `2 min ago`; empty beyond two days, where the date says more. */
+export function ago(value: string, now: number): string {
+  const seconds = (now - new Date(value).getTime()) / 1000;
+  if (Number.isNaN(seconds) || seconds < -60 || seconds > 2 * 86_400) return "";
+  return seconds < 60 ? t("time.now") : t("time.ago", { time: duration(seconds).split(" ").slice(0, 2).join(" ") });
+}
+
+const TICK_MS = 15_000;
+
+/** The time now, anew every so often. */
+export function useNow(): number {
+  return useSyncExternalStore(
+    (listener) => {
+      const timer = setInterval(listener, TICK_MS);
+      return () => clearInterval(timer);
+    },
+    () => Math.floor(Date.now() / TICK_MS) * TICK_MS,
+  );
+}
+
+/** The instant at which a day (`2026-11-15`) begins in the zone that the reader has chosen. */
+export function startOf(day: string): string {
+  return new Date(zone === "utc" ? `${day}T00:00:00Z` : `${day}T00:00:00`).toISOString();
+}
+
+/** The instant at which the day after begins. */
+export function endOf(day: string): string {
+  const next = new Date(`${day}T00:00:00Z`);
+  next.setUTCDate(next.getUTCDate() + 1);
+  return startOf(next.toISOString().slice(0, 10));
 }
 
 /** The time of day only, for series within minutes. */

@@ -2,7 +2,7 @@
 
 import { SegmentedControl, Text } from "@mantine/core";
 import { useDebouncedCallback, useDebouncedValue } from "@mantine/hooks";
-import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient, useSuspenseQuery, type QueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
@@ -39,7 +39,7 @@ interface Made {
 }
 
 export function NewTransfer() {
-  const { view = "words", plan, ...address } = route.useSearch();
+  const { view = "words", plan, answers, ...address } = route.useSearch();
   const navigate = route.useNavigate();
   const client = useQueryClient();
   const { data: me } = useSuspenseQuery(meQuery);
@@ -66,7 +66,8 @@ export function NewTransfer() {
   }
   const write = (next: Asked, shown: Made | null, more: { view?: NewView; replace: boolean }) => {
     const kept = shown?.of === sameRequest(next) ? shown.plan : undefined;
-    const search = { ...toSearch(next), plan: kept };
+    // Until a plan is made, its words answer the questions of the plan that they came from.
+    const search = { ...toSearch(next), plan: kept, answers: shown === made ? answers : undefined };
     setOwn((old) => [...old, JSON.stringify([toSearch(next), kept])]);
     void navigate({ search: { ...search, view: asParam(more.view ?? view) }, replace: more.replace });
   };
@@ -81,7 +82,7 @@ export function NewTransfer() {
     mutationFn: async ({ request, from }: { request: PlanRequest; from: Asked }) => {
       // Enter may come before the words are read. What they ask back or refuse shows under them, and makes no plan.
       if (from.rules === "words" && unread(await client.query(interpretQuery(from.text))) !== null) return null;
-      return answer(api.POST("/api/v1/plans", { body: { ...request, timezone: ZONE } }));
+      return answer(api.POST("/api/v1/plans", { body: { ...request, answers: answers ?? asking(client, made), timezone: ZONE } }));
     },
     onSuccess: (plan, { from }) => {
       if (plan === null) return;
@@ -160,6 +161,11 @@ export function NewTransfer() {
       )}
     </Page>
   );
+}
+
+/** The plan that is shown, when it asks questions: what is asked for next answers them. */
+function asking(client: QueryClient, made: Made | null): string | undefined {
+  return made !== null && client.getQueryData(planQuery(made.plan).queryKey)?.state === "ask" ? made.plan : undefined;
 }
 
 /** The words of what the form says; none while it is not whole, or when a name fits in no sentence. */

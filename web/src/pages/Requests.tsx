@@ -1,26 +1,41 @@
 /** Everything that this person has asked for, with what it waits for: a request that waits is never lost. */
 
 import { Button, Table } from "@mantine/core";
-import { useSuspenseInfiniteQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { myPlansQuery } from "../api/queries";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { isWhole, myPlansQuery } from "../api/queries";
 import type { Plan } from "../api/schema";
 import { shortened } from "../format/path";
 import { visible } from "../format/text";
+import { useZone } from "../format/time";
 import { t } from "../i18n";
-import { Empty, Page, Time } from "../ui/basics";
+import { Filters } from "../ui/Filters";
+import { Empty, Failure, Loading, Page, Recent } from "../ui/basics";
 import { Prose } from "../ui/Prose";
 import { DecisionBadge, PlanBadge } from "../ui/state";
 import classes from "./Table.module.css";
 
+const route = getRouteApi("/app/requests");
+
 export function Requests() {
-  const list = useSuspenseInfiniteQuery(myPlansQuery);
-  const plans = list.data.pages.flat();
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  // The days of a filter are those of the zone that is chosen.
+  useZone();
+  const list = useInfiniteQuery(myPlansQuery(filter));
+  const plans = list.data?.pages.flat() ?? [];
+  const all = isWhole(filter);
   return (
     <Page title={t("nav.requests")} lead={t("requests.lead")}>
-      {plans.length === 0 ? (
-        <Empty title={t("requests.empty")}>{t("requests.empty.detail")}</Empty>
-      ) : (
+      <search className={classes.filters}>
+        <Filters filter={filter} placeholder={t("requests.find.placeholder")} go={(search, typed) => void navigate({ search, replace: typed })} />
+      </search>
+      {list.isPending && <Loading />}
+      {list.isError && <Failure error={list.error} again={() => void list.refetch()} />}
+      {list.isSuccess && plans.length === 0 && (
+        <Empty title={t(all ? "requests.empty" : "requests.noMatch")}>{t(all ? "requests.empty.detail" : "requests.noMatch.detail")}</Empty>
+      )}
+      {plans.length > 0 && (
         <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("nav.requests")}>
           <Table className={`${classes.table ?? ""} ${classes.cards ?? ""}`} highlightOnHover>
             <Table.Thead>
@@ -69,13 +84,13 @@ function Row({ plan }: { plan: Plan }) {
         {transfer != null && (
           <div>
             <Link to="/transfers/$transfer" params={{ transfer }}>
-              {transfer}
+              {t("plan.transfer.open")}
             </Link>
           </div>
         )}
       </Table.Td>
       <Table.Td>
-        <Time value={plan.created} />
+        <Recent value={plan.created} />
       </Table.Td>
     </Table.Tr>
   );

@@ -1,20 +1,20 @@
 /** What moves and what has moved. Filters are in the address. */
 
-import { Button, Checkbox, NativeSelect, Table, Text, TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
+import { Button, Checkbox, NativeSelect, Table, Text } from "@mantine/core";
 import { useInfiniteQuery, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { ENDED, meQuery, transferCountsQuery, transfersQuery } from "../api/queries";
+import { ENDED, isWhole, meQuery, transferCountsQuery, transfersQuery } from "../api/queries";
 import type { Transfer, TransferCounts, TransferState } from "../api/schema";
 import { shortened } from "../format/path";
-import { duration } from "../format/time";
+import { duration, useZone } from "../format/time";
 import { bytes, count, rate } from "../format/units";
 import { t, tn } from "../i18n";
 import { TRANSFER_STATES } from "../router";
 import { Arrived, arrival } from "../transfers/Arrived";
 import { Bulk } from "../transfers/Bulk";
-import { Act, Empty, Failure, Loading, Name, Page, Time } from "../ui/basics";
+import { Filters } from "../ui/Filters";
+import { Act, Empty, Failure, Loading, Name, Page, Recent } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { Prose } from "../ui/Prose";
 import { who } from "../ui/who";
@@ -24,14 +24,16 @@ import classes from "./Table.module.css";
 const route = getRouteApi("/app/transfers");
 
 export function Transfers() {
-  const { state, find } = route.useSearch();
+  const { state, ...filter } = route.useSearch();
+  // The days of a filter are those of the zone that is chosen.
+  useZone();
   const navigate = route.useNavigate();
   const { data: me } = useSuspenseQuery(meQuery);
-  const list = useInfiniteQuery(transfersQuery({ state, find }));
-  const { data: counts } = useQuery(transferCountsQuery(find));
+  const list = useInfiniteQuery(transfersQuery({ state, ...filter }));
+  const { data: counts } = useQuery(transferCountsQuery(filter));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const shown = list.data?.pages.flat() ?? [];
-  const all = state === undefined && find === undefined;
+  const all = state === undefined && isWhole(filter);
   const ids = shown.map(({ id }) => id);
   const picked = shown.filter(({ id }) => chosen.has(id));
   const [last, setLast] = useState<string | null>(null);
@@ -72,7 +74,11 @@ export function Transfers() {
             void navigate({ search: (old) => ({ ...old, state: next }) });
           }}
         />
-        <Find find={find ?? ""} go={(next) => void navigate({ search: (old) => ({ ...old, find: next || undefined }), replace: true })} />
+        <Filters
+          filter={filter}
+          placeholder={t("transfers.find.placeholder")}
+          go={(next, typed) => void navigate({ search: (old) => ({ ...old, ...next }), replace: typed })}
+        />
         <Text c="dimmed" size="sm" aria-live="polite">
           {counts !== undefined && howMany(counts, state)}
         </Text>
@@ -121,31 +127,6 @@ export function Transfers() {
   );
 }
 
-const FIND_MS = 250;
-
-/** What is typed shows at once; the address, and with it the list, follows when typing rests. */
-function Find({ find, go }: { find: string; go: (find: string) => void }) {
-  const [text, setText] = useState(find);
-  const [seen, setSeen] = useState(find);
-  const later = useDebouncedCallback(go, FIND_MS);
-  if (find !== seen) {
-    setSeen(find);
-    // The address changed by something else than this field.
-    if (!text.startsWith(find) || find === "") setText(find);
-  }
-  return (
-    <TextInput
-      label={t("transfers.find")}
-      placeholder={t("transfers.find.placeholder")}
-      value={text}
-      onChange={(event) => {
-        setText(event.currentTarget.value);
-        later(event.currentTarget.value);
-      }}
-    />
-  );
-}
-
 function howMany({ total, exact, by_state: states }: TransferCounts, state: TransferState | undefined): string {
   if (state !== undefined) return tn("count.transfers", states[state] ?? 0);
   return exact ? tn("count.transfers", total) : t("transfers.atLeast", { n: count(total) });
@@ -188,7 +169,7 @@ function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean
         {who(requester, name, agent)}
       </Table.Td>
       <Table.Td>
-        <Time value={created} />
+        <Recent value={created} />
       </Table.Td>
     </Table.Tr>
   );

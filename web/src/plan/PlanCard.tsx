@@ -1,7 +1,7 @@
 /** A plan as everybody sees it, whichever way it was asked for: what will happen, what will be lost, what policy says. */
 
 import { Alert, Text } from "@mantine/core";
-import { IconBan } from "@tabler/icons-react";
+import { IconAlertTriangle, IconBan } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { Plan } from "../api/schema";
 import { count } from "../format/units";
@@ -25,7 +25,7 @@ export function PlanCard({ plan }: { plan: Plan }) {
       actions={
         <div className={classes.badges}>
           <PlanBadge plan={plan} />
-          {decision != null && plan.state_reason === "" && <DecisionBadge outcome={decision.outcome} />}
+          {decision != null && plan.state_reason === "" && plan.transfer == null && <DecisionBadge outcome={decision.outcome} />}
         </div>
       }
     >
@@ -42,6 +42,11 @@ export function PlanCard({ plan }: { plan: Plan }) {
         </>
       )}
       {survey != null && <Counts survey={survey} etaS={plan.eta_s ?? null} />}
+      {plan.warnings.map((warning) => (
+        <Alert key={warning} color="orange" icon={<IconAlertTriangle aria-hidden />}>
+          <Prose>{warning}</Prose>
+        </Alert>
+      ))}
       {survey != null && <Losses plan={plan} survey={survey} />}
       <Refusals refusals={plan.refusals} />
       {plan.notes.length > 0 && (
@@ -77,7 +82,7 @@ export function PlanCard({ plan }: { plan: Plan }) {
       )}
       {plan.transfer != null && (
         <Link to="/transfers/$transfer" params={{ transfer: plan.transfer }}>
-          {t("plan.transfer", { id: plan.transfer })}
+          {t(plan.transfer_ended == null ? "plan.transfer" : "plan.transfer.ended", { id: plan.transfer })}
         </Link>
       )}
     </Card>

@@ -35,7 +35,7 @@ export function PlanSection({ plan: id, madeFrom, stale = false, answer }: Props
   // An address can name a plan beside words that are not its own.
   const other = stale || (madeFrom !== undefined && words != null && words.trim() !== madeFrom.trim());
   const mine = me.id === plan.data.requester;
-  const take = answer ?? ((text: string) => void navigate({ to: "/new", search: { words: text } }));
+  const take = answer ?? ((text: string) => void navigate({ to: "/new", search: { words: text, answers: id } }));
   return (
     <div className={classes.section}>
       {other && (

@@ -48,8 +48,11 @@ export function RequesterActions({ plan, stale, alone = false }: Props) {
   return (
     <div className={over ? undefined : classes.bar}>
       <Card title={t("plan.next")}>
-        <Text>
-          <Prose>{next.message}</Prose>
+        <Text className={plan.warnings.length > 0 ? classes.warning : undefined}>
+          {plan.warnings.length > 0 && <IconAlertTriangle size={18} aria-hidden />}
+          <span>
+            <Prose>{next.message}</Prose>
+          </span>
         </Text>
         {!over && !lacks("confirmation") && losses(plan).map((line) => (
           <Text key={line} className={classes.warning}>
@@ -57,6 +60,7 @@ export function RequesterActions({ plan, stale, alone = false }: Props) {
           </Text>
         ))}
         {over && !stale && <Again plan={plan} />}
+        {next.kind === "answer" && <Drop plan={plan} />}
         {!over && !stale && digest != null && lacks("confirmation") && <Confirm plan={plan} digest={digest} />}
         {!over && lacks("approval") && (
           <div>
@@ -73,6 +77,7 @@ export function RequesterActions({ plan, stale, alone = false }: Props) {
             <Act variant="default" blocked={blocked} size="sm" loading={pending === "ask"} onClick={() => start.mutate({ digest, then: "ask" })}>
               {t("plan.startAndAsk")}
             </Act>
+            {!lacks("confirmation") && <Drop plan={plan} />}
           </Group>
         )}
       </Card>
@@ -87,6 +92,29 @@ function Again({ plan }: { plan: Plan }) {
     <Link to="/new" search={asAsked(plan)}>
       {t("plan.again")}
     </Link>
+  );
+}
+
+/** Gives the request up, so that it waits for nobody any more. */
+function Drop({ plan }: { plan: Plan }) {
+  const client = useQueryClient();
+  const drop = useMutation({
+    mutationFn: () => answer(api.POST("/api/v1/plans/{plan}/drop", { params: { path: { plan: plan.id } } })),
+    onSuccess: async (changed) => {
+      client.setQueryData(planQuery(plan.id).queryKey, changed);
+      tell(t("plan.dropped"));
+      await client.invalidateQueries({ queryKey: ["plans"] });
+    },
+  });
+  return (
+    <>
+      <div>
+        <Act variant="subtle" color="gray" size="sm" blocked={refusal(plan, "drop")} loading={drop.isPending} onClick={() => drop.mutate()}>
+          {t("plan.drop")}
+        </Act>
+      </div>
+      {drop.isError && <Failure error={drop.error} />}
+    </>
   );
 }
 

@@ -10,6 +10,7 @@ import type { AllowedAction, Endpoint, Entry, Plan } from "../api/schema";
 import { Browser } from "./Browser";
 import { IntentForm } from "./IntentForm";
 import { EMPTY, type Draft } from "./intent";
+import { PlanBadge } from "../ui/state";
 import { ApproverActions } from "./ApproverActions";
 import { RequesterActions } from "./RequesterActions";
 import { WordsBar } from "./WordsBar";
@@ -93,6 +94,19 @@ it("a plan that asks back, found again on its own page, leads back to its words"
   await show(<RequesterActions plan={asks} stale={false} alone />);
   expect(start()).toBeNull();
   expect(screen.getByRole("link", { name: "Ask for it again" }).getAttribute("href")).toContain("/new?words=copy");
+});
+it("what will not arrive is said beside the start, and a request that nobody wants is dropped there", async () => {
+  const message = "It can be submitted. 1 file will not arrive.";
+  const lacking: Plan = { ...plan, warnings: ["1 file will not arrive."], next_step: { kind: "submit", by: "you", message }, allowed_actions: [...may(true), { action: "drop", allowed: true, reason: "" }] };
+  await show(<RequesterActions plan={lacking} stale={false} />);
+  const next = within(screen.getByRole("region", { name: "Next" }));
+  expect(next.getByText(message).parentElement?.querySelector("svg")).not.toBeNull();
+  expect(next.getByRole("button", { name: "Drop this request" }).getAttribute("aria-disabled")).toBeNull();
+});
+it("a plan that was started shows where its transfer stands", async () => {
+  await show(<PlanBadge plan={{ ...plan, transfer_state: "partial" }} />);
+  expect(screen.getByText("Partly done")).toBeTruthy();
+  expect(screen.queryByText("Ready")).toBeNull();
 });
 it("an approver ticks what will be lost before the yes", async () => {
   const survey = {

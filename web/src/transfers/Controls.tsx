@@ -127,10 +127,10 @@ interface RateProps {
 }
 
 function RateDialog({ transfer, pending, error, close, go }: RateProps) {
-  const ceiling = transfer.rate_ceiling_bps;
+  const { rate_ceiling_bps: ceiling, plan_rate_ceiling_bps: most } = transfer;
   const [text, setText] = useState(written(ceiling, rate, parseRate, "bit/s"));
   const wanted = parseRate(text);
-  const blocked = text.trim() !== "" && wanted === null ? t("form.rate.bad") : null;
+  const blocked = text.trim() !== "" && wanted === null ? t("form.rate.bad") : most != null && wanted !== null && wanted > most ? t("control.rate.tooHigh", { most: rate(most) }) : null;
   return (
     <Modal opened onClose={close} title={t("control.rate")} closeButtonProps={{ "aria-label": t("action.close") }}>
       <form
@@ -139,7 +139,7 @@ function RateDialog({ transfer, pending, error, close, go }: RateProps) {
           if (blocked === null) go(wanted);
         }}
       >
-        <Text mb="sm">{t("control.rate.detail")}</Text>
+        <Text mb="sm">{most == null ? t("control.rate.free") : t("control.rate.detail", { most: rate(most) })}</Text>
         <TextInput data-autofocus label={t("form.rate")} description={t("form.rate.detail")} value={text} error={blocked} onChange={(event) => setText(event.currentTarget.value)} />
         {error != null && <Failure error={error} />}
         <Act type="submit" mt="sm" size="sm" blocked={blocked} loading={pending}>

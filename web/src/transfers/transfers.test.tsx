@@ -76,6 +76,17 @@ it("what has ended is tried or run again, or changed and run, and nothing else",
   expect(["Try again", "Run again", "Change and run"].map(why)).toEqual(["no retry now", null, null]);
 });
 
+it("a rate above what the plan allows is refused before it is asked for, with that limit", async () => {
+  await show(steered({ state: "running", plan_rate_ceiling_bps: 30_000_000, allowed_actions: [{ action: "set_rate", allowed: true, reason: "" }] }));
+  fireEvent.click(screen.getByRole("button", { name: "Change the rate" }));
+  const dialog = within(screen.getByRole("dialog"));
+  const set = () => dialog.getByRole("button", { name: "Set the rate" }).getAttribute("aria-description");
+  fireEvent.change(dialog.getByRole("textbox"), { target: { value: "40 Mb/s" } });
+  expect(set()).toBe("This plan allows at most 30.0 Mb/s. For more, make a new plan.");
+  fireEvent.change(dialog.getByRole("textbox"), { target: { value: "30 Mb/s" } });
+  expect(set()).toBeNull();
+});
+
 it("what is run again keeps no times that have passed", () => {
   const intent: TransferIntent = {
     action: "copy", source: "a:/x", destination: "b:/y", include: [], exclude: ["*.tmp"], preserve: [], priority: "normal", encryption: true, verify: "default",

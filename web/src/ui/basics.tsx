@@ -4,7 +4,7 @@ import { Alert, Button, Loader, Text, Title, Tooltip, type ButtonProps } from "@
 import { IconAlertTriangle, IconCheck, IconCopy } from "@tabler/icons-react";
 import { useState, type MouseEventHandler, type ReactNode } from "react";
 import { inWords } from "../api/problem";
-import { instant, useZone } from "../format/time";
+import { ago, instant, useNow, useZone } from "../format/time";
 import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Prose } from "./Prose";
@@ -120,6 +120,17 @@ export function Time(props: { value: string | null | undefined }) {
     <time dateTime={props.value} title={whole} className={classes.time}>
       {whole}
     </time>
+  );
+}
+
+/** A time in a list: also how long ago it was, while that says more. */
+export function Recent({ value }: { value: string }) {
+  const passed = ago(value, useNow());
+  return (
+    <>
+      <Time value={value} />
+      {passed !== "" && <div className={classes.passed}>{passed}</div>}
+    </>
   );
 }
 

@@ -121,10 +121,11 @@ function personLook(state: Person["state"]): Look {
 }
 
 export const TransferBadge = ({ state }: { state: TransferState }) => <State look={transferLook(state)} />;
-/** A plan that was ready and can't start any more says so, whatever its state was. */
-export const PlanBadge = ({ plan }: { plan: Pick<Plan, "state" | "state_reason"> }) => (
-  <State look={plan.state === "ready" && plan.state_reason !== "" ? ["red", IconBan, t("plan.state.over")] : planLook(plan.state)} />
-);
+/** A plan that was started shows where its transfer stands; one that was ready and can't start any more says so, whatever its state was. */
+export function PlanBadge({ plan }: { plan: Pick<Plan, "state" | "state_reason" | "transfer_state"> }) {
+  if (plan.transfer_state != null) return <TransferBadge state={plan.transfer_state} />;
+  return <State look={plan.state === "ready" && plan.state_reason !== "" ? ["red", IconBan, t("plan.state.over")] : planLook(plan.state)} />;
+}
 export const DecisionBadge = ({ outcome }: { outcome: Decision["outcome"] }) => <State look={decisionLook(outcome)} />;
 export const NodeBadge = ({ state }: { state: Node["state"] }) => <State look={nodeLook(state)} />;
 export const PolicyBadge = ({ state }: { state: PolicyVersion["state"] }) => <State look={policyLook(state)} />;

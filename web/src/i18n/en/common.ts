@@ -90,6 +90,10 @@ export const common = {
   "nav.tokens": "API tokens",
   "nav.transfers": "Transfers",
 
+  "filter.find": "Find",
+  "filter.since": "From",
+  "filter.until": "Until",
+
   "needs.admin": "Only administrators may do this.",
   "needs.approver": "Only approvers may do this. An administrator can give you the role.",
   "needs.auditor": "Only auditors and administrators may do this.",
@@ -142,6 +146,8 @@ export const common = {
   "scope.audit:read": "read the audit log",
 
   "state.loading": "Loading",
+  "time.ago": "{time} ago",
+  "time.now": "just now",
   "theme.dark": "Dark",
   "theme.light": "Light",
   "theme.to.dark": "Light theme; switch to dark",

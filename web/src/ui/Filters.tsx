@@ -1,0 +1,62 @@
+/** What narrows a list: words, and the days between which something was asked for. The address holds both. */
+
+import { TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { useState } from "react";
+import type { ListFilter } from "../api/queries";
+import { t } from "../i18n";
+
+const FIND_MS = 250;
+
+interface Props {
+  filter: ListFilter;
+  placeholder: string;
+  /** `typed` while words are typed: the places in between are not worth going back to. */
+  go: (filter: ListFilter, typed: boolean) => void;
+}
+
+export function Filters({ filter, placeholder, go }: Props) {
+  const { find, since, until } = filter;
+  return (
+    <>
+      <Find find={find ?? ""} placeholder={placeholder} go={(next) => go({ find: next || undefined, since, until }, true)} />
+      <TextInput
+        type="date"
+        label={t("filter.since")}
+        value={since ?? ""}
+        max={until}
+        onChange={(event) => go({ find, since: event.currentTarget.value || undefined, until }, false)}
+      />
+      <TextInput
+        type="date"
+        label={t("filter.until")}
+        value={until ?? ""}
+        min={since}
+        onChange={(event) => go({ find, since, until: event.currentTarget.value || undefined }, false)}
+      />
+    </>
+  );
+}
+
+/** What is typed shows at once; the address, and with it the list, follows when typing rests. */
+function Find({ find, placeholder, go }: { find: string; placeholder: string; go: (find: string) => void }) {
+  const [text, setText] = useState(find);
+  const [seen, setSeen] = useState(find);
+  const later = useDebouncedCallback(go, FIND_MS);
+  if (find !== seen) {
+    setSeen(find);
+    // The address changed by something else than this field.
+    if (!text.startsWith(find) || find === "") setText(find);
+  }
+  return (
+    <TextInput
+      label={t("filter.find")}
+      placeholder={placeholder}
+      value={text}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        later(event.currentTarget.value);
+      }}
+    />
+  );
+}
