@@ -14,11 +14,12 @@ from tests.service.test_consent import publish
 from tests.service.test_signer import FROZEN
 
 from headrace.api.errors import ServiceError
+from headrace.api.jobs.turns import Place
 from headrace.api.settings import Settings
 from headrace.api.store.tables_work import AttemptRow, ReservationRow, TransferRow
 from headrace.api.transfers.run_state import End, Run
 from headrace.client import models as m
-from headrace.guardrails import verify
+from headrace.guardrails import SigningKey, seal, verify
 
 SLOW_BPS = 8_000_000
 """A ceiling at which the files of `large_set` take many seconds, so that a test can act meanwhile."""
@@ -379,6 +380,27 @@ async def test_a_statement_about_anything_else_makes_no_receipt(site: Site) -> N
         with pytest.raises(ServiceError, match="can't be trusted") as refusal:
             await site.use_cases.receipts.check(replace(Run.of(row), **{field: value}), end)
         assert refusal.value.code == "statement_invalid"
+
+
+@pytest.mark.anyio
+async def test_a_node_speaks_for_itself_only(quiet_site: Site, tmp_path: Path) -> None:
+    source, destination = SigningKey.from_seed(b"s" * 32), SigningKey.from_seed(b"d" * 32)
+    place = Place(0, quiet_site.clock(), "tr_1", "pn_1")
+    run = Run("tr_1", "0" * 64, source.public, destination.public, 1, place, attempt=1)
+    listed = tmp_path / "files.jsonl"
+    listed.write_text("")
+    about = {
+        "transfer": "tr_1", "plan_digest": "0" * 64, "attempt": "1", "outcome": "complete",
+        "list_digest": hashlib.sha256(b"").hexdigest(),
+    }  # fmt: skip
+    word = {"role": "destination", "node": destination.public, **about}
+    own = seal("statement", {"role": "source", "node": source.public, **about}, source).text
+    check = quiet_site.use_cases.receipts.check
+    good = End("complete", statements=(seal("statement", word, destination).text, own), files_list=listed)
+    assert (await check(run, good)).destination["role"] == "destination"
+    forged = End("complete", statements=(seal("statement", word, source).text, own), files_list=listed)
+    with pytest.raises(ServiceError, match="another node than the one that signed it"):
+        await check(run, forged)
 
 
 @pytest.mark.anyio
