@@ -136,6 +136,10 @@ check: lint check-engine check-web ## lints, types, and component tests of the c
 bench: setup ## measure against peers in the same run (ARGS=--service-only: the service alone)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+.PHONY: nl-report
+nl-report: setup ## score the sentences and write docs/security/guardrails.md
+	@$(BIN)/python -m tests.pure.language.report
+
 .PHONY: wheels
 wheels: $(VENV)/.packages web ## build the distributions into dist/
 	@rm -rf dist && mkdir dist

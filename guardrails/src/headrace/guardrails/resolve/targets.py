@@ -39,7 +39,8 @@ def resolve_target(step: Step, context: Context, action: str) -> Target | Doubt 
             return value
     for fact in (*step.of("at"), *step.of("place"), *step.of("more")):
         return Doubt(f"`{fact.words}`: say to or from")
-    if found["id"] is not None and found["ref"] is not None:
+    if found["ref"] is not None and (found["id"] is not None or found["select"] == "all"):
+        # "cancel 7f3a21, stop it", "kill them all": the pronoun says no more.
         found["ref"] = None
     if found["id"] is not None and found["select"] is not None:
         return Doubt("say one transfer, or all of them: leaving one out is not possible")
