@@ -129,6 +129,18 @@ def test_what_has_ended_is_run_again_as_it_was_or_changed_first(house: House) ->
     expect(state(page, "Complete")).to_be_visible(timeout=LONG_MS)
 
 
+def test_that_a_transfer_has_ended_is_told_on_every_other_page(house: House) -> None:
+    ada = house.people["ada"]
+    transfer = ada.run(f"{MOVIE}elsewhere/, {SLOW}", until="running")
+    page = house.page("ada")
+    with page.expect_response(re.compile("states=queued")) as asked:
+        page.goto(f"{house.url}/requests")
+    assert transfer in asked.value.text()
+    ada.call("POST", f"/transfers/{transfer}/control", {"action": "cancel", "reason": "seen"})
+    told = page.get_by_role("status").filter(has_text="archive:/steering/elsewhere/")
+    expect(told).to_contain_text("Canceled: krios1:/run42/movie.tiff", timeout=LONG_MS)
+
+
 def test_the_palette_finds_transfers_by_their_words(house: House) -> None:
     transfer = house.people["ada"].run("copy krios1:/run42/movie.tiff to archive:/haystack/straw/", until="complete")
     page = house.page("ada", "/requests")

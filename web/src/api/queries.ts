@@ -94,6 +94,7 @@ export const myPlansQuery = (filter: ListFilter) =>
     placeholderData: keepPreviousData,
   });
 
+const OPEN: readonly TransferState[] = ["queued", "running", "waiting", "paused"];
 export const ENDED: ReadonlySet<TransferState> = new Set<TransferState>(["complete", "partial", "failed", "canceled"]);
 
 export interface TransferFilter extends ListFilter {
@@ -118,6 +119,13 @@ export const transferCountsQuery = (filter: ListFilter) =>
     refetchInterval: 2500,
     placeholderData: keepPreviousData,
   });
+
+/** What has not ended, on every page: to tell when it has. */
+export const openTransfersQuery = queryOptions({
+  queryKey: ["transfers", "open"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/transfers", { params: { query: { states: OPEN.join(","), limit: PAGE } }, signal })),
+  refetchInterval: 5000,
+});
 
 const FOUND = 5;
 

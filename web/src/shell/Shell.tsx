@@ -15,6 +15,7 @@ import { t, tData, tn } from "../i18n";
 import { Failure } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { Banner } from "./Banner";
+import { Endings } from "./Endings";
 import { Logo } from "./Logo";
 import { ROOMS, type Room } from "./navigation";
 import classes from "./Shell.module.css";
@@ -70,6 +71,7 @@ export function Shell() {
       </header>
       <main id="main" className={classes.main} tabIndex={-1}>
         <Banner />
+        <Endings me={me} />
         <Outlet />
       </main>
       {palette && (

@@ -105,6 +105,7 @@ export const running = {
   "transfer.next": "What comes next:",
   "transfer.progress.of": "{done} of {total} safe at the destination",
   "transfer.progress.files": "{done} of {total} safe at the destination",
+  "transfer.hasEnded": "{state}: {source} → {destination}",
   "transfer.what": "What and who",
   "transfer.created": "Asked",
   "transfer.started": "Started",

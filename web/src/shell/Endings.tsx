@@ -1,0 +1,33 @@
+/** Tells that a transfer of this person has ended, on whichever page they are. */
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { ENDED, openTransfersQuery, transferQuery } from "../api/queries";
+import type { Me } from "../api/schema";
+import { shortened } from "../format/path";
+import { t } from "../i18n";
+import { tell } from "../ui/toasts";
+
+export function Endings({ me }: { me: Me }) {
+  const client = useQueryClient();
+  const { data: open } = useQuery(openTransfersQuery);
+  const before = useRef<readonly string[]>([]);
+  useEffect(() => {
+    if (open === undefined) return;
+    const now = open.filter(({ requester }) => requester === me.id).map(({ id }) => id);
+    const gone = before.current.filter((id) => !now.includes(id));
+    before.current = now;
+    for (const id of gone) {
+      // Its own page says it already. One that only left the first page of the list has not ended.
+      if (window.location.pathname.endsWith(id)) continue;
+      client.query({ ...transferQuery(id), staleTime: 0 }).then(
+        ({ state, source, destination }) => {
+          if (ENDED.has(state)) tell(t("transfer.hasEnded", { state: t(`transfer.state.${state}`), source: shortened(source, 40), destination: shortened(destination, 40) }));
+        },
+        // The page that needs it says what went wrong.
+        () => undefined,
+      );
+    }
+  }, [open, me.id, client]);
+  return null;
+}
