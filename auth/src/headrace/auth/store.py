@@ -67,7 +67,7 @@ class NameTaken(Exception):  # noqa: N818 - says what is the case
 class PeopleStore(Protocol):
     """Where people, invitations, sessions and tokens are kept.
 
-    Each method is one transaction. `tests/pure/auth/people_store_conformance.py` holds every implementation to this.
+    Each method is one transaction. `tests/conformance/people_store_conformance.py` holds every implementation to this.
     """
 
     async def add_person(self, person: PersonRecord, invitation: InvitationRecord | None = None) -> None:
