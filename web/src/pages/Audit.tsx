@@ -12,9 +12,10 @@ import { shortId } from "../format/path";
 import { visible } from "../format/text";
 import { count } from "../format/units";
 import { t, tn } from "../i18n";
+import { Listing } from "../ui/Listing";
 import { Empty, Failure, Page, Time } from "../ui/basics";
 import { who } from "../ui/who";
-import classes from "./Table.module.css";
+import classes from "../ui/Table.module.css";
 
 const route = getRouteApi("/app/audit");
 
@@ -78,25 +79,14 @@ export function Audit() {
 
 function Chain({ events }: { events: readonly AuditEvent[] }) {
   return (
-    <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("nav.audit")}>
-      <Table className={classes.table}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t("audit.sequence")}</Table.Th>
-            <Table.Th>{t("events.time")}</Table.Th>
-            <Table.Th>{t("audit.kind")}</Table.Th>
-            <Table.Th>{t("audit.person")}</Table.Th>
-            <Table.Th>{t("audit.subject")}</Table.Th>
-            <Table.Th>{t("audit.detail")}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {events.map((event) => (
-            <Row key={event.sequence} event={event} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
+    <Listing
+      label={t("nav.audit")}
+      heads={[t("audit.sequence"), t("events.time"), t("audit.kind"), t("audit.person"), t("audit.subject"), t("audit.detail")]}
+    >
+      {events.map((event) => (
+        <Row key={event.sequence} event={event} />
+      ))}
+    </Listing>
   );
 }
 

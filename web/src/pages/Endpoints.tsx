@@ -11,11 +11,12 @@ import { bytes, count, share } from "../format/units";
 import { t, tn } from "../i18n";
 import { Join } from "../nodes/Join";
 import { Reasoned } from "../transfers/Reasoned";
+import { Listing } from "../ui/Listing";
 import { Act, Card, Empty, Failure, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { NodeBadge, OnlineBadge } from "../ui/state";
 import { tell } from "../ui/toasts";
-import classes from "./Table.module.css";
+import classes from "../ui/Table.module.css";
 
 export function Endpoints() {
   const { data: me } = useSuspenseQuery(meQuery);
@@ -36,53 +37,43 @@ export function Endpoints() {
 function EndpointTable({ endpoints, nodes }: { endpoints: readonly Endpoint[]; nodes: readonly Node[] }) {
   const nodeName = (id: string) => nodes.find((node) => node.id === id)?.name ?? id;
   return (
-    <div className={classes.scroll} tabIndex={0} role="group" aria-label={t("endpoints.title")}>
-      <Table className={classes.table}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t("endpoints.name")}</Table.Th>
-            <Table.Th>{t("transfers.state")}</Table.Th>
-            <Table.Th>{t("endpoints.access")}</Table.Th>
-            <Table.Th>{t("endpoints.node")}</Table.Th>
-            <Table.Th>{t("endpoints.space")}</Table.Th>
-            <Table.Th>{t("endpoints.labels")}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {endpoints.map(({ id, aliases, online, access, node, root, free_bytes: free, total_bytes: total, labels }) => (
-            <Table.Tr key={id}>
-              <Table.Td>
-                <strong>{visible(id)}</strong>
-                {aliases.length > 0 && <div className={classes.second}>{t("endpoints.also", { names: aliases.map(visible).join(", ") })}</div>}
-              </Table.Td>
-              <Table.Td>
-                <OnlineBadge online={online} />
-              </Table.Td>
-              <Table.Td>{t(`endpoints.access.${access}`)}</Table.Td>
-              <Table.Td>
-                {visible(nodeName(node))}
-                <div className={classes.second}>{t("endpoints.root", { root: visible(root) })}</div>
-              </Table.Td>
-              <Table.Td>
-                {free == null || total == null
-                  ? t("value.unknown")
-                  : t("endpoints.free", { free: bytes(free), share: share(free, total) })}
-              </Table.Td>
-              <Table.Td>
-                <Group gap={4}>
-                  {Object.entries(labels).map(([name, value]) => (
-                    <Badge key={name} color="gray">
-                      {visible(name)}={visible(value)}
-                    </Badge>
-                  ))}
-                  {Object.keys(labels).length === 0 && t("value.none")}
-                </Group>
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
+    <Listing
+      part
+      label={t("endpoints.title")}
+      heads={[t("endpoints.name"), t("transfers.state"), t("endpoints.access"), t("endpoints.node"), t("endpoints.space"), t("endpoints.labels")]}
+    >
+      {endpoints.map(({ id, aliases, online, access, node, root, free_bytes: free, total_bytes: total, labels }) => (
+        <Table.Tr key={id}>
+          <Table.Td>
+            <strong>{visible(id)}</strong>
+            {aliases.length > 0 && <div className={classes.second}>{t("endpoints.also", { names: aliases.map(visible).join(", ") })}</div>}
+          </Table.Td>
+          <Table.Td>
+            <OnlineBadge online={online} />
+          </Table.Td>
+          <Table.Td>{t(`endpoints.access.${access}`)}</Table.Td>
+          <Table.Td>
+            {visible(nodeName(node))}
+            <div className={classes.second}>{t("endpoints.root", { root: visible(root) })}</div>
+          </Table.Td>
+          <Table.Td>
+            {free == null || total == null
+              ? t("value.unknown")
+              : t("endpoints.free", { free: bytes(free), share: share(free, total) })}
+          </Table.Td>
+          <Table.Td>
+            <Group gap={4}>
+              {Object.entries(labels).map(([name, value]) => (
+                <Badge key={name} color="gray">
+                  {visible(name)}={visible(value)}
+                </Badge>
+              ))}
+              {Object.keys(labels).length === 0 && t("value.none")}
+            </Group>
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </Listing>
   );
 }
 
@@ -112,65 +103,55 @@ function NodeTable({ nodes, blocked }: { nodes: readonly Node[]; blocked: string
   return (
     <>
       {change.isError && revoking === null && <Failure error={change.error} />}
-      <div className={classes.scroll} tabIndex={0} role="group" aria-label={t("nodes.title")}>
-        <Table className={classes.table}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{t("nodes.name")}</Table.Th>
-              <Table.Th>{t("transfers.state")}</Table.Th>
-              <Table.Th>{t("nodes.roots")}</Table.Th>
-              <Table.Th>{t("nodes.running")}</Table.Th>
-              <Table.Th>{t("nodes.seen")}</Table.Th>
-              <Table.Th>{t("nodes.actions")}</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {nodes.map((node) => (
-              <Table.Tr key={node.id}>
-                <Table.Td>
-                  <strong>{visible(node.name)}</strong> <span className={classes.second}>{node.version}</span>
-                  <span className={classes.key} title={node.key}>
-                    {node.key}
-                  </span>
-                </Table.Td>
-                <Table.Td>
-                  <NodeBadge state={node.state} />
-                  {node.detail !== "" && <Text size="xs">{visible(node.detail)}</Text>}
-                </Table.Td>
-                <Table.Td>{node.roots.map(visible).join(", ") || t("value.none")}</Table.Td>
-                <Table.Td>{count(node.running_transfers)}</Table.Td>
-                <Table.Td>
-                  <Time value={node.last_seen} />
-                </Table.Td>
-                <Table.Td>
-                  <Group gap={6} wrap="nowrap">
-                    <Act
-                      variant="default"
-                      size="compact-xs"
-                      blocked={blocked ?? (node.state === "revoked" ? t("nodes.isRevoked") : null)}
-                      onClick={() => change.mutate({ node, to: node.state === "draining" ? "undrain" : "drain" })}
-                    >
-                      {node.state === "draining" ? t("nodes.undrain") : t("nodes.drain")}
-                    </Act>
-                    <Act
-                      color="red"
-                      variant="outline"
-                      size="compact-xs"
-                      blocked={blocked ?? (node.state === "revoked" ? t("nodes.isRevoked") : null)}
-                      onClick={() => {
-                        change.reset();
-                        setRevoking(node);
-                      }}
-                    >
-                      {t("nodes.revoke")}
-                    </Act>
-                  </Group>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </div>
+      <Listing
+        part
+        label={t("nodes.title")}
+        heads={[t("nodes.name"), t("transfers.state"), t("nodes.roots"), t("nodes.running"), t("nodes.seen"), t("nodes.actions")]}
+      >
+        {nodes.map((node) => (
+          <Table.Tr key={node.id}>
+            <Table.Td>
+              <strong>{visible(node.name)}</strong> <span className={classes.second}>{node.version}</span>
+              <span className={classes.key} title={node.key}>
+                {node.key}
+              </span>
+            </Table.Td>
+            <Table.Td>
+              <NodeBadge state={node.state} />
+              {node.detail !== "" && <Text size="xs">{visible(node.detail)}</Text>}
+            </Table.Td>
+            <Table.Td>{node.roots.map(visible).join(", ") || t("value.none")}</Table.Td>
+            <Table.Td>{count(node.running_transfers)}</Table.Td>
+            <Table.Td>
+              <Time value={node.last_seen} />
+            </Table.Td>
+            <Table.Td>
+              <Group gap={6} wrap="nowrap">
+                <Act
+                  variant="default"
+                  size="compact-xs"
+                  blocked={blocked ?? (node.state === "revoked" ? t("nodes.isRevoked") : null)}
+                  onClick={() => change.mutate({ node, to: node.state === "draining" ? "undrain" : "drain" })}
+                >
+                  {node.state === "draining" ? t("nodes.undrain") : t("nodes.drain")}
+                </Act>
+                <Act
+                  color="red"
+                  variant="outline"
+                  size="compact-xs"
+                  blocked={blocked ?? (node.state === "revoked" ? t("nodes.isRevoked") : null)}
+                  onClick={() => {
+                    change.reset();
+                    setRevoking(node);
+                  }}
+                >
+                  {t("nodes.revoke")}
+                </Act>
+              </Group>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Listing>
       {revoking !== null && (
         <Reasoned
           title={t("nodes.revoke.one", { name: visible(revoking.name) })}

@@ -10,10 +10,10 @@ import { visible } from "../format/text";
 import { HaltSomething } from "../halts/HaltSomething";
 import { t, tData } from "../i18n";
 import { Reasoned } from "../transfers/Reasoned";
+import { Listing } from "../ui/Listing";
 import { Act, Empty, Name, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { tell } from "../ui/toasts";
-import classes from "./Table.module.css";
 
 /** The halt that a file in the data folder makes. */
 const FILE = "halt";
@@ -38,46 +38,33 @@ export function Halts() {
       {halts.length === 0 ? (
         <Empty title={t("halts.empty")}>{t("halts.empty.detail")}</Empty>
       ) : (
-        <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("nav.halts")}>
-          <Table className={classes.table}>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>{t("halts.what")}</Table.Th>
-                <Table.Th>{t("halts.why")}</Table.Th>
-                <Table.Th>{t("halts.by")}</Table.Th>
-                <Table.Th>{t("halts.since")}</Table.Th>
-                <Table.Th>{t("nodes.actions")}</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {halts.map((halt) => (
-                <Table.Tr key={halt.id}>
-                  <Table.Td>
-                    <strong>{tData("halts.scope", halt.scope)}</strong> {halt.subject_name !== "" && <Name wrap>{halt.subject_name}</Name>}
-                  </Table.Td>
-                  <Table.Td>{visible(halt.reason)}</Table.Td>
-                  <Table.Td>{visible(halt.person_name ?? halt.person ?? "")}</Table.Td>
-                  <Table.Td>
-                    <Time value={halt.at} />
-                  </Table.Td>
-                  <Table.Td>
-                    <Act
-                      variant="outline"
-                      size="compact-xs"
-                      blocked={blocked ?? (halt.id === FILE ? t("halts.isFile") : null)}
-                      onClick={() => {
-                        release.reset();
-                        setEnding(halt);
-                      }}
-                    >
-                      {t("halts.release")}
-                    </Act>
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </div>
+        <Listing label={t("nav.halts")} heads={[t("halts.what"), t("halts.why"), t("halts.by"), t("halts.since"), t("nodes.actions")]}>
+          {halts.map((halt) => (
+            <Table.Tr key={halt.id}>
+              <Table.Td>
+                <strong>{tData("halts.scope", halt.scope)}</strong> {halt.subject_name !== "" && <Name wrap>{halt.subject_name}</Name>}
+              </Table.Td>
+              <Table.Td>{visible(halt.reason)}</Table.Td>
+              <Table.Td>{visible(halt.person_name ?? halt.person ?? "")}</Table.Td>
+              <Table.Td>
+                <Time value={halt.at} />
+              </Table.Td>
+              <Table.Td>
+                <Act
+                  variant="outline"
+                  size="compact-xs"
+                  blocked={blocked ?? (halt.id === FILE ? t("halts.isFile") : null)}
+                  onClick={() => {
+                    release.reset();
+                    setEnding(halt);
+                  }}
+                >
+                  {t("halts.release")}
+                </Act>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Listing>
       )}
       {ending !== null && (
         <Reasoned

@@ -8,11 +8,11 @@ import { visible } from "../format/text";
 import { t, tData } from "../i18n";
 import { Invite } from "../people/Invite";
 import { Reasoned } from "../transfers/Reasoned";
+import { Listing } from "../ui/Listing";
 import { Act, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { PersonBadge } from "../ui/state";
 import { tell } from "../ui/toasts";
-import classes from "./Table.module.css";
 
 export function People() {
   const { data: me } = useSuspenseQuery(meQuery);
@@ -30,57 +30,44 @@ export function People() {
   });
   return (
     <Page title={t("nav.people")} lead={t("people.lead")} actions={<Invite blocked={blocked} />}>
-      <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("nav.people")}>
-        <Table className={classes.table}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{t("person.name")}</Table.Th>
-              <Table.Th>{t("transfers.state")}</Table.Th>
-              <Table.Th>{t("people.roles")}</Table.Th>
-              <Table.Th>{t("people.since")}</Table.Th>
-              <Table.Th>{t("nodes.actions")}</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {people.map((person) => (
-              <Table.Tr key={person.id}>
-                <Table.Td>
-                  <strong>{visible(person.name)}</strong>
-                </Table.Td>
-                <Table.Td>
-                  <PersonBadge state={person.state} />
-                </Table.Td>
-                <Table.Td>
-                  <Group gap={4}>
-                    {person.roles.map((role) => (
-                      <Badge key={role} color="gray">
-                        {tData("role", role)}
-                      </Badge>
-                    ))}
-                  </Group>
-                </Table.Td>
-                <Table.Td>
-                  <Time value={person.created} />
-                </Table.Td>
-                <Table.Td>
-                  <Act
-                    color="red"
-                    variant="outline"
-                    size="compact-xs"
-                    blocked={blocked ?? (person.id === me.id ? t("people.self") : person.state === "disabled" ? t("people.isDisabled") : null)}
-                    onClick={() => {
-                      disable.reset();
-                      setLeaving(person);
-                    }}
-                  >
-                    {t("people.disable")}
-                  </Act>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </div>
+      <Listing label={t("nav.people")} heads={[t("person.name"), t("transfers.state"), t("people.roles"), t("people.since"), t("nodes.actions")]}>
+        {people.map((person) => (
+          <Table.Tr key={person.id}>
+            <Table.Td>
+              <strong>{visible(person.name)}</strong>
+            </Table.Td>
+            <Table.Td>
+              <PersonBadge state={person.state} />
+            </Table.Td>
+            <Table.Td>
+              <Group gap={4}>
+                {person.roles.map((role) => (
+                  <Badge key={role} color="gray">
+                    {tData("role", role)}
+                  </Badge>
+                ))}
+              </Group>
+            </Table.Td>
+            <Table.Td>
+              <Time value={person.created} />
+            </Table.Td>
+            <Table.Td>
+              <Act
+                color="red"
+                variant="outline"
+                size="compact-xs"
+                blocked={blocked ?? (person.id === me.id ? t("people.self") : person.state === "disabled" ? t("people.isDisabled") : null)}
+                onClick={() => {
+                  disable.reset();
+                  setLeaving(person);
+                }}
+              >
+                {t("people.disable")}
+              </Act>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Listing>
       {leaving !== null && (
         <Reasoned
           title={t("people.disable.one", { name: visible(leaving.name) })}

@@ -11,11 +11,12 @@ import { t } from "../i18n";
 import { Examples } from "../policies/Examples";
 import { Propose } from "../policies/Propose";
 import { Publish } from "../policies/Publish";
+import { Listing } from "../ui/Listing";
 import { Act, Card, Empty, Loading, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { who } from "../ui/who";
 import { PolicyBadge } from "../ui/state";
-import classes from "./Table.module.css";
+import classes from "../ui/Table.module.css";
 
 const Editor = lazy(() => import("../policies/Editor"));
 const route = getRouteApi("/app/policies");
@@ -54,40 +55,29 @@ export function Policies() {
 
 function History({ versions, shown }: { versions: readonly PolicyVersion[]; shown: PolicyVersion | undefined }) {
   return (
-    <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("policies.history")}>
-      <Table className={classes.table}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t("policies.version")}</Table.Th>
-            <Table.Th>{t("transfers.state")}</Table.Th>
-            <Table.Th>{t("policies.note")}</Table.Th>
-            <Table.Th>{t("policies.author")}</Table.Th>
-            <Table.Th>{t("policies.publisher")}</Table.Th>
-            <Table.Th>{t("policies.created")}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {versions.map(({ version, state, note, author, author_name: name, publisher, publisher_name: publisherName, created }) => (
-            <Table.Tr key={version} aria-current={version === shown?.version}>
-              <Table.Td className={classes.mono}>
-                <Link to="/policies" search={{ version }} className={classes.link}>
-                  {version.slice(0, 12)}
-                </Link>
-              </Table.Td>
-              <Table.Td>
-                <PolicyBadge state={state} />
-              </Table.Td>
-              <Table.Td className={classes.wide}>{visible(note) || t("value.none")}</Table.Td>
-              <Table.Td>{who(author, name)}</Table.Td>
-              <Table.Td>{publisher == null ? t("value.none") : who(publisher, publisherName)}</Table.Td>
-              <Table.Td>
-                <Time value={created} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
+    <Listing
+      label={t("policies.history")}
+      heads={[t("policies.version"), t("transfers.state"), t("policies.note"), t("policies.author"), t("policies.publisher"), t("policies.created")]}
+    >
+      {versions.map(({ version, state, note, author, author_name: name, publisher, publisher_name: publisherName, created }) => (
+        <Table.Tr key={version} aria-current={version === shown?.version}>
+          <Table.Td className={classes.mono}>
+            <Link to="/policies" search={{ version }} className={classes.link}>
+              {version.slice(0, 12)}
+            </Link>
+          </Table.Td>
+          <Table.Td>
+            <PolicyBadge state={state} />
+          </Table.Td>
+          <Table.Td className={classes.wide}>{visible(note) || t("value.none")}</Table.Td>
+          <Table.Td>{who(author, name)}</Table.Td>
+          <Table.Td>{publisher == null ? t("value.none") : who(publisher, publisherName)}</Table.Td>
+          <Table.Td>
+            <Time value={created} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </Listing>
   );
 }
 

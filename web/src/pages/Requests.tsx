@@ -13,7 +13,7 @@ import { Filters } from "../ui/Filters";
 import { Empty, Failure, Loading, Page, Recent } from "../ui/basics";
 import { Prose } from "../ui/Prose";
 import { DecisionBadge, PlanBadge } from "../ui/state";
-import classes from "./Table.module.css";
+import classes from "../ui/Table.module.css";
 
 const route = getRouteApi("/app/requests");
 

@@ -8,9 +8,10 @@ import { visible } from "../format/text";
 import { t } from "../i18n";
 import { MakeToken } from "../people/MakeToken";
 import { Reasoned } from "../transfers/Reasoned";
+import { Listing } from "../ui/Listing";
 import { Act, Empty, Page, Time } from "../ui/basics";
 import { tell } from "../ui/toasts";
-import classes from "./Table.module.css";
+import classes from "../ui/Table.module.css";
 
 export function Tokens() {
   const { data: me } = useSuspenseQuery(meQuery);
@@ -30,49 +31,36 @@ export function Tokens() {
       {tokens.length === 0 ? (
         <Empty title={t("tokens.empty")}>{t("tokens.empty.detail")}</Empty>
       ) : (
-        <div className={classes.scroll} tabIndex={0} role="region" aria-label={t("nav.tokens")}>
-          <Table className={classes.table}>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>{t("tokens.name")}</Table.Th>
-                <Table.Th>{t("tokens.scopes")}</Table.Th>
-                <Table.Th>{t("tokens.expires")}</Table.Th>
-                <Table.Th>{t("tokens.used")}</Table.Th>
-                <Table.Th>{t("nodes.actions")}</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {tokens.map((token) => (
-                <Table.Tr key={token.id}>
-                  <Table.Td>
-                    <strong>{visible(token.name)}</strong>
-                    {token.agent != null && <div className={classes.second}>{t("transfers.through", { agent: visible(token.agent) })}</div>}
-                  </Table.Td>
-                  <Table.Td>
-                    <Group gap={4}>
-                      {token.scopes.map((scope) => (
-                        <Badge key={scope} color="gray">
-                          {scope}
-                        </Badge>
-                      ))}
-                    </Group>
-                  </Table.Td>
-                  <Table.Td>
-                    <Time value={token.expires} />
-                  </Table.Td>
-                  <Table.Td>
-                    <Time value={token.last_used} />
-                  </Table.Td>
-                  <Table.Td>
-                    <Act color="red" variant="outline" size="compact-xs" onClick={() => setEnding(token)}>
-                      {t("tokens.revoke")}
-                    </Act>
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </div>
+        <Listing label={t("nav.tokens")} heads={[t("tokens.name"), t("tokens.scopes"), t("tokens.expires"), t("tokens.used"), t("nodes.actions")]}>
+          {tokens.map((token) => (
+            <Table.Tr key={token.id}>
+              <Table.Td>
+                <strong>{visible(token.name)}</strong>
+                {token.agent != null && <div className={classes.second}>{t("transfers.through", { agent: visible(token.agent) })}</div>}
+              </Table.Td>
+              <Table.Td>
+                <Group gap={4}>
+                  {token.scopes.map((scope) => (
+                    <Badge key={scope} color="gray">
+                      {scope}
+                    </Badge>
+                  ))}
+                </Group>
+              </Table.Td>
+              <Table.Td>
+                <Time value={token.expires} />
+              </Table.Td>
+              <Table.Td>
+                <Time value={token.last_used} />
+              </Table.Td>
+              <Table.Td>
+                <Act color="red" variant="outline" size="compact-xs" onClick={() => setEnding(token)}>
+                  {t("tokens.revoke")}
+                </Act>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Listing>
       )}
       {ending !== null && (
         <Reasoned

@@ -19,7 +19,7 @@ import { whyNot } from "../ui/permissions";
 import { Prose } from "../ui/Prose";
 import { who } from "../ui/who";
 import { TransferBadge } from "../ui/state";
-import classes from "./Table.module.css";
+import classes from "../ui/Table.module.css";
 
 const route = getRouteApi("/app/transfers");
 

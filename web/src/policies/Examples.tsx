@@ -4,7 +4,8 @@ import { Button, Group, NativeSelect, Table, TextInput, Title } from "@mantine/c
 import { useState } from "react";
 import { visible } from "../format/text";
 import { t, tData } from "../i18n";
-import classes from "../pages/Table.module.css";
+import classes from "../ui/Table.module.css";
+import { Listing } from "../ui/Listing";
 import { Empty } from "../ui/basics";
 import { DecisionBadge } from "../ui/state";
 import { examplesOf, OUTCOMES, withExample, type Example, type Outcome } from "./examples";
@@ -31,41 +32,29 @@ export function Examples({ text, broken, add }: Props) {
 
 function List({ examples, broken }: { examples: readonly Example[]; broken: ReadonlySet<number> | undefined }) {
   return (
-    <div className={classes.scroll} tabIndex={0} role="group" aria-label={t("examples.list")}>
-      <Table className={classes.table}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t("examples.must")}</Table.Th>
-            <Table.Th>{t("examples.action")}</Table.Th>
-            <Table.Th>{t("examples.differs")}</Table.Th>
-            <Table.Th>{t("examples.line")}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {examples.map(({ outcome, action, differs, line }) => (
-            <Table.Tr key={line}>
-              <Table.Td>
-                <DecisionBadge outcome={outcome} />
-              </Table.Td>
-              <Table.Td>{tData("action.name", action)}</Table.Td>
-              <Table.Td>
-                <div className={classes.details}>
-                  {differs.length === 0 && t("examples.plain")}
-                  {differs.map(([name, value]) => (
-                    <span key={name}>
-                      <span className={classes.second}>{visible(name)}</span> {visible(value)}
-                    </span>
-                  ))}
-                </div>
-              </Table.Td>
-              <Table.Td>
-                {line} {broken?.has(line) === true && <strong>{t("examples.broken")}</strong>}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
+    <Listing part label={t("examples.list")} heads={[t("examples.must"), t("examples.action"), t("examples.differs"), t("examples.line")]}>
+      {examples.map(({ outcome, action, differs, line }) => (
+        <Table.Tr key={line}>
+          <Table.Td>
+            <DecisionBadge outcome={outcome} />
+          </Table.Td>
+          <Table.Td>{tData("action.name", action)}</Table.Td>
+          <Table.Td>
+            <div className={classes.details}>
+              {differs.length === 0 && t("examples.plain")}
+              {differs.map(([name, value]) => (
+                <span key={name}>
+                  <span className={classes.second}>{visible(name)}</span> {visible(value)}
+                </span>
+              ))}
+            </div>
+          </Table.Td>
+          <Table.Td>
+            {line} {broken?.has(line) === true && <strong>{t("examples.broken")}</strong>}
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </Listing>
   );
 }
 

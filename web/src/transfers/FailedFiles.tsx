@@ -4,7 +4,8 @@ import { failedQuery } from "../api/queries";
 import type { Transfer } from "../api/schema";
 import { count } from "../format/units";
 import { t } from "../i18n";
-import classes from "../pages/Table.module.css";
+import classes from "../ui/Table.module.css";
+import { Listing } from "../ui/Listing";
 import { Card, Empty, Facts, Failure, Loading, Name } from "../ui/basics";
 import { Prose } from "../ui/Prose";
 
@@ -24,33 +25,22 @@ export function FailedFiles({ transfer }: { transfer: Transfer }) {
       {failed.isError && <Failure error={failed.error} again={() => void failed.refetch()} />}
       {failed.isSuccess && shown.length === 0 && <Empty title={t("failed.none")}>{t("failed.none.detail")}</Empty>}
       {shown.length > 0 && (
-        <div className={classes.scroll} tabIndex={0} role="group" aria-label={t("failed.title")}>
-          <Table className={classes.table}>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>{t("failed.path")}</Table.Th>
-                <Table.Th>{t("failed.why")}</Table.Th>
-                <Table.Th>{t("failed.retry")}</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {shown.map(({ path, error, message, retry }) => (
-                <Table.Tr key={path}>
-                  <Table.Td className={classes.wide}>
-                    <Name wrap>{path}</Name>
-                  </Table.Td>
-                  <Table.Td className={classes.wide}>
-                    <Prose>{message}</Prose>
-                    <div className={classes.mono}>{error}</div>
-                  </Table.Td>
-                  <Table.Td>
-                    <Badge color={retry ? "yellow" : "gray"}>{retry ? t("failed.retry.yes") : t("failed.retry.no")}</Badge>
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </div>
+        <Listing part label={t("failed.title")} heads={[t("failed.path"), t("failed.why"), t("failed.retry")]}>
+          {shown.map(({ path, error, message, retry }) => (
+            <Table.Tr key={path}>
+              <Table.Td className={classes.wide}>
+                <Name wrap>{path}</Name>
+              </Table.Td>
+              <Table.Td className={classes.wide}>
+                <Prose>{message}</Prose>
+                <div className={classes.mono}>{error}</div>
+              </Table.Td>
+              <Table.Td>
+                <Badge color={retry ? "yellow" : "gray"}>{retry ? t("failed.retry.yes") : t("failed.retry.no")}</Badge>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Listing>
       )}
       {failed.hasNextPage && (
         <Button variant="default" loading={failed.isFetchingNextPage} onClick={() => void failed.fetchNextPage()}>
