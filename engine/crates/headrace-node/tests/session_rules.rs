@@ -215,6 +215,28 @@ fn a_move_deletes_what_has_arrived_and_nothing_else() {
 }
 
 #[test]
+fn a_move_whose_end_was_lost_is_told_whole_by_the_next_attempt() {
+    let mut pair = Pair::new();
+    pair.ticket.execution.action = Action::Move;
+    pair.ticket.execution.delete_source = true;
+    put(&pair.from(), "a", b"1");
+    put(&pair.from(), "sub/b", &content(3 << 20, 1));
+    let first = pair.run().1.statement.expect("a statement");
+    assert_eq!((first.totals.files, tree(&pair.from()).len()), (2, 0));
+    // Nobody has heard of that end: the node was killed when the sources were gone.
+    for attempt in [2, 3] {
+        pair.ticket.attempt = attempt;
+        let (source, destination) = pair.run();
+        for end in [&source, &destination] {
+            let totals = end.statement.as_ref().expect("a statement").totals;
+            assert_eq!((totals.files, totals.bytes), (2, first.totals.bytes));
+            assert_eq!(totals.list_digest, first.totals.list_digest);
+        }
+        assert_eq!(lines(destination.files_list.as_ref()).len(), 3);
+    }
+}
+
+#[test]
 fn ceilings_end_the_attempt() {
     for (max_files, max_bytes) in [(1, 1 << 40), (10, 5)] {
         let mut pair = Pair::new();

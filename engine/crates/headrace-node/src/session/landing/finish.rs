@@ -81,6 +81,10 @@ impl Landing {
             self.spec.scratch.join("files.jsonl"),
             self.spec.scratch.join("failed.jsonl"),
         );
+        let moves = self.spec.execution.delete_source;
+        if moves {
+            self.keep_earlier_list()?;
+        }
         let mut source = self.ledger.lock().read().map_err(state_failed)?;
         let mut gone = deleted.read().map_err(state_failed)?;
         let digests = super::lists::write(&mut source, &mut gone, self, &files_list, &failed_list)
@@ -90,12 +94,17 @@ impl Landing {
         let mut totals = *self.totals.lock();
         totals.resent_bytes = read(&self.counters.resent_bytes);
         (totals.list_digest, totals.list_root) = digests;
-        Ok(Finished {
+        let finished = Finished {
             totals,
             drifted: self.drifted.lock().clone(),
             files_list,
             failed_list,
-        })
+        };
+        // The source is told, and deletes what has arrived, only after this.
+        if moves {
+            return self.settle_move(finished);
+        }
+        Ok(finished)
     }
 
     /// Temporaries of earlier sessions whose files the source does not have any more.

@@ -15,6 +15,7 @@ mod finish;
 mod folders;
 mod incoming;
 mod lists;
+mod moved;
 mod places;
 mod resume;
 mod unit;
