@@ -17,6 +17,7 @@ from headrace.api.errors import ServiceError
 from headrace.api.jobs.turns import Place
 from headrace.api.settings import Settings
 from headrace.api.store.tables_work import AttemptRow, ReservationRow, TransferRow
+from headrace.api.transfers.receipts import Totals, require_whole_move
 from headrace.api.transfers.run_state import End, Run
 from headrace.client import models as m
 from headrace.guardrails import SigningKey, seal, verify
@@ -441,3 +442,24 @@ async def test_an_assistant_finds_what_it_planned_by_its_place_and_nothing_else(
     plan = await settled(agent, await agent.create_plan(m.PlanRequest(intent=intent)))
     mine = await agent.submit(m.SubmitRequest(plan_digest=digest_of(plan)))
     assert [one.id for one in await agent.transfers(search="copy-of")] == [mine.id]
+
+
+@pytest.mark.anyio
+async def test_a_later_attempt_that_finds_nothing_left_makes_no_receipt_of_a_move(site: Site) -> None:
+    files = small_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", action="move")
+    if plan.decision is not None and plan.decision.outcome == "confirm":
+        plan = await site.ada.confirm(plan)
+    ended = await site.ada.end_of(await site.ada.submit(plan))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    async with site.service.whole.core.database.read() as tx:
+        row = await tx.scalar(select(TransferRow))
+        assert row is not None
+        released = await site.use_cases.submissions.parts.signer.released(tx, row, starts=False)
+    whole = Totals(files=len(files), bytes=1, identical=0, failed=0, resent=0)
+    require_whole_move(row, released, replace(whole, files=0))
+    row.attempt = 2
+    require_whole_move(row, released, whole)
+    with pytest.raises(ServiceError) as refusal:
+        require_whole_move(row, released, replace(whole, files=0))
+    assert refusal.value.code == "move_unproven"

@@ -75,6 +75,7 @@ class Code(StrEnum):
     RATE_TOO_LOW = "rate_too_low"
     NO_PROGRESS = "no_progress"
     STATEMENT_INVALID = "statement_invalid"
+    MOVE_UNPROVEN = "move_unproven"
     NO_FILE_LIST = "no_file_list"
 
     POLICY_INVALID = "policy_invalid"

@@ -197,6 +197,23 @@ async def totals_of(tx: Tx, transfer: TransferRow, checked: Checked) -> Totals:
     )
 
 
+def require_whole_move(transfer: TransferRow, plan: ReleasedPlan, totals: Totals) -> None:
+    """Refuse a receipt that would leave out what an earlier attempt of a move has moved: its sources are gone.
+
+    A node's statement speaks of all attempts as long as the node has its state.
+    """
+    survey = plan.fields["survey"]
+    planned = int(str(survey["files"])) if isinstance(survey, dict) else 0
+    said = totals.files + totals.failed
+    if transfer.attempt > 1 and plan.execution["delete_source"] and said < planned:
+        raise ServiceError(
+            Code.MOVE_UNPROVEN,
+            f"attempt {transfer.attempt} of the move `{transfer.id}` found {said:,} of the {planned:,} files of its "
+            "plan, and no node has signed what became of the others in an earlier attempt, so there is no receipt; "
+            "compare source and destination with the plan",
+        )
+
+
 def _sum(statements: list[JsonObject], name: str) -> int:
     return sum(int(str(statement[name])) for statement in statements)
 
