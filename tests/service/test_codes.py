@@ -119,12 +119,12 @@ async def test_a_node_whose_clock_is_wrong_gets_no_work(site: Site) -> None:
     live = nodes.attached(key)
     assert live is not None
     # What the hub would tell of such a node: no clock of this machine can be wrong for one process alone.
-    names = ("node", "version", "roots", "data_addresses", "accepts_connections")
+    names = ("node", "version", "roots", "missing_roots", "data_addresses", "accepts_connections")
     skewed = SimpleNamespace(**{name: getattr(live, name) for name in names}, clock_skew_ms=-61_000)
     nodes._attached[key] = skewed  # type: ignore[assignment] # noqa: SLF001
     plan = await site.ada.plan("lab:/set", "archive:/copy")
     assert (plan.state, plan.refusals[0].rule) == (m.PlanState.FAILED, "node_clock_skewed")
-    assert "`left` is -61 s away" in plan.refusals[0].message
+    assert "`left` is 61 s behind" in plan.refusals[0].message
 
 
 @pytest.mark.anyio

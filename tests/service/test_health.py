@@ -76,7 +76,7 @@ async def test_a_node_whose_clock_is_off_and_a_root_that_is_gone_are_named(site:
     live = nodes.attached(key)
     assert live is not None
     nodes._attached[key] = SimpleNamespace(  # type: ignore[assignment] # noqa: SLF001
-        roots=live.roots, clock_skew_ms=-61_000
+        roots=live.roots, missing_roots=[], clock_skew_ms=-61_000
     )
     skewed = next(cause for cause in await causes(site) if cause.code is m.HealthCode.NODE_CLOCK_SKEWED)
     assert "-61 s" in skewed.sentence

@@ -118,3 +118,25 @@ async def test_a_revoked_node_stays_out(site: Site) -> None:
     assert [one.id for one in await site.ada.port.endpoints()] == ["lab"]
     await site.restart()
     assert [node.state for node in await site.ada.port.nodes() if node.name == "right"] == ["revoked"]
+
+
+@pytest.mark.anyio
+async def test_a_node_that_was_refused_says_why_and_since_when(site: Site) -> None:
+    key = site.nodes["right"].key
+    await site.stop_node("right")
+    for _ in range(3):
+        await site.use_cases.nodes.on_refused(key, "clock_skew", "the clocks of node and service differ by 90 s")
+    await site.use_cases.nodes.on_refused(key, "version_unsupported", "the node speaks version 9")
+    [right] = [node for node in await site.ada.port.nodes() if node.name == "right"]
+    assert right.detail.startswith("refused: the node speaks version 9, since ")
+    said = [event.detail["reason"].partition(":")[0] for event in await site.audited("node_refused")]
+    assert said == ["clock_skew", "version_unsupported"]
+
+
+@pytest.mark.anyio
+async def test_why_a_node_is_refused_reaches_the_service(site: Site) -> None:
+    await site.ada.port.revoke_node("right")
+    key = site.nodes["right"].key
+    await site.until_nodes(lambda: site.use_cases.nodes.refused(key) is not None)
+    [right] = [node for node in await site.ada.port.nodes() if node.name == "right"]
+    assert (right.state, "not enrolled" in right.detail) == ("revoked", True), right.detail

@@ -1,5 +1,6 @@
 """The service as people start it: a process, its files, its doors, its end."""
 
+import asyncio
 import json
 import os
 import select
@@ -52,8 +53,8 @@ def environment() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
 
 
-def start(folder: Path, hub: str | None = None) -> Running:
-    for name in ("lab", "archive"):
+def start(folder: Path, hub: str | None = None, *, missing: str = "") -> Running:
+    for name in {"lab", "archive"} - {missing}:
         (folder / name).mkdir(exist_ok=True)
     command = [str(HEADRACE), "serve", "--data", str(folder / "data"), "--listen", "127.0.0.1:0", "--json", *AS_ROOT]
     command += ["--hub-listen", hub or "127.0.0.1:0", "--root", f"lab={folder / 'lab'}:delete"]
@@ -167,6 +168,48 @@ async def test_a_service_that_was_killed_ends_its_transfers_without_help_when_it
 
 
 @pytest.mark.anyio
+async def test_a_kill_after_the_nodes_end_and_before_it_is_stored_loses_no_end(running: Running) -> None:
+    secret = await first_admin(running)
+    (running.folder / "lab" / "set").mkdir()
+    for name in ("a.bin", "b.bin"):
+        (running.folder / "lab" / "set" / name).write_bytes(os.urandom(2 << 20))
+    wish = {"action": "move", "source": "lab:/set", "destination": "archive:/moved", "rate_limit_bps": 32_000_000}
+    store = running.folder / "data" / "headrace.sqlite"
+    async with HttpHeadrace(running.url, secret) as headrace:
+        planned = await headrace.create_plan(m.PlanRequest.model_validate({"intent": wish}))
+        plan = await headrace.plan(planned.id, wait_s=20)
+        assert plan.digest is not None, plan.summary
+        if plan.decision is not None and plan.decision.outcome == "confirm":
+            await headrace.confirm_plan(plan.id, m.Confirmation(digest=plan.digest))
+        transfer = await headrace.submit(m.SubmitRequest(plan_digest=plan.digest))
+        async with aclosing(headrace.watch(transfer.id)) as events:
+            async for event in events:
+                if event.transfer is not None and event.transfer.progress.bytes_received:
+                    break
+        # From now on the service can store nothing, so the node's end reaches the hub and no further.
+        with closing(sqlite3.connect(store, isolation_level=None, timeout=20)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            record = running.folder / "data" / "hub" / "attempts" / f"{transfer.id}.json"
+            async with asyncio.timeout(30):
+                while not json.loads(record.read_text(encoding="utf-8"))["over"]:
+                    await headrace.transfer(transfer.id)
+            running.process.kill()
+            running.process.wait(20)
+    again = start(running.folder, str(running.ready["hub"]))
+    try:
+        async with HttpHeadrace(again.url, secret) as headrace:
+            ended = await headrace.transfer(transfer.id, wait_s=30)
+            assert (ended.state, ended.attempt) == (m.TransferState.COMPLETE, 1), ended.summary
+            assert (await headrace.receipt(transfer.id)).summary.startswith("complete: 2 files")
+        assert {path.name for path in (running.folder / "archive" / "moved").iterdir()} == {"a.bin", "b.bin"}
+        assert not list((running.folder / "lab" / "set").iterdir())
+    finally:
+        assert again.end() == 0
+        assert again.process.stdout is not None
+        again.process.stdout.close()
+
+
+@pytest.mark.anyio
 async def test_an_assistant_plans_and_submits_over_mcp_as_itself(running: Running) -> None:
     secret = await first_admin(running)
     (running.folder / "lab" / "a.txt").write_text("a")
@@ -239,10 +282,47 @@ def test_a_first_start_that_was_cut_off_while_the_node_joined_does_not_stand_in_
     started.process.stdout.close()
 
 
-def test_a_root_without_a_folder_is_named_before_anything_is_made(tmp_path: Path) -> None:
-    data, root = tmp_path / "data", tmp_path / "missing"
-    code, said = refusal_of("--data", str(data), *AS_ROOT, "--listen", "127.0.0.1:0", "--root", f"lab={root}")
-    assert (code, f"`{root}`" in said, data.exists()) == (2, True, False), said
+@pytest.mark.anyio
+async def test_a_root_whose_folder_is_not_there_is_named_and_exported_once_it_is(tmp_path: Path) -> None:
+    running = start(tmp_path, missing="archive")
+    try:
+        async with HttpHeadrace(running.url, await first_admin(running)) as headrace:
+            await until(headrace, {"lab"})
+            [cause] = (await headrace.health()).causes
+            assert (cause.code, f"`{tmp_path / 'archive'}`" in cause.sentence) == ("root_missing", True), cause
+            [node] = await headrace.nodes()
+            assert "`archive` can't be opened" in node.detail
+            # What the engine logs stands in the service's log.
+            assert "a root is not exported" in (tmp_path / "log").read_text(encoding="utf-8")
+            (tmp_path / "archive").mkdir()
+            await until(headrace, {"lab", "archive"})
+            assert (await headrace.health()).causes == []
+    finally:
+        assert running.end() == 0
+        assert running.process.stdout is not None
+        running.process.stdout.close()
+
+
+@pytest.mark.anyio
+async def test_the_embedded_node_finds_the_hub_where_it_listens_now(running: Running) -> None:
+    secret = await first_admin(running)
+    assert running.end() == 0
+    elsewhere = start(running.folder)
+    try:
+        assert elsewhere.ready["hub"] != running.ready["hub"]
+        async with HttpHeadrace(elsewhere.url, secret) as headrace:
+            await until(headrace, {"lab", "archive"})
+    finally:
+        assert elsewhere.end() == 0
+        assert elsewhere.process.stdout is not None
+        elsewhere.process.stdout.close()
+
+
+async def until(headrace: HttpHeadrace, online: set[str]) -> None:
+    """Ask until these endpoints are online, and no others."""
+    async with asyncio.timeout(30):
+        while {one.id for one in await headrace.endpoints() if one.online} != online:
+            pass
 
 
 def damaged(store: Path) -> None:

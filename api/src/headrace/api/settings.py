@@ -39,6 +39,7 @@ class Settings:
     timezone: str = _setting("UTC", "IANA zone", "the site's zone: for times in sentences and for policy hours")
     node_name: str = _setting("local", "name", "name of the embedded node, made when at least one root is given")
     node_data_listen: str = _setting("127.0.0.1:0", "host:port", "where the embedded node takes data connections")
+    engine_log: str = _setting("info", "level", "what the engine logs: a level, or `target=level,...`")
 
     max_body_bytes: int = _setting(1_048_576, "bytes", "largest request body")
     request_timeout_s: int = _setting(60, "s", "longest time for one request (watching a transfer is exempt)")

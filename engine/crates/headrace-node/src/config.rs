@@ -8,7 +8,7 @@ use headrace_core::sealed::PublicKey;
 use headrace_io::root::Root;
 use serde::{Deserialize, Serialize};
 
-use crate::convert::RootInfo;
+use crate::convert::{MissingRoot, RootInfo};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{MAX_ADDRESSES, MAX_ROOTS};
 use crate::session::Settings;
@@ -150,7 +150,13 @@ impl Config {
                     );
                     roots.open.push(Arc::new(open));
                 }
-                Err(problem) => tracing::error!("a root is not exported: {problem}"),
+                Err(problem) => {
+                    tracing::error!("a root is not exported: {problem}");
+                    roots.missing.push(MissingRoot {
+                        name: root.name.clone(),
+                        reason: problem.message,
+                    });
+                }
             }
         }
         roots
@@ -229,6 +235,7 @@ impl RootConfig {
 #[derive(Debug, Clone, Default)]
 pub struct Roots {
     open: Vec<Arc<Root>>,
+    missing: Vec<MissingRoot>,
     /// What permits and tickets are held against.
     pub grants: Grants,
 }
@@ -238,6 +245,12 @@ impl Roots {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<Root>> {
         self.open.iter().find(|root| root.name() == name).cloned()
+    }
+
+    /// Those that are declared and can't be opened now.
+    #[must_use]
+    pub fn missing(&self) -> &[MissingRoot] {
+        &self.missing
     }
 
     /// What the service is told of them.

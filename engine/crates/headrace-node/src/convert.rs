@@ -30,6 +30,15 @@ pub struct RootInfo {
     pub total_bytes: u64,
 }
 
+/// A root that its node declares and can't open now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingRoot {
+    /// Its name.
+    pub name: String,
+    /// Why, for people.
+    pub reason: String,
+}
+
 /// How far an attempt has come.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[allow(
@@ -179,6 +188,29 @@ pub(crate) fn roots_in(roots: Vec<proto::Root>) -> Result<Vec<RootInfo>, Problem
     roots.into_iter().map(root_in).collect()
 }
 
+pub(crate) fn missing_in(missing: Vec<proto::MissingRoot>) -> Result<Vec<MissingRoot>, Problem> {
+    if missing.len() > proto::MAX_ROOTS {
+        return Err(violation("too many roots"));
+    }
+    let missing_in = |root: proto::MissingRoot| {
+        Ok(MissingRoot {
+            name: short_text(root.name)?,
+            reason: short_text(root.reason)?,
+        })
+    };
+    missing.into_iter().map(missing_in).collect()
+}
+
+pub(crate) fn missing_out(root: MissingRoot) -> proto::MissingRoot {
+    let shown = |c: char| if c.is_control() { ' ' } else { c };
+    let mut reason: String = root.reason.chars().map(shown).collect();
+    reason.truncate(reason.floor_char_boundary(MAX_SHORT_BYTES));
+    proto::MissingRoot {
+        name: root.name,
+        reason,
+    }
+}
+
 pub(crate) fn root_out(root: &RootInfo) -> proto::Root {
     let access = match root.access {
         Access::Read => proto::Access::Read,
@@ -193,9 +225,11 @@ pub(crate) fn root_out(root: &RootInfo) -> proto::Root {
     }
 }
 
+const MAX_SHORT_BYTES: usize = 256;
+
 /// A name, version or address: at most 256 bytes without control characters.
 pub(crate) fn short_text(text: String) -> Result<String, Problem> {
-    if text.len() > 256 || text.chars().any(char::is_control) {
+    if text.len() > MAX_SHORT_BYTES || text.chars().any(char::is_control) {
         return Err(violation("a text outside its limits"));
     }
     Ok(text)

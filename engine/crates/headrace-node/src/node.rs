@@ -264,11 +264,12 @@ impl Shared {
         read(&settings.config, &settings.roots)
     }
 
-    /// Takes up settings that were changed on disk; says whether they were. Bad ones are logged and left alone.
+    /// Takes up settings that were changed on disk, and roots that are there again; says whether there were such. Bad
+    /// settings are logged and left alone.
     fn reload(&self) -> bool {
         let now = modified(&self.state);
         if self.settings.read().modified == now {
-            return false;
+            return self.open_missing();
         }
         match Config::load(&self.state) {
             Ok(Some(config)) => {
@@ -288,6 +289,21 @@ impl Shared {
                 false
             }
         }
+    }
+
+    /// Opens the roots anew when one that was missing can be opened; says whether it can.
+    fn open_missing(&self) -> bool {
+        let is_back = self.with_settings(|config, roots| {
+            let missing = |name: &str| roots.missing().iter().any(|root| root.name == name);
+            let mut declared = config.roots.iter().filter(|root| missing(&root.name));
+            declared.any(|root| root.open().is_ok())
+        });
+        if is_back {
+            let mut settings = self.settings.write();
+            settings.roots = settings.config.open_roots();
+            tracing::info!("a root that was missing is there again");
+        }
+        is_back
     }
 }
 

@@ -194,7 +194,11 @@ fn exit_of(problem: &Problem) -> Exit {
     }
 }
 
-fn log_to_stderr(filter: &str) -> Result<(), Problem> {
+/// Writes what is logged in this process to standard error: `filter` is a level, or `target=level,...`.
+///
+/// # Errors
+/// `bad_argument` when it is neither.
+pub fn log_to_stderr(filter: &str) -> Result<(), Problem> {
     let filter = EnvFilter::try_new(filter).map_err(|error| {
         Problem::new(
             ControlCode::BadArgument,

@@ -157,10 +157,38 @@ async fn invariant_3_clocks_that_differ_by_more_than_a_minute_are_refused() {
         })
         .await;
     assert!(problem.expect_err("refused").message.contains("NTP"));
-    let refused = |event: &HubEvent| matches!(event, HubEvent::NodeDetached { reason, .. } if reason.contains("clocks"));
+    let refused = |event: &HubEvent| matches!(event, HubEvent::NodeRefused { problem, .. } if problem.code == "clock_skew");
     site.next(refused).await;
     late.forward(2_000);
     node.attachment(Result::is_ok).await.expect("attached");
+}
+
+#[tokio::test]
+async fn a_clock_that_steps_while_its_node_is_attached_is_told() {
+    let site = Site::start().await;
+    let clock = TestClock::default();
+    let node = site.node_with("dtn1", &clock, true).await;
+    node.attachment(Result::is_ok).await.expect("attached");
+    for (step, from, to) in [(90_000, 85_000, 95_000), (-90_000, -5_000, 5_000)] {
+        clock.forward(step);
+        let told = |event: &HubEvent| matches!(event, HubEvent::NodeAttached { clock_skew_ms, .. } if (from..to).contains(clock_skew_ms));
+        site.next(told).await;
+    }
+    node.attachment(Result::is_ok).await.expect("attached");
+}
+
+#[tokio::test]
+async fn a_root_that_is_missing_is_told_and_exported_once_it_is_there() {
+    let site = Site::start().await;
+    let mut node = site.node("dtn1").await;
+    let away = node.root.with_extension("away");
+    std::fs::rename(&node.root, &away).expect("unmounted, so to say");
+    node.restart(&site.clock);
+    let missing = |event: &HubEvent| matches!(event, HubEvent::NodeAttached { roots, missing_roots, .. } if roots.is_empty() && missing_roots[0].name == "data");
+    site.next(missing).await;
+    std::fs::rename(&away, &node.root).expect("mounted again");
+    let there = |event: &HubEvent| matches!(event, HubEvent::NodeAttached { roots, missing_roots, .. } if roots.len() == 1 && missing_roots.is_empty());
+    site.next(there).await;
 }
 
 #[tokio::test]

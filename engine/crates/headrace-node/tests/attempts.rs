@@ -507,3 +507,114 @@ async fn a_later_attempt_takes_the_place_of_an_earlier_one() {
     let ended = site.end_of("tr_1").await;
     assert_eq!((ended.id.attempt, ended.outcome), (3, Outcome::Complete));
 }
+
+#[tokio::test]
+async fn an_end_is_told_again_until_the_service_has_stored_it() {
+    let mut site = Site::start().await;
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    complete(&site, (&from, &to), "tr_1", "x");
+    let first = site.end_of("tr_1").await;
+    // The service ends before it has stored what it was told.
+    site.restart_hub(&[from.key, to.key]).await;
+    let second = site.end_of("tr_1").await;
+    assert_eq!(second.outcome, Outcome::Complete);
+    assert_eq!(second.statements, first.statements);
+    assert_eq!(second.files_list, first.files_list);
+    // A service that asks for a running attempt learns that it has ended, and how.
+    let renewed = site.hub.renew(&site.ticket("tr_1", &from, &to)).await;
+    assert_eq!(renewed.expect_err("it is over").code, "attempt_unknown");
+    assert_eq!(site.end_of("tr_1").await.statements, first.statements);
+
+    site.hub.acknowledge(&attempt("tr_1")).await.expect("noted");
+    site.hub.acknowledge(&attempt("tr_1")).await.expect("twice");
+    site.restart_hub(&[from.key, to.key]).await;
+    let next = site
+        .next(|event| !matches!(event, HubEvent::Progress(..)))
+        .await;
+    assert!(matches!(next, HubEvent::NodeAttached { .. }), "{next:?}");
+}
+
+#[tokio::test]
+async fn what_has_arrived_without_the_statement_of_its_source_is_asked_again_and_not_failed_for_good()
+ {
+    let site = Site::start().await;
+    let (mut from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    to.mover
+        .attempt("tr_1")
+        .complete(to.key, Role::Destination, site.folder.path(), "x");
+    until(|| {
+        to.state
+            .join("ends")
+            .read_dir()
+            .is_ok_and(|ends| ends.count() == 0)
+    })
+    .await;
+    // Its connection breaks, and with its process the statement is gone.
+    from.restart(&site.clock);
+    let ended = site.end_of("tr_1").await;
+    let problem = ended.problem.expect("a reason");
+    assert_eq!(
+        (ended.outcome, problem.retryable),
+        (Outcome::Failed, true),
+        "{problem}"
+    );
+}
+
+#[tokio::test]
+async fn the_statement_of_a_source_whose_connection_broke_is_waited_for() {
+    let mut site = Site::start().await;
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    to.mover
+        .attempt("tr_1")
+        .complete(to.key, Role::Destination, site.folder.path(), "x");
+    until(|| {
+        to.state
+            .join("ends")
+            .read_dir()
+            .is_ok_and(|ends| ends.count() == 0)
+    })
+    .await;
+    site.hub.close().await;
+    from.attachment(Result::is_err).await.expect_err("detached");
+    from.mover
+        .attempt("tr_1")
+        .complete(from.key, Role::Source, site.folder.path(), "");
+    until(|| from.state.join("ends/tr_1-1.json").exists()).await;
+    site.restart_hub(&[from.key, to.key]).await;
+    let ended = site.end_of("tr_1").await;
+    assert_eq!(
+        (ended.outcome, ended.statements.len()),
+        (Outcome::Complete, 2)
+    );
+}
+
+#[tokio::test]
+async fn a_stop_while_an_attempt_starts_reaches_the_node_that_starts_last() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let (heard, go) = from.mover.hold();
+    let ticket = site.ticket("tr_1", &from, &to);
+    let stopping = async {
+        let heard = tokio::task::spawn_blocking(move || heard.recv_timeout(support::WAIT));
+        heard.await.expect("no panic").expect("it starts");
+        let stopped = site.hub.stop_attempt(&id("tr_1"), "lunch").await;
+        stopped.expect("noted");
+        go.send(()).expect("it waits");
+    };
+    let (started, ()) = tokio::join!(start(&site, &ticket, "tr_1"), stopping);
+    started.expect("started");
+    let ended = site.end_of("tr_1").await;
+    assert_eq!(
+        (ended.outcome, ended.problem.expect("a reason").message),
+        (Outcome::Stopped, "lunch".to_owned())
+    );
+}

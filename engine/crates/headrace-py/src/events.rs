@@ -1,6 +1,6 @@
 //! What a hub tells its service.
 
-use headrace_node::convert::RootInfo;
+use headrace_node::convert::{MissingRoot as Missing, RootInfo};
 use headrace_node::hub::{AttemptEnded as Ended, HubEvent};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
@@ -32,9 +32,26 @@ pub(crate) struct NodeAttached {
     node: String,
     version: String,
     roots: Vec<NodeRoot>,
+    missing_roots: Vec<MissingRoot>,
     data_addresses: Vec<String>,
     accepts_connections: bool,
     clock_skew_ms: i64,
+}
+
+/// A root that its node declares and can't open now.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+#[derive(Clone)]
+pub(crate) struct MissingRoot {
+    name: String,
+    reason: String,
+}
+
+/// A key was refused that wanted to attach.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+pub(crate) struct NodeRefused {
+    node: String,
+    code: String,
+    reason: String,
 }
 
 /// The control stream of a node ended.
@@ -92,6 +109,12 @@ impl From<RootInfo> for NodeRoot {
     }
 }
 
+impl From<Missing> for MissingRoot {
+    fn from(Missing { name, reason }: Missing) -> Self {
+        Self { name, reason }
+    }
+}
+
 impl From<Ended> for AttemptEnded {
     fn from(ended: Ended) -> Self {
         let (code, message, retryable) = ended.problem.map_or_else(Default::default, |problem| {
@@ -143,15 +166,23 @@ pub(crate) fn to_python(py: Python<'_>, event: HubEvent) -> PyResult<Py<PyAny>> 
             node,
             version,
             roots: declared,
+            missing_roots,
             data_addresses,
             clock_skew_ms,
         } => NodeAttached {
             node: node.to_string(),
             version,
             roots: roots(declared),
+            missing_roots: missing_roots.into_iter().map(MissingRoot::from).collect(),
             accepts_connections: !data_addresses.is_empty(),
             data_addresses,
             clock_skew_ms,
+        }
+        .into_py_any(py),
+        HubEvent::NodeRefused { node, problem } => NodeRefused {
+            node: node.to_string(),
+            code: problem.code.into_owned(),
+            reason: problem.message,
         }
         .into_py_any(py),
         HubEvent::NodeDetached { node, reason } => NodeDetached {

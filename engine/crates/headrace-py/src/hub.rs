@@ -7,6 +7,7 @@ use headrace_core::name::{Component, RelPath};
 use headrace_core::sealed::PublicKey;
 use headrace_core::ticket::Execution;
 use headrace_core::value::Id;
+use headrace_node::convert::AttemptId;
 use headrace_node::hub::{Hub as Inner, HubOptions, JoinAnswer};
 use headrace_node::transport::system_clock;
 use pyo3::prelude::*;
@@ -210,6 +211,16 @@ impl Hub {
         let (inner, transfer) = (Arc::clone(&self.inner), id(transfer)?);
         future_into_py(py, async move {
             inner.stop_attempt(&transfer, &reason).await.map_err(raised)
+        })
+    }
+
+    /// The end of this attempt is stored: it is not told again.
+    #[pyo3(signature = (*, transfer, attempt))]
+    fn acknowledge<'py>(&self, py: Python<'py>, transfer: &str, attempt: u64) -> Awaitable<'py> {
+        let (inner, transfer) = (Arc::clone(&self.inner), id(transfer)?);
+        future_into_py(py, async move {
+            let attempt = AttemptId { transfer, attempt };
+            inner.acknowledge(&attempt).await.map_err(raised)
         })
     }
 

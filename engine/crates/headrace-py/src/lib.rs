@@ -17,14 +17,15 @@ mod _native {
     use crate::error::EngineError;
     #[pymodule_export]
     use crate::events::{
-        AttemptEnded, AttemptProgress, JoinRequested, NodeAttached, NodeDetached, NodeRoot,
+        AttemptEnded, AttemptProgress, JoinRequested, MissingRoot, NodeAttached, NodeDetached,
+        NodeRefused, NodeRoot,
     };
     #[pymodule_export]
     use crate::hub::Hub;
     #[pymodule_export]
     use crate::listing::{Listing, ListingEntry, Survey};
     #[pymodule_export]
-    use crate::node::{Node, main};
+    use crate::node::{Node, log_to_stderr, main};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

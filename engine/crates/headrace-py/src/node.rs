@@ -22,7 +22,7 @@ pub(crate) struct Node {
 impl Node {
     /// Join if need be, then stay attached.
     #[staticmethod]
-    #[pyo3(signature = (*, state_dir, name, roots, data_listen = "127.0.0.1:0", join_token = None))]
+    #[pyo3(signature = (*, state_dir, name, roots, data_listen = "127.0.0.1:0", join_token = None, hub_address = None))]
     fn start<'py>(
         py: Python<'py>,
         state_dir: PathBuf,
@@ -30,6 +30,7 @@ impl Node {
         roots: Vec<(String, PathBuf, String)>,
         data_listen: &str,
         join_token: Option<String>,
+        hub_address: Option<String>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let embedded = Embedded {
             state_dir,
@@ -37,6 +38,7 @@ impl Node {
             roots,
             data_listen: data_listen.to_owned(),
             join_token,
+            hub_address,
         };
         future_into_py(py, async move {
             let inner = start(embedded).await.map_err(raised)?;
@@ -57,6 +59,12 @@ impl Node {
             Ok(())
         })
     }
+}
+
+/// Write what the engine logs in this process to standard error, one line each, from `level` on.
+#[pyfunction]
+pub(crate) fn log_to_stderr(level: &str) -> PyResult<()> {
+    headrace_node::program::log_to_stderr(level).map_err(raised)
 }
 
 /// The `headrace-node` program's command line in this process; returns the exit code.

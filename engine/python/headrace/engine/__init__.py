@@ -8,16 +8,19 @@ from headrace.engine._native import (
     JoinRequested,
     Listing,
     ListingEntry,
+    MissingRoot,
     Node,
     NodeAttached,
     NodeDetached,
+    NodeRefused,
     NodeRoot,
     Survey,
     __version__,
+    log_to_stderr,
     main,
 )
 
-HubEvent = JoinRequested | NodeAttached | NodeDetached | AttemptProgress | AttemptEnded
+HubEvent = JoinRequested | NodeAttached | NodeRefused | NodeDetached | AttemptProgress | AttemptEnded
 
 __all__ = [
     "AttemptEnded",
@@ -28,11 +31,14 @@ __all__ = [
     "JoinRequested",
     "Listing",
     "ListingEntry",
+    "MissingRoot",
     "Node",
     "NodeAttached",
     "NodeDetached",
+    "NodeRefused",
     "NodeRoot",
     "Survey",
     "__version__",
+    "log_to_stderr",
     "main",
 ]

@@ -14,12 +14,15 @@ __all__ = [
     "JoinRequested",
     "Listing",
     "ListingEntry",
+    "MissingRoot",
     "Node",
     "NodeAttached",
     "NodeDetached",
+    "NodeRefused",
     "NodeRoot",
     "Survey",
     "__version__",
+    "log_to_stderr",
     "main",
 ]
 
@@ -56,15 +59,33 @@ class JoinRequested:
     roots: list[NodeRoot]
 
 @final
+class MissingRoot:
+    """A root that its node declares and can't open now; it is looked for every two seconds."""
+
+    name: str
+    reason: str
+
+@final
 class NodeAttached:
-    """An enrolled node opened its control stream. Sent again when its roots or addresses change."""
+    """An enrolled node opened its control stream. Sent again when its roots, addresses or clock (by 1 s) change."""
 
     node: str
     version: str
     roots: list[NodeRoot]
+    missing_roots: list[MissingRoot]
     data_addresses: list[str]
     accepts_connections: bool
     clock_skew_ms: int
+    """Its clock minus ours."""
+
+@final
+class NodeRefused:
+    """Somebody who holds this key wanted to attach and was refused; of many at once some are not told."""
+
+    node: str
+    code: str
+    """`clock_skew`, `version_unsupported`, `not_enrolled`, `hub_busy` or `protocol_violation`."""
+    reason: str
 
 @final
 class NodeDetached:
@@ -93,7 +114,7 @@ class AttemptProgress:
 
 @final
 class AttemptEnded:
-    """An attempt is over on both nodes."""
+    """An attempt is over on both nodes. Told again, also after a restart, until `Hub.acknowledge`."""
 
     transfer: str
     attempt: int
@@ -156,7 +177,7 @@ class Survey:
     deletes_sample: list[str]
     conflicts_sample: list[str]
 
-_HubEvent: TypeAlias = JoinRequested | NodeAttached | NodeDetached | AttemptProgress | AttemptEnded
+_HubEvent: TypeAlias = JoinRequested | NodeAttached | NodeRefused | NodeDetached | AttemptProgress | AttemptEnded
 
 @final
 class Hub:
@@ -208,13 +229,19 @@ class Hub:
         """
 
     def renew(self, *, ticket: str) -> Awaitable[None]:
-        """Hand a renewed ticket of a running attempt to its nodes."""
+        """Hand a renewed ticket of a running attempt to its nodes.
+
+        `attempt_unknown` of one whose end is not acknowledged: the end is told again.
+        """
 
     def set_rate(self, *, transfer: str, rate_bps: int | None) -> Awaitable[None]:
         """Change the rate ceiling of a running attempt; never above the ticket's own."""
 
     def stop_attempt(self, *, transfer: str, reason: str) -> Awaitable[None]:
         """Stop at the next unit or batch and keep the journal."""
+
+    def acknowledge(self, *, transfer: str, attempt: int) -> Awaitable[None]:
+        """Say that the end of this attempt is stored; it is not told again. Saying it twice changes nothing."""
 
     def forget(self, *, transfer: str) -> Awaitable[None]:
         """Tell the nodes that no attempt of this transfer will follow: temporaries and journal are removed."""
@@ -233,16 +260,21 @@ class Node:
         roots: Sequence[tuple[str, str, str]],
         data_listen: str = "127.0.0.1:0",
         join_token: str | None = None,
+        hub_address: str | None = None,
     ) -> Awaitable[Node]:
         """Join with the token when the state folder holds no enrolment yet, then stay attached.
 
         `roots` are (name, path, access) and replace those of an earlier start; an empty `data_listen` accepts no
-        connections.
+        connections. A root whose folder is not there is exported once it is. `hub_address` takes the place of the
+        address that the node was told when it joined.
         """
 
     key: str
 
     def close(self) -> Awaitable[None]: ...
+
+def log_to_stderr(level: str) -> None:
+    """Write what the engine logs in this process to standard error, one line each: `level`, or `target=level,...`."""
 
 def main(arguments: Sequence[str]) -> int:
     """Run the `headrace-node` command line (`join`, `run`, `cp`, ...) in this process; return the exit code."""

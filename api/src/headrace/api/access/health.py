@@ -161,7 +161,16 @@ class Health:
                         since=row.last_seen,
                     )
                 )
-            offered = {root.name for root in live.roots}
+            causes.extend(
+                m.HealthCause(
+                    code=_Code.ROOT_MISSING,
+                    sentence=f"node `{row.name}` can't open its root `{root.name}`: {root.reason}",
+                    what_to_do="mount or make its folder; the node looks for it every two seconds",
+                    since=row.last_seen,
+                )
+                for root in live.missing_roots
+            )
+            offered = {root.name for root in live.roots} | {root.name for root in live.missing_roots}
             causes.extend(
                 m.HealthCause(
                     code=_Code.ROOT_MISSING,

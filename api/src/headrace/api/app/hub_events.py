@@ -19,12 +19,14 @@ from headrace.engine import (
     JoinRequested,
     NodeAttached,
     NodeDetached,
+    NodeRefused,
 )
 
 _log = logging.getLogger(__name__)
 
 _NODE = "node"
 _JOIN = "join"
+_REFUSED = "refused"
 _PAUSE_S = 1.0
 
 
@@ -37,8 +39,10 @@ class HubEvents:
         self._do = use_cases
         self._news: dict[str, NodeAttached | NodeDetached] = {}
         self._joins: dict[str, JoinRequested] = {}
+        self._refused: dict[str, NodeRefused] = {}
         core.jobs.add(Task(_NODE, self._on_node, max_retry_s=5))
         core.jobs.add(Task(_JOIN, self._on_join, max_retry_s=5))
+        core.jobs.add(Task(_REFUSED, self._on_refused, max_retry_s=5))
 
     async def follow(self) -> None:
         """Hear events until the hub is closed."""
@@ -48,7 +52,9 @@ class HubEvents:
                 if event is None:
                     return
                 self.take(event)
-            except Exception:  # noqa: BLE001 - the loop's boundary: logged whole, and the next event is heard
+            except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException:  # noqa: BLE001 - the loop's boundary; a panic of the engine is no `Exception`
                 _log.exception("an event of the hub could not be handled")
                 await asyncio.sleep(_PAUSE_S)
 
@@ -61,6 +67,11 @@ class HubEvents:
             case NodeAttached() | NodeDetached():
                 self._news[event.node] = event
                 self._core.jobs.wake(_NODE, event.node)
+            case NodeRefused():
+                # Anybody can make keys and be refused: only nodes that have joined are worth a look into the store.
+                if self._do.nodes.has_joined(event.node):
+                    self._refused[event.node] = event
+                    self._core.jobs.wake(_REFUSED, event.node)
             case AttemptProgress():
                 if self._do.scheduler.on_progress(event):
                     self._core.broker.notify(event.transfer)
@@ -81,6 +92,14 @@ class HubEvents:
         if self._news.get(key) is event:
             del self._news[key]
         self._do.scheduler.on_nodes_changed(key)
+        return None
+
+    async def _on_refused(self, key: str) -> datetime | None:
+        event = self._refused.get(key)
+        if event is not None:
+            await self._do.nodes.on_refused(event.node, event.code, event.reason)
+            if self._refused.get(key) is event:
+                del self._refused[key]
         return None
 
     async def _on_join(self, request: str) -> datetime | None:

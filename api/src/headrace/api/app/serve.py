@@ -30,7 +30,7 @@ from headrace.api.http.guard import Origins
 from headrace.api.settings import SettingError, Settings
 from headrace.api.store_trouble import said_by, trouble_of
 from headrace.client import models as m
-from headrace.engine import EngineError, Node
+from headrace.engine import EngineError, Node, log_to_stderr
 from headrace.guardrails import SealError
 
 _log = logging.getLogger(__name__)
@@ -145,8 +145,9 @@ async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool) -> No
         )
         raise SettingError(message)
     given = _public_url(settings.public_url, address)
-    _require_folders(roots)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_to_stderr(settings.engine_log)
+    _say_missing(roots)
     listener = _listener(address)
     scheme, port = "https" if tls else "http", listener.getsockname()[1]
     own_url = f"{scheme}://{_bracketed(address.host)}:{port}"
@@ -213,14 +214,15 @@ async def _embedded_node(service: Service, roots: Sequence[Root]) -> Node:
         roots=list(roots),
         data_listen=settings.node_data_listen,
         join_token=token,
+        hub_address=settings.hub_advertise or service.whole.core.hub.address,
     )
 
 
-def _require_folders(roots: Sequence[Root]) -> None:
+def _say_missing(roots: Sequence[Root]) -> None:
+    """Say which folders are not there; the node exports each once it is."""
     for name, path, _ in roots:
-        if not Path(path).is_dir():
-            message = f"`{path}`, the folder of root `{name}`, is not there; make or mount it, or correct --root"
-            raise SettingError(message)
+        if not Path(path).exists():
+            _log.warning("`%s`, the folder of root `%s`, is not there; make or mount it, or correct --root", path, name)
 
 
 def _has_joined(state: Path) -> bool:
@@ -235,7 +237,7 @@ def _has_joined(state: Path) -> bool:
 
 
 def _store_said(data: Path, error: SQLAlchemyError) -> str:
-    logging.getLogger(__name__).debug("the store could not be used", exc_info=error)
+    _log.debug("the store could not be used", exc_info=error)
     trouble = trouble_of(error)
     return f"the store `{data / 'headrace.sqlite'}` can't be used: {trouble} ({said_by(error)}); {trouble.remedy}"
 

@@ -3,7 +3,8 @@
 import hashlib
 import secrets
 import shlex
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from sqlalchemy import bindparam, func, or_, select, update
 
@@ -19,11 +20,30 @@ from headrace.guardrails import new_id
 MAX_CLOCK_SKEW_MS = 60_000
 """A node whose clock is further away is given no work: permits and tickets are about time."""
 
+SAID_CLOCK_SKEW_MS = 5_000
+"""A clock further away is named in the table of nodes."""
+
 NODES = "nodes"
 """The broker's subject for nodes that come and go."""
 
 _SECRET_BYTES = 32
 _BY_KEY = select(NodeRow).where(NodeRow.key == bindparam("of_key"))
+_REFUSED_AGAIN = timedelta(hours=1)
+"""How often the same refusal of the same node is audited at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a node may not attach, and since when."""
+
+    code: str
+    reason: str
+    since: datetime
+    audited: datetime | None
+
+    def __str__(self) -> str:
+        """Say it as people see it."""
+        return f"refused: {self.reason}, since {self.since:%Y-%m-%d %H:%M:%S} UTC"
 
 
 class Nodes:
@@ -34,14 +54,53 @@ class Nodes:
         self._core = core
         self._authority = authority
         self._attached: dict[str, NodeAttached] = {}
+        self._joined: set[str] = set()
+        self._refused: dict[str, Refused] = {}
 
     # -- live state (kept from the hub's events) --
 
     async def enroll_known(self) -> None:
         """Let every node that joined before and was not revoked attach."""
         async with self._core.database.read() as tx:
-            for key in await tx.scalars(select(NodeRow.key).where(NodeRow.state != "revoked")):
-                self._core.hub.enroll(key)
+            for key, state in await tx.execute(select(NodeRow.key, NodeRow.state)):
+                self._joined.add(key)
+                if state != "revoked":
+                    self._core.hub.enroll(key)
+
+    def has_joined(self, key: str) -> bool:
+        """Whether a node with this key joined once; it may be revoked."""
+        return key in self._joined
+
+    async def on_refused(self, key: str, code: str, reason: str) -> None:
+        """Note why a node was refused; the audit log has it when the reason is another, or an hour old."""
+        now, before = self._core.clock(), self._refused.get(key)
+        same = before is not None and before.code == code
+        audited = before.audited if before is not None and same else None
+        due = audited is None or now - audited >= _REFUSED_AGAIN
+        refused = Refused(
+            code=code,
+            reason=reason,
+            since=before.since if before is not None and same else now,
+            audited=now if due else audited,
+        )
+        async with self._core.database.write() as tx:
+            row = await tx.scalar(select(NodeRow).where(NodeRow.key == key))
+            if row is None:
+                return
+            row.last_seen = now
+            after_commit(tx, lambda: self._note_refused(key, refused))
+            if due:
+                detail = {"reason": f"{code}: {reason}"}
+                await self._core.audit.append(tx, m.AuditKind.NODE_REFUSED, subject=row.id, detail=detail)
+                await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, "detached")
+
+    def _note_refused(self, key: str, refused: Refused) -> None:
+        self._refused[key] = refused
+        self._core.broker.notify(NODES)
+
+    def refused(self, key: str) -> Refused | None:
+        """Return why the node was refused when it last asked, unless it has attached since."""
+        return self._refused.get(key)
 
     async def on_attached(self, event: NodeAttached) -> None:
         """Note that an enrolled node attached, or changed its roots; one that is not ours is not noted."""
@@ -65,6 +124,7 @@ class Nodes:
 
     def _note(self, event: NodeAttached) -> None:
         self._attached[event.node] = event
+        self._refused.pop(event.node, None)
         self._core.broker.notify(NODES)
 
     def attached(self, key: str) -> NodeAttached | None:
@@ -113,15 +173,18 @@ class Nodes:
             )
         live = self._attached.get(key)
         if live is None:
+            refused = self._refused.get(key)
             raise ServiceError(
                 Code.NODE_AWAY,
-                f"node `{row.name}` is not attached; start `headrace-node run` on its host, or wait for it",
+                f"node `{row.name}` is not attached: it was {refused}"
+                if refused
+                else f"node `{row.name}` is not attached; start `headrace-node run` on its host, or wait for it",
             )
         if abs(live.clock_skew_ms) > MAX_CLOCK_SKEW_MS:
             raise ServiceError(
                 Code.NODE_CLOCK_SKEWED,
-                f"the clock of node `{row.name}` is {live.clock_skew_ms / 1000:.0f} s away from the service's; "
-                "at most 60 s are allowed: set up time synchronisation on both",
+                f"the clock of node `{row.name}` is {_apart(live.clock_skew_ms)}; at most 60 s are allowed: "
+                "set up time synchronisation on both",
             )
         return live
 
@@ -163,6 +226,7 @@ class Nodes:
             reason = error.detail
         accepted = not reason
         if accepted:
+            self._joined.add(event.node)
             self._core.hub.enroll(event.node)
         authority = self._authority if accepted else ""
         await self._core.hub.answer_join(event.request, accepted=accepted, reason=reason, authority=authority)
@@ -270,7 +334,6 @@ class Nodes:
 
     def _view(self, row: NodeRow, running: int) -> m.Node:
         live = self._attached.get(row.key)
-        skewed = live is not None and abs(live.clock_skew_ms) > MAX_CLOCK_SKEW_MS
         state = row.state if row.state in {"draining", "revoked"} else "attached" if live else "detached"
         return m.Node(
             id=row.id,
@@ -278,13 +341,28 @@ class Nodes:
             key=row.key,
             version=row.version,
             state=state,
-            detail=f"its clock is {live.clock_skew_ms} ms off, so it gets no work" if live and skewed else "",
+            detail=self._detail(row.key, live),
             roots=[root.name for root in live.roots] if live else [],
             data_addresses=list(live.data_addresses) if live else [],
             accepts_connections=live.accepts_connections if live else True,
             last_seen=self._core.clock() if live else row.last_seen,
             running_transfers=running,
         )
+
+    def _detail(self, key: str, live: NodeAttached | None) -> str:
+        """Say what is wrong with a node, in the table of nodes."""
+        if live is None:
+            return str(self._refused.get(key, ""))
+        said = []
+        if abs(live.clock_skew_ms) > SAID_CLOCK_SKEW_MS:
+            without_work = ", so it gets no work" if abs(live.clock_skew_ms) > MAX_CLOCK_SKEW_MS else ""
+            said.append(f"its clock is {_apart(live.clock_skew_ms)}{without_work}")
+        said += [f"its root `{root.name}` can't be opened: {root.reason}" for root in live.missing_roots]
+        return "; ".join(said)
+
+
+def _apart(skew_ms: int) -> str:
+    return f"{abs(skew_ms) / 1000:.0f} s {'ahead of' if skew_ms > 0 else 'behind'} the service's"
 
 
 def _hash(secret: str) -> str:

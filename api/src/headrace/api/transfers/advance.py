@@ -166,8 +166,9 @@ class Advance:
 
     def _look_at(self, run: Run, look_at: datetime | None) -> datetime:
         """Return the time of the next look: what the state machine says, or the next renewal."""
-        if run.open and look_at is None:
-            look_at = _earliest(run.renew_at, run.unknown_since and run.unknown_since + _ON_ITS_WAY)
+        unknown_until = run.unknown_since and run.unknown_since + _ON_ITS_WAY
+        if run.open:
+            look_at = _earliest(look_at or run.renew_at, unknown_until)
         # Whatever is waited for wakes the job; this is only how long a lost word may go unnoticed.
         clock = self._core.clock()
         return look_at if look_at and look_at > clock else clock + timedelta(seconds=self._core.settings.sweep_s)

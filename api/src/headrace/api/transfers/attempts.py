@@ -18,7 +18,7 @@ from headrace.api.store import Tx, after_commit, unless_committed
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.transfers.parts import Parts
-from headrace.api.transfers.receipts import totals_of
+from headrace.api.transfers.receipts import require_whole_move, totals_of
 from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN, Begun, End, Refusal, Run, write_standing
 from headrace.api.transfers.state_machine import END_STATES, Standing, State
 from headrace.client import models as m
@@ -155,6 +155,10 @@ class Attempts:
         try:
             await self._core.hub.stop_attempt(transfer=run.transfer, reason=reason)
         except EngineError as error:
+            if error.code == ATTEMPT_UNKNOWN:
+                # It may just have ended: its end is on the way then, and says what arrived.
+                run.unknown_since = run.unknown_since or self._core.clock()
+                return True
             run.end = run.end or End.failed(error)
             return True
         return False
@@ -165,6 +169,14 @@ class Attempts:
             await self._close_attempt(tx, row, run, end)
             await self._settle(tx, row, run, standing)
             after_commit(tx, lambda: self._closed(run))
+        await self.acknowledge(run.transfer, run.attempt)
+
+    async def acknowledge(self, transfer: str, attempt: int) -> None:
+        """Let the hub know that the end of an attempt is stored; until then it tells it again, also after a restart."""
+        try:
+            await self._core.hub.acknowledge(transfer=transfer, attempt=attempt)
+        except EngineError as error:
+            _log.warning("the hub was not told that the end of transfer %s is stored: %s", transfer, error)
 
     async def conclude(self, run: Run, end: End, standing: Standing) -> bool:
         """Verify the nodes' statements, make the receipt, and end the transfer with it."""
@@ -175,6 +187,7 @@ class Attempts:
                 plan = run.released or await self._parts.signer.released(tx, row, starts=False)
                 row.ended = self._core.clock()
                 totals = await totals_of(tx, row, checked)
+                require_whole_move(row, plan, totals)
                 run.progress = totals.final(run.progress, run.resent_before, for_good)
                 await self._close_attempt(tx, row, run, end)
                 receipt = await self._parts.receipts.make(tx, row, plan, checked, totals)
@@ -190,6 +203,7 @@ class Attempts:
             # What arrived stays; who can't be trusted, or must not run any more, gets no receipt.
             run.end = End("failed", str(error.code), str(error.args[0]), retryable=False)
             return True
+        await self.acknowledge(run.transfer, run.attempt)
         return False
 
     async def end(self, run: Run, standing: Standing) -> None:

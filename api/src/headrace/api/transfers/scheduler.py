@@ -22,6 +22,8 @@ from headrace.engine import AttemptEnded, AttemptProgress
 _log = logging.getLogger(__name__)
 
 _AT_ONCE = 64
+_STORED = "stored"
+"""The task that acknowledges ends which were told again."""
 _RESTARTED = "the service was restarted"
 
 
@@ -36,8 +38,11 @@ class Scheduler:
         self._runs: dict[str, Run] = {}
         settings = parts.core.settings
         self._turns = Turns(settings.transfer_concurrency, settings.transfer_concurrency_of_one)
-        self._advance = Advance(parts, Attempts(parts, self._turns), self._turns)
+        self._attempts = Attempts(parts, self._turns)
+        self._advance = Advance(parts, self._attempts, self._turns)
+        self._told_again: dict[str, int] = {}
         parts.core.jobs.add(Task(ADVANCE, self._carry_on, at_once=_AT_ONCE))
+        parts.core.jobs.add(Task(_STORED, self._acknowledge))
         parts.core.jobs.every("sweep transfers", parts.core.settings.sweep_s, self._sweep)
 
     # -- transfers come and go --
@@ -157,11 +162,26 @@ class Scheduler:
         return True
 
     def on_ended(self, event: AttemptEnded) -> None:
-        """Note the end of the attempt that runs; the first word counts."""
+        """Note the end of the attempt that runs; the first word counts. One that is stored is acknowledged again."""
         run = self._runs.get(event.transfer)
-        if run is not None and run.attempt == event.attempt and run.moves:
+        if run is None or run.attempt != event.attempt or not run.open:
+            self._told_again[event.transfer] = event.attempt
+            self._core.jobs.wake(_STORED, event.transfer)
+        elif run.end is None:
             run.end = End.of(event)
             self.wake(run.transfer)
+
+    async def _acknowledge(self, transfer: str) -> datetime | None:
+        """Acknowledge an end that nobody waits for, if it is stored; whoever takes the transfer up asks for it else."""
+        attempt = self._told_again.pop(transfer, None)
+        if attempt is None:
+            return None
+        this = (AttemptRow.transfer == transfer, AttemptRow.number == attempt, AttemptRow.ended.is_(None))
+        async with self._core.database.read() as tx:
+            is_open = await tx.scalar(select(exists().where(*this)))
+        if not is_open:
+            await self._attempts.acknowledge(transfer, attempt)
+        return None
 
     def on_nodes_changed(self, node: str | None = None) -> None:
         """Let the transfers of a node (or of all) look at it again."""

@@ -148,6 +148,9 @@ impl Ends {
                 Some(HubEvent::NodeDetached { reason, .. }) => {
                     return Err(self.lost(&reason).await);
                 }
+                Some(HubEvent::NodeRefused { problem, .. }) => {
+                    return Err(self.lost(&problem.message).await);
+                }
                 Some(_) => {}
                 None => return Err(Problem::new(ControlCode::HubClosed, "the hub ended")),
             }

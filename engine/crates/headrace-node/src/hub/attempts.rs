@@ -17,6 +17,8 @@ use crate::proto::{self, Dial, to_node};
 
 /// How long the hub waits for the other node's end after the first.
 const SECOND_END_WAIT: Duration = Duration::from_secs(30);
+/// How long it waits for the source's signed statement when the destination has everything.
+const STATEMENT_WAIT: Duration = Duration::from_mins(10);
 /// How long after its ticket's end an attempt without news is given up, in milliseconds.
 const LOST_AFTER_MS: i64 = 60_000;
 /// How often records are looked through.
@@ -39,7 +41,8 @@ impl Hub {
     /// Hands a renewed ticket to the nodes of its attempt.
     ///
     /// # Errors
-    /// `attempt_unknown`, what a node says, or that it can't be reached: it gets the ticket when it is back.
+    /// `attempt_unknown`, and when that is because it has ended its end is told again; what a node says, or that it can't be
+    /// reached: it gets the ticket when it is back.
     pub async fn renew(&self, ticket: &str) -> Result<(), Problem> {
         let claims = claims(ticket)?;
         let (text, expires) = (ticket.to_owned(), claims.expires);
@@ -47,6 +50,7 @@ impl Hub {
             transfer: claims.transfer,
             attempt: claims.attempt,
         };
+        let transfer = id.transfer.clone();
         let record = self.shared.change_running(&id.transfer, move |record| {
             if record.attempt == id.attempt && record.plan_digest == claims.plan_digest {
                 record.ticket = text;
@@ -58,7 +62,7 @@ impl Hub {
                 "the ticket is of another attempt than the one that runs",
             ))
         });
-        let record = record.await?;
+        let record = self.shared.known_end(&transfer, record.await).await?;
         self.shared
             .tell_running(&record, &to_node::Message::Renew(ticket.to_owned()))
             .await
@@ -69,7 +73,8 @@ impl Hub {
     /// # Errors
     /// `attempt_unknown`, what a node says, or that it can't be reached.
     pub async fn set_rate(&self, transfer: &Id, rate_bps: Option<u64>) -> Result<(), Problem> {
-        let record = self.shared.running(transfer).await?;
+        let running = self.shared.running(transfer).await;
+        let record = self.shared.known_end(transfer, running).await?;
         let message = proto::SetRate {
             transfer: transfer.to_string(),
             rate_bps,
@@ -85,7 +90,24 @@ impl Hub {
     /// # Errors
     /// `attempt_unknown`, or what a node says.
     pub async fn stop_attempt(&self, transfer: &Id, reason: &str) -> Result<(), Problem> {
-        self.shared.stop(transfer, reason).await
+        let stopped = self.shared.stop(transfer, reason).await;
+        self.shared.known_end(transfer, stopped).await
+    }
+
+    /// The service has stored how this attempt ended: it is not told again. Of another attempt than the latest nothing is kept.
+    ///
+    /// # Errors
+    /// `state_failed`: it will be told again.
+    pub async fn acknowledge(&self, attempt: &AttemptId) -> Result<(), Problem> {
+        let AttemptId { transfer, attempt } = attempt.clone();
+        let stored = self.shared.records(move |records| {
+            let open = |record: &Record| record.attempt == attempt && record.over && !record.stored;
+            if records.get(&transfer).is_some_and(open) {
+                records.change(&transfer, |record| record.stored = true)?;
+            }
+            Ok(())
+        });
+        stored.await?
     }
 
     /// Tells the nodes that no attempt of this transfer will follow: they remove temporaries and journal.
@@ -99,7 +121,7 @@ impl Hub {
             .records(move |records| records.get(&id).cloned())
             .await?;
         let record = known.ok_or_else(|| unknown(transfer))?;
-        if !record.reported {
+        if !record.over {
             let message = format!("transfer {transfer} is running: stop it first");
             return Err(Problem::new(ControlCode::AlreadyRunning, message));
         }
@@ -146,7 +168,25 @@ impl Shared {
                 return Err(problem);
             }
         }
+        self.stop_what_started_late(&id).await;
         Ok(())
+    }
+
+    /// A stop, or one node's failure, may have come while the other node was not told to start: it has heard of neither.
+    async fn stop_what_started_late(&self, id: &AttemptId) {
+        let (transfer, attempt) = (id.transfer.clone(), id.attempt);
+        let known = self.records(move |records| records.get(&transfer).cloned());
+        let Ok(Some(record)) = known.await else {
+            return;
+        };
+        let failed = || record.ends.iter().any(|end| end.outcome == Outcome::Failed);
+        let reason = record.stop.clone();
+        let reason = reason.or_else(|| failed().then(|| "the other node failed".to_owned()));
+        if record.attempt == attempt
+            && let Some(reason) = reason
+        {
+            self.stop_nodes(&record, &reason).await;
+        }
     }
 
     /// The attempt did not start everywhere, so it runs nowhere; the service learns that from its call.
@@ -218,7 +258,7 @@ impl Shared {
     ) -> Result<Record, Problem> {
         let (id, missing) = (transfer.clone(), unknown(transfer));
         let changed = self.records(move |records| {
-            if records.get(&id).is_none_or(|record| record.reported) {
+            if records.get(&id).is_none_or(|record| record.over) {
                 return Err(missing);
             }
             let change = |record: &mut Record| change(record).map(|()| record.clone());
@@ -315,19 +355,51 @@ impl Shared {
             if record.attempt != attempt {
                 return Err(replaced);
             }
-            record.reported = true;
+            record.over = true;
             Ok(())
         });
         if first.await.is_ok() {
-            let last = record.last_progress();
-            self.events.end(last, record.result()).await;
+            self.tell_end(record).await;
         }
         Ok(())
+    }
+
+    /// Tells the service how an attempt ended. That it was told is no proof that it is stored: see [`Hub::acknowledge`].
+    async fn tell_end(&self, record: &Record) {
+        self.events
+            .end(record.last_progress(), record.result())
+            .await;
+    }
+
+    /// Passes a result on; when the attempt is unknown because it has ended, and the service has not stored that, tells it again.
+    async fn known_end<T>(&self, transfer: &Id, result: Result<T, Problem>) -> Result<T, Problem> {
+        if let Err(problem) = &result
+            && problem.is(ControlCode::AttemptUnknown)
+        {
+            let id = transfer.clone();
+            let known = self.records(move |records| records.get(&id).cloned());
+            if let Some(record) = known.await?.filter(|record| record.over && !record.stored) {
+                self.tell_end(&record).await;
+            }
+        }
+        result
+    }
+
+    /// Tells what an earlier process of the service was told and has not stored.
+    async fn tell_unstored(&self) {
+        let unstored = self.records(|records| records.unstored().cloned().collect::<Vec<_>>());
+        for record in unstored.await.unwrap_or_default() {
+            self.tell_end(&record).await;
+        }
     }
 
     /// Reports attempts whose second end, or any end, does not come.
     pub(super) async fn keep_records(self: Arc<Self>) {
         let mut closing = self.closing.subscribe();
+        tokio::select! {
+            () = self.tell_unstored() => {}
+            _ = closing.wait_for(|closing| *closing) => return,
+        }
         let mut interval = tokio::time::interval(KEEP_INTERVAL);
         loop {
             tokio::select! {
@@ -341,9 +413,14 @@ impl Shared {
     async fn give_up_lost(&self) {
         let now = (self.clock)();
         let lost = move |record: &&Record| {
+            let longest = if record.lacks_source() {
+                STATEMENT_WAIT
+            } else {
+                SECOND_END_WAIT
+            };
             let waited = record
                 .first_end
-                .is_some_and(|first| first.elapsed() > SECOND_END_WAIT);
+                .is_some_and(|first| first.elapsed() > longest);
             let decided = record.ended(Part::Destination);
             (waited && decided) || record.expires.plus_ms(LOST_AFTER_MS) < now
         };

@@ -11,11 +11,13 @@ use headrace_core::value::Id;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::convert::{AttemptId, Outcome, ProgressCounts, RootInfo};
+use crate::convert::{AttemptId, MissingRoot, Outcome, ProgressCounts, RootInfo};
 use crate::problem::Problem;
 
 /// Events that wait at most; who has more to tell waits, too.
 const MAX_EVENTS: usize = 4096;
+/// With so many events waiting, refusals are not told: anybody can make keys and be refused.
+const MAX_REFUSED: usize = 256;
 
 /// Something the service must know.
 #[derive(Debug, Clone)]
@@ -35,7 +37,7 @@ pub enum HubEvent {
         /// What it exports.
         roots: Vec<RootInfo>,
     },
-    /// An enrolled node opened its stream, or its roots or addresses changed.
+    /// An enrolled node opened its stream, or its roots, its addresses or its clock changed.
     NodeAttached {
         /// Its key.
         node: PublicKey,
@@ -43,17 +45,26 @@ pub enum HubEvent {
         version: String,
         /// What it exports.
         roots: Vec<RootInfo>,
+        /// What it declares and can't open now.
+        missing_roots: Vec<MissingRoot>,
         /// Where it accepts data connections; none when it does not.
         data_addresses: Vec<String>,
         /// Its clock minus ours.
         clock_skew_ms: i64,
     },
-    /// The stream of a node ended, or was refused.
+    /// The stream of a node ended.
     NodeDetached {
         /// Its key.
         node: PublicKey,
         /// Why.
         reason: String,
+    },
+    /// Somebody who holds this key wanted to attach, and was refused.
+    NodeRefused {
+        /// The key, of a node that is enrolled or not.
+        node: PublicKey,
+        /// Why.
+        problem: Problem,
     },
     /// How far an attempt has come. The last one before [`HubEvent::Ended`] is what its destination had counted then.
     Progress(AttemptId, ProgressCounts),
@@ -135,6 +146,26 @@ impl EventQueue {
             *waiting = counts;
         } else if room {
             events.push_back(HubEvent::Progress(id, counts));
+            self.filled.notify_one();
+        }
+    }
+
+    /// Tells that a node was refused. It never waits: one that is refused asks again, so what finds no room is dropped.
+    pub(super) fn refused(&self, node: PublicKey, problem: Problem) {
+        let mut state = self.state.lock();
+        let State { events, closed, .. } = &mut *state;
+        let room = events.len() < MAX_REFUSED && !*closed;
+        let waiting = events.iter_mut().find_map(|event| match event {
+            HubEvent::NodeRefused {
+                node: other,
+                problem,
+            } if *other == node => Some(problem),
+            _ => None,
+        });
+        if let Some(waiting) = waiting {
+            *waiting = problem;
+        } else if room {
+            events.push_back(HubEvent::NodeRefused { node, problem });
             self.filled.notify_one();
         }
     }

@@ -1,6 +1,6 @@
 //! The hub's end of one node's stream: what the node said of itself, and the calls that wait for its answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
+use super::events::HubEvent;
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{self, BrowsePage, FromNode, ListingPart, ToNode, from_node, to_node};
 
@@ -37,10 +38,50 @@ pub(super) struct Reach {
     pub(super) addresses: Vec<String>,
 }
 
+/// What a node's clock shows minus what ours does, as measured again and again.
+///
+/// A message that was long on its way makes a clock look behind, never ahead: the most ahead of the latest counts.
+#[derive(Debug, Default)]
+pub(super) struct Skews {
+    latest: VecDeque<i64>,
+    told: i64,
+}
+
+/// Measurements that count.
+const SKEWS: usize = 4;
+/// Skews that differ by less are the same.
+const SKEW_STEP_MS: i64 = 1_000;
+
+impl Skews {
+    /// Begins with what was told when the node attached.
+    pub(super) fn new(skew_ms: i64) -> Self {
+        Self {
+            latest: VecDeque::from([skew_ms]),
+            told: skew_ms,
+        }
+    }
+
+    /// Takes a measurement; gives the skew when it has to be told.
+    pub(super) fn measured(&mut self, skew_ms: i64) -> Option<i64> {
+        if self.latest.len() >= SKEWS {
+            self.latest.pop_front();
+        }
+        self.latest.push_back(skew_ms);
+        let skew = self.latest.iter().copied().max()?;
+        if skew.abs_diff(self.told) < SKEW_STEP_MS.unsigned_abs() {
+            return None;
+        }
+        self.told = skew;
+        Some(skew)
+    }
+}
+
 /// An attached node.
 pub(super) struct Link {
     pub(super) node: PublicKey,
     reach: Mutex<Reach>,
+    /// What was told of it last, and its clock.
+    announced: Mutex<(HubEvent, Skews)>,
     out: mpsc::Sender<Result<ToNode, tonic::Status>>,
     next_call: AtomicU64,
     /// `None` once the stream is over.
@@ -54,11 +95,13 @@ impl Link {
     pub(super) fn new(
         node: PublicKey,
         reach: Reach,
+        announced: (HubEvent, i64),
         out: mpsc::Sender<Result<ToNode, tonic::Status>>,
     ) -> Self {
         Self {
             node,
             reach: Mutex::new(reach),
+            announced: Mutex::new((announced.0, Skews::new(announced.1))),
             out,
             next_call: AtomicU64::new(1),
             calls: Mutex::new(Some(HashMap::new())),
@@ -73,6 +116,21 @@ impl Link {
 
     pub(super) fn set_reach(&self, reach: Reach) {
         *self.reach.lock() = reach;
+    }
+
+    /// Notes what is told of the node from now on.
+    pub(super) fn announce(&self, event: HubEvent, skew_ms: i64) {
+        *self.announced.lock() = (event, Skews::new(skew_ms));
+    }
+
+    /// Takes what the node's clock showed against ours; gives what has to be told when that has changed.
+    pub(super) fn clock(&self, measured_ms: i64) -> Option<HubEvent> {
+        let (event, skews) = &mut *self.announced.lock();
+        let skew = skews.measured(measured_ms)?;
+        if let HubEvent::NodeAttached { clock_skew_ms, .. } = event {
+            *clock_skew_ms = skew;
+        }
+        Some(event.clone())
     }
 
     /// Sends something that needs no answer.
@@ -230,4 +288,24 @@ pub(super) fn unreachable_node(node: &PublicKey) -> Problem {
         ControlCode::NodeUnreachable,
         format!("node {node} is not connected: check that it runs and can reach the service"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Skews;
+
+    #[test]
+    fn a_clock_that_steps_ahead_is_told_at_once_and_one_that_looks_late_only_when_it_stays_so() {
+        let mut skews = Skews::new(0);
+        let told = |skews: &mut Skews, all: &[i64]| -> Vec<_> {
+            all.iter().map(|skew| skews.measured(*skew)).collect()
+        };
+        assert_eq!(told(&mut skews, &[500, -70_000, 20]), [None, None, None]);
+        assert_eq!(told(&mut skews, &[40_000, 39_500]), [Some(40_000), None]);
+        let late = [None, None, Some(39_500), Some(-70_000), None];
+        assert_eq!(
+            told(&mut skews, &[-70_000, -70_000, -70_000, -70_000, -70_000])[3..],
+            late[3..]
+        );
+    }
 }

@@ -34,8 +34,12 @@ pub(super) struct Record {
     pub(super) ends: Vec<End>,
     /// Why the attempt was asked to stop, if it was.
     pub(super) stop: Option<String>,
-    /// Whether the service was told the end.
-    pub(super) reported: bool,
+    /// Whether it is decided how the attempt ended; the service is told until it has stored that.
+    #[serde(alias = "reported")]
+    pub(super) over: bool,
+    /// Whether the service has stored the end.
+    #[serde(default)]
+    pub(super) stored: bool,
     /// When the first end came in, in this process.
     #[serde(skip)]
     pub(super) first_end: Option<Instant>,
@@ -116,7 +120,8 @@ impl Record {
             result_dir: result_dir.to_owned(),
             ends: Vec::new(),
             stop: None,
-            reported: false,
+            over: false,
+            stored: false,
             first_end: None,
         }
     }
@@ -160,6 +165,36 @@ impl Record {
         of(Part::Both).or_else(|| of(Part::Destination))
     }
 
+    /// Whether the destination has everything it was to get and the source's end, with its signed statement, is not there.
+    pub(super) fn lacks_source(&self) -> bool {
+        self.achieved() && !self.ended(Part::Source) && !self.ended(Part::Both)
+    }
+
+    /// Whether the destination has signed that it got everything, or all but what failed.
+    fn achieved(&self) -> bool {
+        self.destination_end()
+            .is_some_and(|end| matches!(end.outcome, Outcome::Complete | Outcome::Partial))
+    }
+
+    /// Why the destination's word alone ends nothing: a receipt needs the statement of the source, too.
+    fn without_source(&self) -> Option<Problem> {
+        let source = self.ends.iter().find(|end| end.part == Part::Source);
+        let signed = source.is_some_and(|end| !end.statements.is_empty());
+        if self.source == self.destination || !self.achieved() || signed {
+            return None;
+        }
+        let why = source
+            .and_then(|end| end.problem.clone())
+            .map(Problem::from);
+        Some(why.unwrap_or_else(|| {
+            let message = format!(
+                "everything has arrived, but node {} has not sent its signed statement about it: another attempt asks it again",
+                self.source
+            );
+            Problem::new(ControlCode::NodeLost, message)
+        }))
+    }
+
     /// What the destination had counted when it ended.
     pub(super) fn last_progress(&self) -> Option<ProgressCounts> {
         self.destination_end()?.progress.clone()
@@ -180,7 +215,10 @@ impl Record {
                 Problem::new(ControlCode::NodeLost, message),
             )
         };
-        let counts = destination.cloned().unwrap_or_else(lost);
+        let mut counts = destination.cloned().unwrap_or_else(lost);
+        if let Some(problem) = self.without_source() {
+            (counts.outcome, counts.problem) = (Outcome::Failed, Some(problem.into()));
+        }
         let mut problem = counts.problem.map(Problem::from);
         let source_problem = source
             .and_then(|end| end.problem.clone())
@@ -257,28 +295,34 @@ impl Records {
 
     /// Those that run, as far as the hub knows.
     pub(super) fn running(&self) -> impl Iterator<Item = &Record> {
-        self.by_transfer.values().filter(|record| !record.reported)
+        self.by_transfer.values().filter(|record| !record.over)
+    }
+
+    /// Those that ended and whose end the service may not have stored.
+    pub(super) fn unstored(&self) -> impl Iterator<Item = &Record> {
+        let over = self.by_transfer.values().filter(|record| record.over);
+        over.filter(|record| !record.stored)
     }
 
     /// Writes the record of a new attempt. A later attempt takes the place of one that runs: the nodes stop that first.
     pub(super) fn begin(&mut self, record: Record) -> Result<(), Problem> {
         if self
             .get(&record.transfer)
-            .is_some_and(|known| !known.reported && known.attempt >= record.attempt)
+            .is_some_and(|known| !known.over && known.attempt >= record.attempt)
         {
             let message = format!("an attempt of transfer {} is running", record.transfer);
             return Err(Problem::new(ControlCode::AlreadyRunning, message));
         }
         if self.by_transfer.len() >= MAX_RECORDS && !self.by_transfer.contains_key(&record.transfer)
         {
-            let ended = self.by_transfer.values().filter(|known| known.reported);
+            let ended = self.by_transfer.values().filter(|known| known.stored);
             let Some(oldest) = ended
                 .min_by_key(|known| known.expires)
                 .map(|known| known.transfer.clone())
             else {
                 return Err(Problem::new(
                     ControlCode::HubBusy,
-                    format!("{MAX_RECORDS} transfers are running"),
+                    format!("{MAX_RECORDS} transfers are running, or ended and are not stored yet"),
                 ));
             };
             self.remove(&oldest)?;

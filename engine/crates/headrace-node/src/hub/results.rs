@@ -16,6 +16,7 @@ use super::records::{End, Record};
 use crate::convert::{Outcome, counts_in, outcome_in, violation};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{Ended, FinishPart, finish_part};
+use crate::state;
 
 /// Names of the lists in the folder of results.
 pub(super) const FILES: &str = "files.jsonl";
@@ -200,7 +201,11 @@ impl ListFile {
             }
             file.flush().await?;
             file.get_ref().sync_all().await?;
-            tokio::fs::rename(&part, &path).await.map(|()| true)
+            tokio::fs::rename(&part, &path).await?;
+            // The node may forget its copy once this is answered: the name has to outlive a power loss.
+            let named = path.clone();
+            tokio::task::spawn_blocking(move || state::sync_parent(&named)).await??;
+            Ok(true)
         };
         finished
             .await
@@ -241,7 +246,8 @@ mod tests {
             result_dir: "results".into(),
             ends: vec![],
             stop: None,
-            reported: false,
+            over: false,
+            stored: false,
             first_end: None,
         }
     }

@@ -14,7 +14,9 @@ use tonic::{Request, Response, Status, Streaming};
 use super::link::{Link, Reach};
 use super::records::Record;
 use super::{HubEvent, Shared, results, survey};
-use crate::convert::{AttemptId, attempt_in, progress_in, roots_in, short_text, violation};
+use crate::convert::{
+    AttemptId, attempt_in, missing_in, progress_in, roots_in, short_text, violation,
+};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::control_server::Control;
 use crate::proto::{
@@ -139,7 +141,7 @@ impl Control for Server {
             .0
             .records(move |records| records.get(&transfer).cloned())
             .await?;
-        let Some(record) = known.filter(|record| record.attempt == id.attempt && !record.reported)
+        let Some(record) = known.filter(|record| record.attempt == id.attempt && !record.over)
         else {
             tracing::info!(%node, transfer = %id.transfer, attempt = id.attempt, "a node ended an attempt that is over here");
             return Ok(Response::new(Empty {}));
@@ -175,14 +177,7 @@ impl Shared {
             Ok(admitted) => admitted,
             Err(problem) => {
                 tracing::warn!(%node, code = %problem.code, "refused a node: {problem}");
-                if self.enrolled(node).is_ok() {
-                    self.events
-                        .push(HubEvent::NodeDetached {
-                            node,
-                            reason: problem.to_string(),
-                        })
-                        .await;
-                }
+                self.events.refused(node, problem.clone());
                 let goodbye = to_node::Message::Goodbye(problem.into());
                 let _ = out
                     .send(Ok(ToNode {
@@ -249,7 +244,7 @@ impl Shared {
         let reach = Reach {
             addresses: data_addresses.clone(),
         };
-        let link = Arc::new(Link::new(node, reach, out.clone()));
+        let link = Arc::new(Link::new(node, reach, (event.clone(), skew), out.clone()));
         self.add_link(&link)?;
         let welcome = Welcome {
             version,
@@ -295,7 +290,15 @@ impl Shared {
                         addresses: data_addresses.clone(),
                     });
                 }
+                link.announce(event.clone(), skew);
                 self.events.push(event).await;
+            }
+            Some(from_node::Message::ClockUnixMs(node_ms)) => {
+                let skew = node_ms.saturating_sub((self.clock)().unix_ms());
+                if let Some(event) = link.clock(skew) {
+                    tracing::info!(node = %link.node, skew_ms = skew, "the clock of a node has changed against ours");
+                    self.events.push(event).await;
+                }
             }
             Some(_) => link.answered(message)?,
             // A message of a later version: not for us.
@@ -313,6 +316,7 @@ fn attached(node: PublicKey, hello: Hello, clock_skew_ms: i64) -> Result<HubEven
         node,
         version: short_text(hello.version)?,
         roots: roots_in(hello.roots)?,
+        missing_roots: missing_in(hello.missing_roots)?,
         data_addresses: hello
             .data_addresses
             .into_iter()

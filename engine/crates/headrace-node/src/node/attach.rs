@@ -15,7 +15,7 @@ use tonic::transport::Channel;
 use super::lister::{self, Opened};
 use super::mover::StopCause;
 use super::{Dialer, Shared, results};
-use crate::convert::{AttemptId, progress_out, root_out, violation};
+use crate::convert::{AttemptId, missing_out, progress_out, root_out, violation};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::control_client::ControlClient;
 use crate::proto::{
@@ -33,7 +33,7 @@ const LONGEST_PAUSE_REFUSED: Duration = Duration::from_secs(30);
 const GOOD_STREAM: Duration = Duration::from_secs(10);
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(20);
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
-/// How often the settings are looked at.
+/// How often the settings are looked at, and the clock is told.
 const SETTINGS_INTERVAL: Duration = Duration::from_secs(2);
 /// Messages that wait to be sent.
 const OUT_MESSAGES: usize = 256;
@@ -163,6 +163,8 @@ async fn attach_over(
             _ = progress.tick() => session.send_progress(),
             _ = settings.tick() => if shared.reload() {
                 session.send(0, from_node::Message::Changed(session.hello())).await?;
+            } else {
+                session.send_clock();
             },
             () = shared.attempts.ended.notified() => results::report(Arc::clone(shared), session.client.clone()),
         }
@@ -184,9 +186,9 @@ impl Session {
         let Shared {
             attempts, clock, ..
         } = &*self.shared;
-        let (name, roots) = self
-            .shared
-            .with_settings(|config, roots| (config.name.clone(), roots.info()));
+        let (name, roots, missing) = self.shared.with_settings(|config, roots| {
+            (config.name.clone(), roots.info(), roots.missing().to_vec())
+        });
         Hello {
             versions: Some(VERSIONS),
             name,
@@ -195,6 +197,7 @@ impl Session {
             data_addresses: self.data_addresses(),
             clock_unix_ms: clock().unix_ms(),
             attempts: attempts.known().iter().map(Into::into).collect(),
+            missing_roots: missing.into_iter().map(missing_out).collect(),
         }
     }
 
@@ -252,6 +255,15 @@ impl Session {
             )
         };
         self.out.send(message).await.map_err(closed)
+    }
+
+    /// What finds no room is dropped: a clock that comes late says nothing.
+    fn send_clock(&self) {
+        let message = from_node::Message::ClockUnixMs((self.shared.clock)().unix_ms());
+        let _ = self.out.try_send(FromNode {
+            call: 0,
+            message: Some(message),
+        });
     }
 
     /// Progress that finds no room is dropped: the next one says more.

@@ -6,7 +6,7 @@ use headrace_core::access::Access;
 
 use super::data_mover::DataMover;
 use super::{Node, join, node_key};
-use crate::config::{Config, DataConfig, RootConfig};
+use crate::config::{Config, DataConfig, HubConfig, RootConfig};
 use crate::problem::{ControlCode, Problem};
 use crate::state::StateDir;
 use crate::token::JoinToken;
@@ -24,6 +24,8 @@ pub struct Embedded {
     pub data_listen: String,
     /// Used when the state folder holds no enrolment yet.
     pub join_token: Option<String>,
+    /// host:port of the hub now, in the place of what the node was told when it joined; `None` leaves that.
+    pub hub_address: Option<String>,
 }
 
 /// Joins if need be and starts the node.
@@ -37,20 +39,28 @@ pub async fn start(embedded: Embedded) -> Result<Node, Problem> {
         roots,
         data_listen,
         join_token,
+        hub_address,
     } = embedded;
     let state = StateDir::open(&state_dir)?;
     let roots = roots.into_iter().map(root).collect::<Result<Vec<_>, _>>()?;
-    for root in &roots {
+    // One whose folder is not there waits until it is; what is there has to be right.
+    for root in roots.iter().filter(|root| root.path.metadata().is_ok()) {
         root.open()?;
     }
     let data = DataConfig {
         listen: data_listen,
         ..DataConfig::default()
     };
-    if let Some(config) = Config::load(&state)?.filter(|config| config.hub.is_some()) {
-        // What it exports is said at every start; whom it obeys was said when it joined.
+    let joined = Config::load(&state)?.and_then(|config| Some((config.hub.clone()?, config)));
+    if let Some((hub, config)) = joined {
+        // What it exports and where its hub is are said at every start; whom it obeys, and the hub's key, when it joined.
+        let hub = HubConfig {
+            address: hub_address.unwrap_or(hub.address),
+            ..hub
+        };
         Config {
             name,
+            hub: Some(hub),
             roots,
             data: data.clone(),
             ..config

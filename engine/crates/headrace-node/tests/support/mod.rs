@@ -338,6 +338,8 @@ pub struct Scripted {
     address: Option<SocketAddr>,
     attempts: parking_lot::Mutex<HashMap<String, Arc<Script>>>,
     pub forgotten: parking_lot::Mutex<Vec<String>>,
+    /// Says that a start has come, and waits until it may go on.
+    gate: parking_lot::Mutex<Option<(Sender<()>, Receiver<()>)>>,
 }
 
 pub struct Script {
@@ -357,7 +359,15 @@ impl Scripted {
             address,
             attempts: parking_lot::Mutex::default(),
             forgotten: parking_lot::Mutex::default(),
+            gate: parking_lot::Mutex::default(),
         }
+    }
+
+    /// Holds the next start: gives what hears of it, and what lets it go on.
+    pub fn hold(&self) -> (Receiver<()>, Sender<()>) {
+        let ((came, heard), (go, waits)) = (channel(), channel());
+        *self.gate.lock() = Some((came, waits));
+        (heard, go)
     }
 
     pub fn attempt(&self, transfer: &str) -> Arc<Script> {
@@ -375,6 +385,10 @@ impl Mover for Scripted {
     }
 
     fn start(&self, order: Order) -> Result<Arc<dyn Moving>, Problem> {
+        if let Some((came, waits)) = self.gate.lock().take() {
+            came.send(()).expect("somebody hears");
+            waits.recv_timeout(WAIT).expect("it may go on in time");
+        }
         let transfer = order.ticket.ticket().transfer.to_string();
         if transfer == "tr_refused" {
             return Err(Problem::new(ControlCode::NodeBusy, "not now"));
