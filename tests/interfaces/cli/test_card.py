@@ -121,4 +121,7 @@ def test_a_transfer_that_waits_for_its_time_says_when_it_starts() -> None:
         source="a:/x", destination="b:/x", created=AT, starts=later,
     )  # fmt: skip
     assert standing(waiting) == f"queued, starts {local_time(later)}"
+    assert f"starts {local_time(later)}" in " ".join(shown(transfer_card(waiting)).split())
+    intent = {"action": "copy", "source": "a:/x", "destination": "b:/x", "start": later}
+    assert f"starts {local_time(later)}" in " ".join(shown(plan_card(plan(intent=intent))).split())
     assert standing(waiting.model_copy(update={"starts": AT - timedelta(days=900)})) == "queued"

@@ -43,6 +43,8 @@ def plan_card(plan: m.Plan) -> RenderableType:
     if plan.intent is not None:
         grid.add_row("from", Text(visible(plan.intent.source), style="bold"))
         grid.add_row("to", Text(visible(plan.intent.destination), style="bold"))
+        if plan.intent.start is not None:
+            grid.add_row("starts", Text(local_time(plan.intent.start), style="bold"))
     if plan.survey is not None:
         _add_survey(grid, plan.survey)
     if plan.eta_s is not None:
@@ -130,6 +132,8 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     grid.add_row("to", Text(visible(transfer.destination), style="bold"))
     reason = f" ({visible(transfer.state_reason)})" if transfer.state_reason else ""
     grid.add_row("state", Text(f"{transfer.state}{reason}", style=state_style(transfer.state)))
+    if transfer.starts is not None and transfer.started is None:
+        grid.add_row("starts", local_time(transfer.starts))
     same = f" ({progress.files_identical:,} the same already)" if progress.files_identical else ""
     grid.add_row("files", f"{progress.files_done:,} of {progress.files_total:,}{same}")
     grid.add_row("safe", f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}")

@@ -15,6 +15,12 @@ from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration, plural, visible
 
 MAX_FAILED_SHOWN: Final = 20
+_MEANWHILE: Final[dict[str, str]] = {
+    m.TransferEventKind.STARTED: "running",
+    m.TransferEventKind.ATTEMPT: "running",
+    m.TransferEventKind.ATTEMPT_ENDED: "ending",
+}
+"""What the bar says after events that carry no state: of several at once, only the last does."""
 LINE_EVERY_S: Final = 10
 """Without a terminal, progress is a line at most this often."""
 
@@ -99,6 +105,8 @@ async def _bar(door: Door, events: AsyncIterator[m.TransferEvent], seen: list[m.
                     completed=progress.bytes_durable,
                     transfer=event.transfer,
                 )
+            elif event.kind in _MEANWHILE:
+                bar.update(shown, description=_MEANWHILE[event.kind])
             if event.kind != "progress" and event.message:
                 bar.console.print(Text(visible(event.message), style="dim"))
 
