@@ -191,10 +191,10 @@ def test_the_newest_events_come_first_and_the_oldest_can_be_reached(house: House
     ada = house.people["ada"]
     transfer = ada.run(f"{MOVIE}events/, {SLOW}", until="running")
     for number in range(EVENTS):
-        ada.call("POST", f"/transfers/{transfer}/control", {"action": "set_rate", "rate_bps": 500_000 + number})
+        ada.call("POST", f"/transfers/{transfer}/control", {"action": "set_rate", "rate_bps": 500_000 + 1000 * number})
     page = house.page("ada", f"/transfers/{transfer}?tab=events")
     table = page.get_by_role("region", name="Events")
-    expect(table.get_by_role("row").nth(1)).to_contain_text(str(500_000 + EVENTS - 1))
+    expect(table.get_by_role("row").nth(1)).to_contain_text(f"{500 + EVENTS - 1} kb/s")
     expect(table).not_to_contain_text("the plan was submitted")
     page.get_by_role("button", name="Show older events").click()
     expect(table.get_by_text("the plan was submitted")).to_be_visible()
