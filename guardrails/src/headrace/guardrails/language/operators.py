@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact
-from headrace.guardrails.language.scope import FILTERS, OPTIONS
+from headrace.guardrails.language.scope import CARRIED, FILTERS, OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,8 @@ def _trailing_onlys(chosen: list[Chosen]) -> list[Chosen]:
     result: list[Chosen] = []
     for before, span in zip([None, *chosen], chosen, strict=False):
         cue = any(fact.slot == "cue" and fact.value == "include" for fact in span.facts)
-        closes = before is not None and before.facts and _slots(before) <= FILTERS and span.name == "only"
+        takes = before is not None and before.facts and _slots(before) <= FILTERS - {"exclude"}
+        closes = takes and before is not None and before.name != CARRIED and span.name == "only"
         result.append(replace(span, facts=()) if cue and closes else span)
     return result
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact
-from headrace.guardrails.language.grammar import heads_of
+from headrace.guardrails.language.grammar import heads_of, words_of
 
 if TYPE_CHECKING:
     from headrace.guardrails.language.lattice import Chosen
@@ -18,6 +18,8 @@ _INVERSE = {
     "modified_after": "modified_before",
     "modified_before": "modified_after",
 }
+CARRIED = "carried"
+"""The name of a span that a "skip" before "and" reaches."""
 FILTERS = frozenset({*_INVERSE, "exclude", "weak_action"})
 # What a "don't" before "and" may or may not reach.
 _REACHED = frozenset({"verify", "encryption", "on_conflict", "delete_source", "delete_extraneous"})
@@ -42,7 +44,7 @@ _OWN_ORDER = frozenset({"skip", "exclude", "ignore", "omit", "leave", "include",
 _OWNING = frozenset({*_REACHED, "preserve", "delete_nothing", "keep_place"})
 _TIMES = frozenset({"start", "window", "repeat"})
 _OWN_A_TIME = _heads("doing_option")
-_MAY_REACH_BACK = _heads("excepting")
+_MAY_REACH_BACK = tuple(words_of("excepting"))
 _JOINERS = frozenset({"and", "or", "as well as", "plus", "and also", ", and", ", or"})
 
 
@@ -59,7 +61,11 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
             joiner = f"{joiner} {span.words.lower()}".strip()
             result.append(span)
             continue
-        reached = span if owner is None else _owned(owner, span, apart=apart)
+        reached = (
+            span
+            if owner is None
+            else _owned(owner, span, apart=apart or span.words.lower().startswith(("and ", "also ")))
+        )
         if reached is span and before is not None and (joiner or span.words.lower().startswith("and ")):
             reached = _reached(before, joiner or "and", span)
         result.append(reached)
@@ -104,12 +110,13 @@ def _guarded(before: Chosen | None, span: Chosen) -> Chosen:
 
 def _reached(before: Chosen, joiner: str, span: Chosen) -> Chosen:
     head, own = _first_word(before), _first_word(span)
-    if own in _SKIPS | _ONLYS | _NEGATIONS:
+    if own in _SKIPS | _ONLYS | _NEGATIONS or ":" in own:
         return span
     both_filters = _slots(before) <= FILTERS and _slots(span) <= FILTERS and before.facts and span.facts
     if both_filters and head in _SKIPS and "exclude" not in _slots(span):
         # "files over 1 GB and older than a week" may mean either or both; "and *.tmp" is one more.
-        if joiner in _JOINERS and len(span.facts) == 1 and own not in _COMPARING:
+        clear = own not in _COMPARING and not span.words.lower().endswith(" only")
+        if joiner in _JOINERS and len(span.facts) == 1 and clear:
             return _inverted(span)
         return _doubted(span, "say whether these are skipped, too, or the only ones that are taken")
     if both_filters and head in _ONLYS and joiner != "," and own not in _COMPARING:
@@ -125,7 +132,7 @@ def _owned(owner: Chosen, span: Chosen, *, apart: bool) -> Chosen:
     """Doubt a filter or a time that may be said of the option before it alone."""
     slots, first = _slots(span), _first_word(span)
     filters = bool(slots) and slots <= FILTERS and first not in _OWN_ORDER
-    if filters and (not apart or first in _MAY_REACH_BACK):
+    if filters and (not apart or span.words.lower().startswith(_MAY_REACH_BACK)):
         return _doubted(span, f"say whether it holds for the whole transfer, or only for `{owner.words}`")
     if slots and slots <= _TIMES and not apart and _first_word(owner) in _OWN_A_TIME:
         return _doubted(span, f"say whether it is the time of the transfer, or only of `{owner.words}`")
@@ -134,7 +141,7 @@ def _owned(owner: Chosen, span: Chosen, *, apart: bool) -> Chosen:
 
 def _inverted(span: Chosen) -> Chosen:
     fact = span.facts[0]
-    return replace(span, facts=(replace(fact, slot=_INVERSE.get(fact.slot, fact.slot)),))
+    return replace(span, name=CARRIED, facts=(replace(fact, slot=_INVERSE.get(fact.slot, fact.slot)),))
 
 
 def _doubted(span: Chosen, message: str) -> Chosen:
