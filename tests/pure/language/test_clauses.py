@@ -111,3 +111,18 @@ def test_a_clause_that_ends_in_so_and_says_more_than_why_is_asked_about(why: str
 def test_the_reading_that_owns_every_word_wins_over_the_longest_phrase(text: str) -> None:
     assert read(text).intent.action == "confirm"
     assert read(text).outcome == "intent"
+
+
+@pytest.mark.parametrize("why", ["because NCSA is nearly full", "because the quota at NCSA is nearly exhausted"])
+def test_a_reason_may_name_an_endpoint(why: str) -> None:
+    assert read(f"{ROUTE} {why}").outcome == "intent"
+
+
+def test_as_our_opens_a_reason_only_with_a_verb() -> None:
+    assert read(f"as our quota is nearly full, {ROUTE}").outcome == "intent"
+    assert read(f"as our robot account, {ROUTE}").outcome == "ask"
+
+
+def test_a_name_after_a_bare_but_is_not_taken_for_the_only_one() -> None:
+    assert read(f"{ROUTE} but *.bak").outcome == "ask"
+    assert read(f"{ROUTE}, all files but *.bak").intent.exclude == ("*.bak",)

@@ -48,7 +48,7 @@ def test_options_said_together_mean_what_they_mean_apart_or_are_asked_about(
     assume(not any(len(group.intersection(slots)) > 1 for group in TOGETHER))
     answer = read(f"{ROUTE}, {joiner.join(tail for tail, _ in picked)}")
     if answer.outcome == "intent":
-        wanted = {"action": "copy", "source": "krios1:/a", "destination": "archive:/a"}
+        wanted: dict[str, object] = {"action": "copy", "source": "krios1:/a", "destination": "archive:/a"}
         for _, said in picked:
             wanted.update(said)
         assert SCORE.norm(answer.intent.to_json()) == SCORE.norm(wanted)

@@ -20,6 +20,8 @@ BY_CODE = {
     "opens_statement",
     "foreign_word",
     "reason",
+    "reason_with_verb",
+    "verb_of_a_reason",
     "wish_in_a_reason",
     "describing",
     "folder_noun",

@@ -16,8 +16,12 @@ _ENDS = frozenset({",", ".", ";", "!", "?", ":", "<open>", "<close>", "<end>", "
 # What a span inside a reason may fill without being an order.
 HARMLESS = frozenset({"step", "noun", "it", "marker", "cue", "turn"})
 _SOON = frozenset({"start"})
+_WHERE = frozenset({"at"})
+_WISHES = frozenset({"want", "wants", "need", "needs", "like", "prefer", "send", "go", "goes"})
 _MAX_ITEMS = 24
 _REASONS = Openings(words_of("reason"))
+_WITH_A_VERB = Openings(words_of("reason_with_verb"))
+_VERBS = frozenset(words_of("verb_of_a_reason"))
 _NOT_IN_A_REASON = frozenset(words_of("wish_in_a_reason"))
 
 
@@ -42,12 +46,14 @@ def _end_of(items: Sequence[Item], at: int) -> int | None:
     """Give where the clause that starts here ends, if it starts like a reason."""
     if end := _before_so(items, at):
         return end
-    if opening := _REASONS.at(items, at):
+    opens = at == 0 or items[at - 1].symbol in _ENDS
+    if opening := _REASONS.at(items, at) or (opens and _WITH_A_VERB.at(items, at)) or "":
         width = opening.count(" ") + 1
         end = at + width
         while end < len(items) and items[end].symbol not in _ENDS:
             end += 1
-        return end if at + width < end <= at + _MAX_ITEMS else None
+        told = opening in _REASONS or any(plain_word(item) in _VERBS for item in items[at + width : end])
+        return end if told and at + width < end <= at + _MAX_ITEMS else None
     return None
 
 
@@ -63,10 +69,14 @@ def _before_so(items: Sequence[Item], at: int) -> int | None:
 
 
 def _harmless(items: Sequence[Item], clause: range, filled: Mapping[int, frozenset[str]]) -> bool:
+    words = {plain_word(items[number]) for number in clause}
+    if "<ep>" in words and not words.isdisjoint(_WISHES):
+        # "because I want it at NCSA" says where.
+        return False
     for number in clause:
         item = items[number]
-        if item.value is not None or plain_word(item) in _NOT_IN_A_REASON:
+        if (item.value is not None and item.symbol != "<ep>") or plain_word(item) in _NOT_IN_A_REASON:
             return False
-        if not filled.get(number, frozenset()) <= HARMLESS | _SOON:
+        if not filled.get(number, frozenset()) <= HARMLESS | _SOON | _WHERE:
             return False
     return True

@@ -274,7 +274,8 @@ def who(hit: Hit) -> Sequence[Reading]:
             found.append(("id", str(item.value)))
         elif item.symbol == "<ref>":
             found.append(("named", str(item.value)))
-    if not found and hit.has("it", "this", "that", "them", "they", "plan", "request"):
+    mine = hit.has("my", "our", "the") and hit.has("transfer", "copy", "job", "upload", "sync", "move")
+    if not found and (mine or hit.has("it", "this", "that", "them", "they", "plan", "request")):
         found.append(("it", hit.words))
     return found
 

@@ -57,6 +57,10 @@ class Openings:
             words = phrase.split(" ")
             self._by_first.setdefault(words[0], []).append(words)
 
+    def __contains__(self, phrase: str) -> bool:
+        """Say whether a phrase is one of these."""
+        return phrase.split(" ") in self._by_first.get(phrase.split(" ", maxsplit=1)[0], ())
+
     def at(self, items: Sequence[Item], at: int) -> str:
         """Give the longest phrase that stands here, or nothing."""
         for words in self._by_first.get(plain_word(items[at]), ()):

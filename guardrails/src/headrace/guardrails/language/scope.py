@@ -30,7 +30,7 @@ def _heads(*groups: str) -> frozenset[str]:
     return frozenset(word for group in groups for word in heads_of(group))
 
 
-_SKIPS = _heads("skip", "not") - {"everything", "anything", "all", "but"}
+_SKIPS = _heads("skip", "not") - {"everything", "anything", "all", "any", "every", "but"}
 _ONLYS = _heads("only") - {"i", "we", "everything"}
 _NEGATIONS = _heads("not") | {"no", "without", "not", "never"}
 _COMPARING = _heads("bigger", "smaller", "changed") | {"newer", "older", "younger", "in", "from", "within", "during"}
@@ -61,11 +61,8 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
             joiner = f"{joiner} {span.words.lower()}".strip()
             result.append(span)
             continue
-        reached = (
-            span
-            if owner is None
-            else _owned(owner, span, apart=apart or span.words.lower().startswith(("and ", "also ")))
-        )
+        joined = span.words.lower().startswith(("and ", "also "))
+        reached = span if owner is None else _owned(owner, span, apart=apart or joined)
         if reached is span and before is not None and (joiner or span.words.lower().startswith("and ")):
             reached = _reached(before, joiner or "and", span)
         result.append(reached)
@@ -102,6 +99,9 @@ def _guarded(before: Chosen | None, span: Chosen) -> Chosen:
     """Doubt an option right after a "no" or "not" that belongs to something else, or to nothing."""
     if before is None or before.last != span.first or not _slots(span) & OPTIONS:
         return span
+    if _slots(before) == {"turn"} and _slots(span) == {"include"} and _first_word(span) not in _ONLYS:
+        # "all files but *.bak": what follows is left out, not taken.
+        return _doubted(span, "say whether these are the only ones that are taken, or are left out")
     last = before.words.lower().replace("\u2019", "'").split()[-1:]
     if last and last[0] in _DENIALS and not _slots(before) & {*OPTIONS, "polarity"}:
         return _doubted(span, f"say whether `{last[0]}` belongs to it")

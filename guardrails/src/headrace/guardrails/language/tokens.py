@@ -23,6 +23,8 @@ _OPENERS = "([{"
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _TRAILERS = ",.;:!?\u2026\u3002\uff0c\u3001\uff1b\uff01\uff1f"
 _ARROWS = {"->", "-->", "=>", "==>", "\u2192", "\u27f6", "\u21d2", "\u27a1"}
+# What opens a line of a list.
+_BULLETS = {"*", "\u2022", "\u2013", "+"}
 _DASHES = {"-", "--", "\u2013", "\u2014"}
 _PREFIXED_QUOTE = re.compile(r"[^\s\"'`]{1,200}?[:=](?=[\"'\u201c\u201e\u00ab])")
 # "--exclude=*.tmp" is an option, an equals sign and a value; "confirmed=true" is one odd word.
@@ -122,6 +124,7 @@ def _split_chunk(text: str, start: int, end: int, tokens: list[Token]) -> None:
     if (
         chunk in _ARROWS
         or chunk in _DASHES
+        or (chunk in _BULLETS and tokens and not tokens[-1].text)
         or (len(chunk) == 1 and chunk in _TRAILERS)
         or (len(chunk) == 1 and chunk in _CLOSERS)
     ):
@@ -158,7 +161,7 @@ def _mark(text: str, start: int, end: int) -> Token:
     piece = text[start:end]
     if piece in _ARROWS:
         value = "->"
-    elif piece in _DASHES:
+    elif piece in _DASHES or piece in _BULLETS:
         value = "-"
     else:
         value = unicodedata.normalize("NFKC", piece).replace("\u3002", ".").replace("\u3001", ",")
