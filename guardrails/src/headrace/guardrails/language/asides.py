@@ -16,7 +16,7 @@ _ENDS = frozenset({",", ".", ";", "!", "?", ":", "<open>", "<close>", "<end>", "
 # What a span inside a reason may fill without being an order.
 HARMLESS = frozenset({"step", "noun", "it", "marker", "cue", "turn"})
 _SOON = frozenset({"start"})
-_WHERE = frozenset({"at"})
+_WHERE = frozenset({"at", "place"})
 _WISHES = frozenset({"want", "wants", "need", "needs", "like", "prefer", "send", "go", "goes"})
 _MAX_ITEMS = 24
 _REASONS = Openings(words_of("reason"))
