@@ -133,3 +133,16 @@ def test_what_is_said_after_an_option_counts_for_the_whole_transfer(words: str) 
 
 def test_a_yes_with_another_order_after_but_is_asked_about() -> None:
     assert asked("yes but first cancel 7f3a21") == {"action"}
+
+
+@pytest.mark.parametrize(
+    "words", ["no files over 1 GB except *.h5", "skip *.log except run.log", "nothing over 1 GB, except *.h5"]
+)
+def test_an_exception_from_what_is_left_out_is_asked_about(words: str) -> None:
+    assert "exclude" in asked(f"{ROUTE}, {words}")
+
+
+@pytest.mark.parametrize("words", ["must start by 18:00", "start it before 18:00", "not starting after 18:00"])
+def test_a_latest_start_is_no_start_and_no_deadline(words: str) -> None:
+    assert "start" in asked(f"{ROUTE}, {words}")
+    assert read(f"{ROUTE}, {words}").intent.deadline is None

@@ -532,7 +532,7 @@ def test_slips_in_ordinary_words_are_understood(text: str) -> None:
 def test_a_reason_is_owned_only_when_it_says_nothing_else() -> None:
     assert intent_of(f"{ROUTE} because the allocation starts then")["action"] == "copy"
     assert read(f"{ROUTE} because we delete the source").outcome == "ask"
-    assert read(f"{ROUTE} because archive is full").outcome == "ask"
+    assert read(f"{ROUTE} because archive:/b is full").outcome == "ask"
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,8 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
         reached = span if owner is None else _owned(owner, span, apart=apart or joined)
         if reached is span and before is not None and (joiner or span.words.lower().startswith("and ")):
             reached = _reached(before, joiner or "and", span)
+        if reached is span and before is not None and _excepts(before, span):
+            reached = _doubted(span, f"say whether it is left out, too, or taken in spite of `{before.words}`")
         result.append(reached)
         # The head of a list reaches over all of it: "skip a, b and c".
         before = _head_of(before, reached, carried=reached is not span)
@@ -126,6 +128,15 @@ def _reached(before: Chosen, joiner: str, span: Chosen) -> Chosen:
     if negated and _slots(span) & _REACHED and joiner != "," and not weakens:
         return _doubted(span, "say whether `not` reaches this, too")
     return span
+
+
+def _excepts(before: Chosen, span: Chosen) -> bool:
+    """Say whether an exception follows what is left out: "no files over 1 GB except *.h5"."""
+    leaves_out = bool(before.facts) and _slots(before) <= FILTERS and _first_word(before) in _SKIPS
+    first = _first_word(span)
+    return (
+        leaves_out and _slots(span) == {"exclude"} and span.words.lower().startswith(_MAY_REACH_BACK) and first != "not"
+    )
 
 
 def _owned(owner: Chosen, span: Chosen, *, apart: bool) -> Chosen:

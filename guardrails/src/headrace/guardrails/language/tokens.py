@@ -28,7 +28,11 @@ _BULLETS = {"*", "\u2022", "\u2013", "+"}
 _DASHES = {"-", "--", "\u2013", "\u2014"}
 _PREFIXED_QUOTE = re.compile(r"[^\s\"'`]{1,200}?[:=](?=[\"'\u201c\u201e\u00ab])")
 # "--exclude=*.tmp" is an option, an equals sign and a value; "confirmed=true" is one odd word.
-_ASSIGNED = re.compile(r"(--[A-Za-z][A-Za-z-]*|(?:source|src|destination|dest|dst)(?==))=(?=\S)")
+_FIELDS = (
+    "source|src|destination|dest|dst|action|encrypt|encrypted|encryption|verify|verification|checksum|overwrite|priority|prio|"
+    "rate|limit|bandwidth|deadline|start|exclude|include|preserve|window|repeat|conflict|on_conflict"
+)
+_ASSIGNED = re.compile(rf"(--[A-Za-z][A-Za-z-]*|(?:{_FIELDS})(?==))=(?=\S)", re.IGNORECASE)
 _COMPARED = re.compile(r"[<>]=?(?=\d)")
 # After a question mark: a line end, or a word that opens a sentence and no location.
 _NEW_SENTENCE = re.compile(r"[ \t]*\n|\s+[A-Z][a-z]*(?:'[a-z]+)?(?=[\s,.!](?!\S*[:/]))")
