@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.intents.draft import Amount, Day, Doubt, Hours, Length, Place, Repeat, When
+from headrace.guardrails.intents.draft import Amount, Clock, Day, Doubt, Hours, Length, Place, Repeat, When
 from headrace.guardrails.language.phrases import GROUPS, UNKNOWN_MARK, Hit, Reading, choices, members
 from headrace.guardrails.resolve.recurrence import RRULE_DAYS, repeat_on, with_day
 
@@ -41,6 +41,7 @@ _UNIT_LENGTHS = {
 }
 _YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _MOST_TIMES = 24
+_NOON = 12
 _NUMBERED = re.compile(r"[\d.]+")
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 
@@ -174,6 +175,15 @@ def days_or_starts(hit: Hit) -> Sequence[Reading]:
     if all(when.day is not None and when.day.plural for when in whens):
         return (("repeat", repeat_on(hit.words, whens)),)
     return tuple(("start", when) for when in whens)
+
+
+def bare_hour(slot: str, hit: Hit) -> Sequence[Reading]:
+    """Read "by 6": an hour that may be morning or evening."""
+    number = next(item.text for item in hit.items if item.symbol == "<num>")
+    if not number.isdecimal() or not 1 <= int(number) <= _NOON:
+        return ((slot, Doubt(f"`{hit.words}` has no exact time: say it as a time of day or a date with one")),)
+    doubt = f"`{hit.words}` can be morning or evening"
+    return ((slot, When(hit.words, clock=Clock(int(number), bare=True, doubt=doubt))),)
 
 
 def in_days(hit: Hit) -> Sequence[Reading]:
@@ -311,8 +321,9 @@ def flag_amount(slot: str, hit: Hit) -> Sequence[Reading]:
 MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     made.__name__: made
     for made in (
-        about, ahead, day_then_clock, days_or_starts, flag_amount, flag_names, folder, hours, hours_around, in_days,
-        in_year, lately, moment, monthly_day, monthly_weekday, overwriting, repeat, repeat_in_steps, repeat_on_days,
-        rrule, same, size_range, times_a_day, weekdays, weekend, whether_all, who, whole_day,
+        about, ahead, bare_hour, day_then_clock, days_or_starts, flag_amount, flag_names, folder, hours,
+        hours_around, in_days, in_year, lately, moment, monthly_day, monthly_weekday, overwriting, repeat,
+        repeat_in_steps, repeat_on_days, rrule, same, size_range, times_a_day, weekdays, weekend, whether_all,
+        who, whole_day,
     )
 }  # fmt: skip

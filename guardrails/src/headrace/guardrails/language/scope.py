@@ -133,10 +133,7 @@ def _reached(before: Chosen, joiner: str, span: Chosen) -> Chosen:
 def _excepts(before: Chosen, span: Chosen) -> bool:
     """Say whether an exception follows what is left out: "no files over 1 GB except *.h5"."""
     leaves_out = bool(before.facts) and _slots(before) <= FILTERS and _first_word(before) in _SKIPS
-    first = _first_word(span)
-    return (
-        leaves_out and _slots(span) == {"exclude"} and span.words.lower().startswith(_MAY_REACH_BACK) and first != "not"
-    )
+    return leaves_out and _slots(span) == {"exclude"} and span.words.lower().startswith(_MAY_REACH_BACK)
 
 
 def _owned(owner: Chosen, span: Chosen, *, apart: bool) -> Chosen:

@@ -6,16 +6,18 @@ Times that a clock change skips or repeats are doubts, and so is everything with
 from __future__ import annotations
 
 from calendar import monthrange
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
+from headrace.guardrails.intents.answer import Choice
 from headrace.guardrails.intents.draft import Clock, Day, Doubt, Length, When
 
 if TYPE_CHECKING:
     from headrace.guardrails.intents.context import Context
 
 _MIDNIGHT = 24
+_HALF = 12
 _WEEK = 7
 _EVENING, _MORNING = 18, 6
 
@@ -78,11 +80,16 @@ class _Days:
             return here if here >= self.today else Doubt("that day of this week is past")
         if which == "next":
             if here > self.today:
-                return Doubt(f"say {here} or {here + timedelta(days=_WEEK)}")
+                return self._either(here, here + timedelta(days=_WEEK))
             return here + timedelta(days=_WEEK)
         if steps == 0:
-            return Doubt(f"say today or {self.today + timedelta(days=_WEEK)}")
+            return self._either(self.today, self.today + timedelta(days=_WEEK))
         return coming
+
+    def _either(self, first: date, second: date) -> Doubt:
+        """Doubt between two days, each of which can be chosen."""
+        named = "today" if first == self.today else str(first)
+        return Doubt(f"say {named} or {second}", tuple(Choice(str(day), f"{day:%A, %d %B}") for day in (first, second)))
 
     def _latest_weekday(self, weekday: int, which: str | None) -> date | Doubt:
         here = self._in_this_week(weekday)
@@ -172,7 +179,7 @@ def coming(when: When, context: Context) -> datetime | Doubt:  # noqa: PLR0911
     if when.clock is None:
         return Doubt(f"`{when.words}` has no time of day")
     if when.clock.doubt:
-        return Doubt(when.clock.doubt)
+        return Doubt(when.clock.doubt, _halves(when, context))
     zone = _zone_of(when, context)
     if isinstance(zone, Doubt):
         return zone
@@ -180,6 +187,17 @@ def coming(when: When, context: Context) -> datetime | Doubt:  # noqa: PLR0911
     if isinstance(moment, datetime) and moment <= context.now:
         return Doubt(f"{moment:%Y-%m-%d %H:%M} is past")
     return moment
+
+
+def _halves(when: When, context: Context) -> tuple[Choice, ...]:
+    """Give both readings of an hour that may be morning or evening."""
+    clock = when.clock
+    if clock is None or not clock.bare or when.part is not None or when.zone is not None:
+        return ()
+    early = replace(clock, hour=clock.hour % _HALF, bare=False, doubt=None)
+    moments = [coming(replace(when, clock=replace(early, hour=early.hour + add)), context) for add in (0, _HALF)]
+    certain = sorted(moment for moment in moments if isinstance(moment, datetime))
+    return tuple(Choice(f"{moment:%Y-%m-%d %H:%M}", f"{moment:%A at %H:%M}") for moment in certain)
 
 
 def _on_day(when: When, clock: Clock, context: Context, zone: tzinfo) -> datetime | Doubt:
@@ -196,7 +214,15 @@ def _on_day(when: When, clock: Clock, context: Context, zone: tzinfo) -> datetim
     if _depends_on_today(when.day) and now.date() != context.now.astimezone(context.zone).date():
         return Doubt(f"`{when.words}`: it is another day there already, so write the date")
     day = _Days(context, now.date()).ahead(when.day)
-    return day if isinstance(day, Doubt) else at(day, _clock_time(clock), zone)
+    return _with_clock(day, when, clock) if isinstance(day, Doubt) else at(day, _clock_time(clock), zone)
+
+
+def _with_clock(doubt: Doubt, when: When, clock: Clock) -> Doubt:
+    """Give each day that can be chosen its time of day; one with a zone of its own is written out by the person."""
+    if when.zone is not None:
+        return replace(doubt, choices=())
+    at_time = f"{_clock_time(clock):%H:%M}"
+    return replace(doubt, choices=tuple(replace(one, value=f"{one.value} {at_time}") for one in doubt.choices))
 
 
 def _depends_on_today(day: Day) -> bool:
