@@ -126,3 +126,9 @@ def test_as_our_opens_a_reason_only_with_a_verb() -> None:
 def test_a_name_after_a_bare_but_is_not_taken_for_the_only_one() -> None:
     assert read(f"{ROUTE} but *.bak").outcome == "ask"
     assert read(f"{ROUTE}, all files but *.bak").intent.exclude == ("*.bak",)
+
+
+def test_a_repeated_job_takes_the_times_that_are_said_of_it() -> None:
+    answer = read("set up a recurring sync of krios1:/a to archive:/a every night at 2am")
+    assert answer.outcome == "intent"
+    assert answer.intent.repeat == "FREQ=DAILY;BYHOUR=2;BYMINUTE=0"

@@ -69,7 +69,8 @@ def names(step: Step, slot: str) -> tuple[str, ...] | Doubt:
         if isinstance(fact.value, tuple):
             found.extend(fact.value)
     for glob in found:
-        if glob.startswith(".") and slot != "preserve" and not is_name(glob):
+        # A slash at the end says that it is a folder's name.
+        if glob.startswith(".") and glob[-1] != "/" and slot != "preserve" and not is_name(glob):
             return Doubt(f"`{glob}` can be a name or an ending: write the name in full, or *{glob}")
     doubts = [glob for glob in found if is_odd_glob(glob)]
     if doubts:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PLAIN = ("priority", "encryption", "on_conflict", "delete_source", "delete_extraneous")
 _PLACED = ("source", "destination", "at", "place", "for")
+_ANY = "any"
 _AMOUNTS = {"min_size": "size", "max_size": "size", "rate_limit_bps": "rate"}
 
 
@@ -87,6 +88,9 @@ def _repetitions(step: Step) -> tuple[list[Fact], list[Fact]]:
     """Tell starts from repetitions: "on Mondays at 9am" is one, "weekly ... on Friday" joins one."""
     starts = list(step.of("start"))
     repeats = list(step.of("repeat"))
+    # "a recurring sync ... every night at 2": the times that are said are those of the recurring.
+    said = [fact for fact in repeats if not (isinstance(fact.value, Doubt) and fact.value.reading == _ANY)]
+    repeats = said if any(isinstance(fact.value, Repeat) for fact in said) else repeats
     for fact in list(starts):
         when = fact.value
         if isinstance(when, When) and when.day is not None and when.day.plural:

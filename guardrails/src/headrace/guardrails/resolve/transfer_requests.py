@@ -130,8 +130,11 @@ def _ask_misplaced(situation: Situation) -> None:
         if fact.slot == "id":
             situation.found.ask("action", Doubt("this names a transfer that exists, and a new one"), fact.words)
         elif fact.slot in ("select", "state", "noun", "named"):
-            message = f"`{shown(fact.words)}` alone is no location: write endpoint:/path"
-            situation.found.ask("source", Doubt(message), fact.words)
+            found, left = situation.found.values, situation.step.leftovers
+            known = "source" in found and not left and fact.slot != "named"
+            message = "names no files: say which, by name" if known else "alone is no location: write endpoint:/path"
+            doubt = Doubt(f"`{shown(fact.words)}` {message}")
+            situation.found.ask("include" if known else "source", doubt, fact.words)
 
 
 def _intent(situation: Situation, action: str) -> Intent:
