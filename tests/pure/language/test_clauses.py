@@ -132,3 +132,13 @@ def test_a_repeated_job_takes_the_times_that_are_said_of_it() -> None:
     answer = read("set up a recurring sync of krios1:/a to archive:/a every night at 2am")
     assert answer.outcome == "intent"
     assert answer.intent.repeat == "FREQ=DAILY;BYHOUR=2;BYMINUTE=0"
+
+
+@pytest.mark.parametrize("words", ["afterwards only *.log", "then skip *.tmp"])
+def test_a_choice_of_files_that_comes_later_is_asked_about(words: str) -> None:
+    assert read(f"{ROUTE}, {words}").outcome == "ask"
+
+
+@pytest.mark.parametrize("text", ["we have a copy of krios1:/a on archive:/a", "I needed krios1:/a on archive:/a"])
+def test_what_is_there_or_was_wanted_is_no_request(text: str) -> None:
+    assert read(text).outcome == "ask"

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Refusal
-from headrace.guardrails.intents.draft import Draft, Fact, Leftover, Place, Step
+from headrace.guardrails.intents.draft import Doubt, Draft, Fact, Leftover, Place, Step
 from headrace.guardrails.language.clauses import NO_REQUEST
 from headrace.guardrails.language.grammar import words_of
 from headrace.guardrails.language.phrases import UNKNOWN_MARK
+from headrace.guardrails.language.scope import FILTERS
 from headrace.guardrails.language.units import is_rate_unit
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class _Steps:
             # "and from there to C": one more step of the same kind.
             self.steps.append(Step((actions[-1], *waiting)))
         else:
-            self._extend(*waiting)
+            self._extend(*(_doubted_later(fact) for fact in waiting))
 
     def leave(self, leftover: Leftover) -> None:
         """Add words that nothing owns to the step that they stand in."""
@@ -112,6 +113,13 @@ class _Steps:
         if self.condition:
             self._ask_condition()
         return Draft(tuple(self.steps), tuple(self.refusals))
+
+
+def _doubted_later(fact: Fact) -> Fact:
+    """Doubt a choice of files that is to come later, without a transfer of its own: "afterwards only *.log"."""
+    if fact.slot not in FILTERS or isinstance(fact.value, Doubt):
+        return fact
+    return replace(fact, value=Doubt(f"`{fact.words}`: say whether it holds from the start, or for another transfer"))
 
 
 @dataclass(slots=True)
