@@ -59,10 +59,11 @@ def test_who_may_not_halt_is_told_who_may(house: House) -> None:
 
 
 def test_operators_are_told_what_is_wrong_and_requesters_are_not(house: House) -> None:
+    for name in ("otto", "ada"):  # whoever signs in writes to the audit log
+        house.page(name)
     with house.store() as store:
         store.execute("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END")
     try:
-        # Whoever signs in writes to the audit log: these two have done so before.
         operator = house.page("otto", "/transfers")
         banner = operator.get_by_role("alert").filter(has_text="The service is degraded")
         expect(banner).to_contain_text("headrace audit verify", timeout=60_000)

@@ -44,7 +44,7 @@ def decision(outcome: str = "allowed", **more: Any) -> m.Decision:  # noqa: ANN4
 def plan(state: str = "ready", **more: Any) -> m.Plan:  # noqa: ANN401 - a field's value
     given = {
         "id": "pl_1", "state": state, "requester": "anna", "created": AT, "digest": DIGEST,
-        "intent": m.TransferIntent(action="copy", source="krios1:/raw/run42", destination="archive:/run42"),
+        "intent": {"action": "copy", "source": "krios1:/raw/run42", "destination": "archive:/run42"},
         "canonical_sentence": "copy krios1:/raw/run42 to archive:/run42", "survey": survey(), "decision": decision(),
         "next_step": {"kind": "submit", "by": "you", "message": "It can be submitted."}, **more,
     }  # fmt: skip

@@ -103,10 +103,9 @@ class Plans:
     ) -> list[m.Plan]:
         """List the caller's plans, newest first; or those of others that wait for the caller's approval."""
         query = select(PlanRow).order_by(PlanRow.created.desc(), PlanRow.id.desc()).limit(limit)
-        looked_at: Columns = [PlanRow.id]
-        if caller.principal.agent is None:  # to an assistant, a hit would tell a name that may be withheld
-            looked_at = [*looked_at, PlanRow.words, PlanRow.requester_name, _SENTENCE]
-        query = query.where(visible_to(caller), *found.conditions(PlanRow.created, looked_at))
+        # To an assistant, a hit would tell a name that may be withheld.
+        looked_at: Columns = [] if caller.principal.agent else [PlanRow.words, PlanRow.requester_name, _SENTENCE]
+        query = query.where(visible_to(caller), *found.conditions(PlanRow.id, PlanRow.created, looked_at))
         query = self._awaiting(caller, query) if awaiting_me else query.where(PlanRow.requester == caller.principal.id)
         if state:
             query = query.where(self._in_state(state))

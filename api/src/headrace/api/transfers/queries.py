@@ -338,12 +338,12 @@ class Transfers:
 
 def _found(query: Select[_T], caller: Caller, found: Found) -> Select[_T]:
     """Narrow a query to what the caller may see and looks for, by words in id, places and the requester's name."""
-    looked_at: Columns = [TransferRow.id, TransferRow.requester_name]
+    looked_at: Columns = [TransferRow.requester_name]
     agent = caller.principal.agent
     for place in (TransferRow.source, TransferRow.destination):
         # To an assistant, a hit in what it did not plan itself would tell a name that may be withheld.
         looked_at = [*looked_at, place if agent is None else case((TransferRow.agent == agent, place), else_="")]
-    return query.where(visible_transfers(caller), *found.conditions(TransferRow.created, looked_at))
+    return query.where(visible_transfers(caller), *found.conditions(TransferRow.id, TransferRow.created, looked_at))
 
 
 def _hopeless(row: TransferRow) -> bool:
