@@ -43,7 +43,11 @@ class Terminal:
         os.write(self._screen, text.encode() + b"\n")
 
     def press_ctrl_c(self) -> None:
-        """Interrupt, as the terminal does."""
+        """Interrupt it as the terminal does, once it sleeps: a signal just before a read does not end that read."""
+        until = time.monotonic() + PATIENCE_S
+        status = Path(f"/proc/{self._process.pid}/stat")
+        while status.read_text().rpartition(")")[2].split()[0] != "S":
+            assert time.monotonic() < until, "it never waited"
         self._process.send_signal(signal.SIGINT)
 
     def ends_with(self) -> int:
