@@ -1,4 +1,4 @@
-import { QueryClient } from "@tanstack/react-query";
+import { InfiniteQueryObserver, QueryClient } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { eventsKey, failedKey, transferQuery } from "../api/queries";
 import type { Progress, Transfer, TransferState } from "../api/schema";
@@ -68,6 +68,33 @@ describe("following a transfer", () => {
     expect(asked.map((one) => one.headers.get("last-event-id"))).toEqual(["0", "0", "0", "7"]);
     expect(paused).toEqual([1000, 2000, 1000]);
     for (const queryKey of [eventsKey("tr_1"), failedKey("tr_1")]) expect(stale).toHaveBeenCalledWith({ queryKey });
+  });
+
+  it("lets a page of older events come in that is on its way while new ones happen", async () => {
+    let happen = (_: Response): void => undefined;
+    answers = [() => new Promise<Response>((resolve) => (happen = resolve))];
+    const { client, done } = follow();
+    let come = (): void => undefined;
+    const older = new Promise<void>((resolve) => (come = resolve));
+    const events = new InfiniteQueryObserver(client, {
+      queryKey: eventsKey("tr_1"),
+      queryFn: async ({ pageParam, signal }) => {
+        if (pageParam === 1) await older;
+        signal.throwIfAborted();
+        return [pageParam];
+      },
+      initialPageParam: 0,
+      getNextPageParam: (_, pages) => (pages.length < 2 ? 1 : undefined),
+    });
+    const off = events.subscribe(() => undefined);
+    await vi.waitFor(() => expect(events.getCurrentResult().hasNextPage).toBe(true));
+    const page = events.fetchNextPage();
+    happen(new Response(event("complete", 8)));
+    await done;
+    come();
+    await page;
+    await vi.waitFor(() => expect(events.getCurrentResult().data?.pages).toEqual([[0], [1]]));
+    off();
   });
 
   it("ends when the transfer is not to be seen", async () => {

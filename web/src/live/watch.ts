@@ -130,8 +130,15 @@ export class Watch {
   }
 
   private changed(): void {
-    void this.client.invalidateQueries({ queryKey: eventsKey(this.id) });
-    void this.client.invalidateQueries({ queryKey: failedKey(this.id) });
+    void this.refresh(eventsKey(this.id));
+    void this.refresh(failedKey(this.id));
+  }
+
+  /** Asks again for the pages that are shown. A further page that is on its way comes first: asking anew would throw it away. */
+  private async refresh(queryKey: readonly string[]): Promise<void> {
+    const query = this.client.getQueryCache().find({ queryKey });
+    if (query?.state.fetchMeta?.fetchMore !== undefined) await query.promise?.catch(() => undefined);
+    await this.client.invalidateQueries({ queryKey });
   }
 }
 
