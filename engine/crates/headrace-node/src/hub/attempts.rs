@@ -103,7 +103,7 @@ impl Hub {
         let stored = self.shared.records(move |records| {
             let open = |record: &Record| record.attempt == attempt && record.over && !record.stored;
             if records.get(&transfer).is_some_and(open) {
-                records.change(&transfer, |record| record.stored = true)?;
+                records.note_stored(&transfer)?;
             }
             Ok(())
         });

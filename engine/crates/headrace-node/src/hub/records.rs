@@ -348,6 +348,17 @@ impl Records {
         Ok(Some(result))
     }
 
+    /// Notes that the service has stored an attempt's end. Not waited for on disk: when a power loss takes the note back,
+    /// the end is told once more, and storing it twice changes nothing.
+    pub(super) fn note_stored(&mut self, transfer: &Id) -> Result<(), Problem> {
+        let Some(record) = self.by_transfer.get_mut(transfer) else {
+            return Ok(());
+        };
+        record.stored = true;
+        let bytes = encoded(record)?;
+        state::write_whole(&self.file(transfer), &bytes)
+    }
+
     pub(super) fn remove(&mut self, transfer: &Id) -> Result<(), Problem> {
         state::remove(&self.file(transfer))?;
         self.by_transfer.remove(transfer);
@@ -355,16 +366,19 @@ impl Records {
     }
 
     fn save(&self, record: &Record) -> Result<(), Problem> {
-        let bytes = serde_json::to_vec(record).map_err(|error| {
-            Problem::new(
-                ControlCode::BadArgument,
-                format!("a folder's name can't be kept: {error}"),
-            )
-        })?;
-        state::write_durably(&self.file(&record.transfer), &bytes)
+        state::write_durably(&self.file(&record.transfer), &encoded(record)?)
     }
 
     fn file(&self, transfer: &Id) -> PathBuf {
         self.folder.join(format!("{transfer}.json"))
     }
+}
+
+fn encoded(record: &Record) -> Result<Vec<u8>, Problem> {
+    serde_json::to_vec(record).map_err(|error| {
+        Problem::new(
+            ControlCode::BadArgument,
+            format!("a folder's name can't be kept: {error}"),
+        )
+    })
 }

@@ -69,8 +69,9 @@ pub(super) async fn receive(
         return mismatch("its list of files is not the one in its statement".to_owned());
     }
     let keep = word.is_some();
-    let files_list = lists.files.finish(keep).await?;
-    let failed_list = lists.failed.finish(keep).await?;
+    // Side by side: each waits for the disk.
+    let (files_list, failed_list) =
+        tokio::try_join!(lists.files.finish(keep), lists.failed.finish(keep))?;
     Ok(End {
         part,
         outcome,
