@@ -113,6 +113,19 @@ async def test_a_draining_node_gets_no_new_work(site: Site) -> None:
 
 
 @pytest.mark.anyio
+async def test_who_drains_or_revokes_a_node_is_told_what_runs_there(site: Site) -> None:
+    (site.lab / "set").mkdir()
+    (site.lab / "set" / "large.bin").write_bytes(b"x" * 4_000_000)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=8_000_000))
+    async for event in site.ada.port.watch(transfer.id):
+        if event.kind in {"running", "started"}:
+            break
+    assert (await site.ada.port.drain_node("right", drain=True)).running_transfers == 1
+    assert (await site.ada.port.drain_node("right", drain=False)).running_transfers == 1
+    assert (await site.ada.port.revoke_node("right")).running_transfers == 1
+
+
+@pytest.mark.anyio
 async def test_a_revoked_node_stays_out(site: Site) -> None:
     assert (await site.ada.port.revoke_node("right")).state == "revoked"
     assert [one.id for one in await site.ada.port.endpoints()] == ["lab"]

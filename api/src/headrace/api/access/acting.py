@@ -228,12 +228,12 @@ class Acting:
     async def drain_node(self, node: str, *, drain: bool) -> m.Node:
         """As in the port."""
         with self._may("drain_node") as caller:
-            return await self._do.nodes.drain(caller, node, drain=drain)
+            return await self._do.nodes.drain(caller, node, self._do.scheduler.running_by_node(), drain=drain)
 
     async def revoke_node(self, node: str) -> m.Node:
         """As in the port."""
         with self._may("revoke_node") as caller:
-            return await self._do.nodes.revoke(caller, node)
+            return await self._do.nodes.revoke(caller, node, self._do.scheduler.running_by_node())
 
     # -- halts --
 

@@ -290,8 +290,8 @@ class Nodes:
             rows = await tx.scalars(select(NodeRow).order_by(NodeRow.name))
             return [self._view(row, running.get(row.key, 0)) for row in rows]
 
-    async def drain(self, caller: Caller, node: str, *, drain: bool) -> m.Node:
-        """Stop giving new work to a node, or start again."""
+    async def drain(self, caller: Caller, node: str, running: dict[str, int], *, drain: bool) -> m.Node:
+        """Stop giving new work to a node, or start again; `running` counts transfers by node key."""
         async with self._core.database.write() as tx:
             row = await self._row(tx, node)
             if row.state == "revoked":
@@ -301,10 +301,10 @@ class Nodes:
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail={"name": row.name})
             await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, row.state)
             after_commit(tx, self._core.reactions.tell)
-            return self._view(row, 0)
+            return self._view(row, running.get(row.key, 0))
 
-    async def revoke(self, caller: Caller, node: str) -> m.Node:
-        """End a node's membership for good; what runs there stops."""
+    async def revoke(self, caller: Caller, node: str, running: dict[str, int]) -> m.Node:
+        """End a node's membership for good; what runs there, counted by node key in `running`, stops."""
         async with self._core.database.write() as tx:
             row = await self._row(tx, node)
             row.state = "revoked"
@@ -313,7 +313,7 @@ class Nodes:
             )
             await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, row.state)
             after_commit(tx, lambda: self._shut_out(row.key))
-        return self._view(row, 0)
+        return self._view(row, running.get(row.key, 0))
 
     def _shut_out(self, key: str) -> None:
         """Cut off a node that was revoked."""
