@@ -105,6 +105,31 @@ async def test_an_approval_is_another_persons_and_an_approvers(site: Site) -> No
 
 
 @pytest.mark.anyio
+async def test_a_plan_waits_for_an_approver_only_while_an_approval_is_missing(site: Site) -> None:
+    plan = await plan_to_approve(site)
+    bea, bob = await site.person("bea", "approver"), await site.person("bob", "approver")
+    assert [one.id for one in await bob.port.plans(awaiting_me=True)] == [plan.id]
+    await bea.approve(plan)
+    assert await bob.port.plans(awaiting_me=True) == []
+    assert (await bob.port.plan_counts()).awaiting_me == 0
+    # One that does not count any more is missing again.
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(PersonRow).where(PersonRow.id == bea.principal.id).values(roles=("viewer",)))
+    assert [one.id for one in await bob.port.plans(awaiting_me=True)] == [plan.id]
+    assert (await bob.port.plan_counts()).awaiting_me == 1
+
+
+@pytest.mark.anyio
+async def test_of_two_missing_approvals_the_second_still_waits(site: Site) -> None:
+    differing_files(site)
+    await publish(site, APPROVED_OVERWRITES.replace("approval:approver:1", "approval:approver:2"))
+    plan = await site.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    bea, bob = await site.person("bea", "approver"), await site.person("bob", "approver")
+    await bea.approve(plan)
+    assert [one.id for one in await bob.port.plans(awaiting_me=True)] == [plan.id]
+
+
+@pytest.mark.anyio
 async def test_a_refusal_by_an_approver_holds_until_taken_back(site: Site) -> None:
     plan = await plan_to_approve(site)
     bea, bob = await site.person("bea", "approver"), await site.person("bob", "approver")

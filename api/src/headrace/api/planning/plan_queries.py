@@ -17,6 +17,7 @@ from headrace.api.planning.plan_steps import (
     Run,
     Word,
     allowed_actions,
+    awaits,
     needs,
     next_step,
     state_reason,
@@ -38,6 +39,7 @@ OVERSEERS = frozenset({Role.OPERATOR, Role.AUDITOR})
 
 _SUBMITTED = select(TransferRow.id).where(TransferRow.plan == PlanRow.id).exists()
 _REFUSED = select(ApprovalRow.id).where(ApprovalRow.plan == PlanRow.id, ApprovalRow.verdict == "refused").exists()
+_APPROVED = select(ApprovalRow.id).where(ApprovalRow.plan == PlanRow.id, ApprovalRow.verdict == "approved").exists()
 _DECLINED = (
     select(ConfirmationRow.plan)
     .where(ConfirmationRow.plan == PlanRow.id, ConfirmationRow.verdict == "declined")
@@ -87,8 +89,8 @@ class Plans:
         open_states = or_(self._in_state(m.PlanState.SURVEYING), self._in_state(m.PlanState.ASK), startable)
         own = and_(PlanRow.requester == caller.principal.id, visible_to(caller))
         mine = select(func.count()).where(own, open_states)
-        waiting = self._awaiting(caller, select(func.count()).select_from(PlanRow))
         async with self._core.database.read() as tx:
+            waiting = await self._awaiting(tx, caller, select(func.count()).select_from(PlanRow))
             return m.PlanCounts(awaiting_me=await tx.scalar(waiting) or 0, mine_open=await tx.scalar(mine) or 0)
 
     async def page(  # noqa: PLR0913 - each narrows the page
@@ -106,10 +108,11 @@ class Plans:
         # To an assistant, a hit would tell a name that may be withheld.
         looked_at: Columns = [] if caller.principal.agent else [PlanRow.words, PlanRow.requester_name, _SENTENCE]
         query = query.where(visible_to(caller), *found.conditions(PlanRow.id, PlanRow.created, looked_at))
-        query = self._awaiting(caller, query) if awaiting_me else query.where(PlanRow.requester == caller.principal.id)
         if state:
             query = query.where(self._in_state(state))
         async with self._core.database.read() as tx:
+            own = PlanRow.requester == caller.principal.id
+            query = await self._awaiting(tx, caller, query) if awaiting_me else query.where(own)
             if after:
                 last = await self.row(tx, caller, after)
                 query = query.where(
@@ -207,7 +210,15 @@ class Plans:
     def _decided_now(self) -> ColumnElement[bool]:
         return PlanRow.policy_version == (self._policies.active.version if self._policies.active else "")
 
-    def _awaiting(self, caller: Caller, query: Select[_T]) -> Select[_T]:
+    async def _awaiting(self, tx: Tx, caller: Caller, query: Select[_T]) -> Select[_T]:
+        """Others' plans that are open, still miss an approval of the caller's, and that nobody refused."""
+        query = self._approvable(caller, query)
+        begun = list(await tx.scalars(self._approvable(caller, select(PlanRow)).where(_APPROVED)))
+        statuses = [status for _, status in await self._statuses(tx, begun)] if begun else []
+        enough = [status.id for status in statuses if not awaits(status, caller.principal)]
+        return query.where(PlanRow.id.not_in(enough)) if enough else query
+
+    def _approvable(self, caller: Caller, query: Select[_T]) -> Select[_T]:
         """Others' plans that are open, need approvals, and that nobody refused and the caller has not approved."""
         mine = select(ApprovalRow.id).where(ApprovalRow.plan == PlanRow.id, ApprovalRow.approver == caller.principal.id)
         mine = mine.where(ApprovalRow.expires > self._core.clock())

@@ -103,6 +103,14 @@ def needs(plan: PlanStatus, caller: Principal) -> list[m.Need]:
     return [_need(plan, caller, need) for need in plan.obligations]
 
 
+def awaits(plan: PlanStatus, caller: Principal) -> bool:
+    """Whether an approval that the caller may give is still missing."""
+    roles = frozenset(map(str, caller.roles))
+    wanted = [need for need in plan.obligations if isinstance(need, NeedsApproval)]
+    mine = (need for need in wanted if need.may_be_given_by(roles, caller.groups))
+    return any(sum(plan.counts(word, need) for word in plan.words) < need.count for need in mine)
+
+
 def state_reason(plan: PlanStatus) -> str:
     """Say why a plan can't start any more; empty while it could, or when it has started."""
     if plan.transfer is not None:
