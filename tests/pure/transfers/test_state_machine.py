@@ -94,6 +94,7 @@ TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
     ("stopped for a pause", paused(STOPPING), Seen(end=ending("stopped")), State.PAUSED, Effect.CLOSE),
     ("stopped for a halt", STOPPING, Seen(end=ending("stopped"), halt="h"), State.WAITING, Effect.CLOSE),
     ("stopped when refused", STOPPING, Seen(end=ending("stopped"), refusal=DENIED), State.FAILED, Effect.CLOSE),
+    ("stopped for what has passed", STOPPING, Seen(end=ending("stopped")), State.QUEUED, Effect.CLOSE),
     ("fails for good", OPEN, Seen(end=ending("failed")), State.FAILED, Effect.CLOSE),
     ("fails and tries again", OPEN, Seen(end=ending("failed", retryable=True)), State.WAITING, Effect.CLOSE),
     ("moves nothing", FAILED_TWICE, Seen(end=ending("failed", retryable=True)), State.FAILED, Effect.CLOSE),
@@ -172,6 +173,19 @@ def test_another_failure_ends_the_wait_for_an_obstacle_and_an_obstacle_is_none_o
     assert step(replace(blocked, state=State.RUNNING, open=True), seen, NOW, LIMITS).standing.state is State.FAILED
     again = step(replace(OPEN, blocked_since=NOW), seen, NOW, LIMITS).standing
     assert (again.failures, again.blocked_since) == (1, None)
+
+
+def test_an_attempt_that_we_stopped_ourselves_is_no_failure_and_what_follows_does_not_wait() -> None:
+    now = QUEUED
+    for _ in range(2 * LIMITS.failures):
+        stopping = step(paused(step(now, Seen(), NOW, LIMITS).standing), Seen(), NOW, LIMITS).standing
+        resumed = wished(replace(stopping, stopping=True), Wish.RUN, "")
+        now = step(resumed, Seen(end=ending("stopped", retryable=True)), NOW, LIMITS).standing
+        assert (now.state, now.failures, now.not_before) == (State.QUEUED, 0, None)
+    assert step(now, Seen(), NOW, LIMITS).effect is Effect.BEGIN
+    # One that stopped of itself is a failure like any other.
+    alone = step(OPEN, Seen(end=ending("stopped", retryable=True)), NOW, LIMITS).standing
+    assert (alone.failures, alone.not_before) == (1, NOW + 2 * LIMITS.backoff)
 
 
 @pytest.mark.parametrize("code", sorted(OBSTACLES))

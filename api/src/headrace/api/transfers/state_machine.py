@@ -7,8 +7,8 @@ A transfer has at most one open attempt: begun, and its end not recorded.
 
     no attempt is open  cancel > refused > paused > halted > too early > node away > backs off > its turn > begin
     an attempt is open  wait for its stop > stop it > go on without a node > renew its ticket > go on
-    its end is known    it arrived > canceled > refused > paused > halted > failed for good > obstacle > no progress
-                        > try again
+    its end is known    it arrived > canceled > refused > paused > halted > stopped by us > failed for good > obstacle
+                        > no progress > try again
 
 Cancel is final: no later wish undoes it, and nothing is begun or renewed after it.
 """
@@ -355,6 +355,15 @@ def _held_after(case: _Case) -> Step | None:
     return found and replace(found, effect=Effect.CLOSE)
 
 
+def _stopped_by_us(case: _Case) -> Step | None:
+    """Go on at once: the pause or halt that we stopped it for has passed meanwhile, and that is no failure."""
+    if case.end.outcome != "stopped" or not case.now.stopping:
+        return None
+    failures = 0 if case.end.moved else case.now.failures
+    queued = _closed(case).to(State.QUEUED, WAITS_FOR_ITS_TURN, failures=failures, blocked_since=None)
+    return Step(queued, Effect.CLOSE)
+
+
 def _failed_for_good(case: _Case) -> Step | None:
     if case.end.outcome != "failed" or case.end.retryable:
         return None
@@ -430,6 +439,7 @@ _AFTER: tuple[_Rule, ...] = (
     _refused_after,
     _paused_after,
     _held_after,
+    _stopped_by_us,
     _failed_for_good,
     _blocked,
     _no_progress,
