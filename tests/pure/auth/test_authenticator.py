@@ -235,12 +235,12 @@ async def test_those_who_sign_in_rightly_shut_nobody_out_of_their_network(house:
 async def test_a_success_does_not_wipe_out_other_guesses_from_its_network(house: House) -> None:
     await house.first_admin()
     for number in range(NETWORK_LIMIT.attempts):
-        if number % 8 == 7:
-            await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+        if number == NETWORK_LIMIT.attempts // 2:  # for the first time from there: later ones count nothing
+            await house.door.sign_in("Ada", PASSWORD, "10.9.0.1")
         with refused(AuthCode.SIGN_IN_REFUSED):
-            await house.door.sign_in(f"name {number}", "a wrong guess", "10.0.0.1")
+            await house.door.sign_in(f"name {number}", "a wrong guess", "10.9.0.1")
     with pytest.raises(TooManyAttempts):
-        await house.door.sign_in("another name", "a wrong guess", "10.0.0.1")
+        await house.door.sign_in("another name", "a wrong guess", "10.9.0.1")
 
 
 async def test_a_stranger_shuts_nobody_out_of_the_network_that_they_share(house: House) -> None:
