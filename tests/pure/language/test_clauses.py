@@ -1,7 +1,7 @@
 """A clause that is no request is one question, and what it says is not certain."""
 
 import pytest
-from tests.pure.language.made import ROUTE, read
+from tests.pure.language.made import ROUTE, intent_of, read
 
 CONDITION = "a plan has no conditions"
 QUESTION = "this reads as a question"
@@ -142,3 +142,32 @@ def test_a_choice_of_files_that_comes_later_is_asked_about(words: str) -> None:
 @pytest.mark.parametrize("text", ["we have a copy of krios1:/a on archive:/a", "I needed krios1:/a on archive:/a"])
 def test_what_is_there_or_was_wanted_is_no_request(text: str) -> None:
     assert read(text).outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "so that nobody else can see the result",
+        "so that the old version stays",
+        "so that PRG is free again",
+        "because Anna wants it twice",
+        "because encryption is pointless",
+        "because the destination is stale",
+        "so we have it twice",
+    ],
+)
+def test_a_reason_that_states_a_wish_is_asked_about(words: str) -> None:
+    assert read(f"{ROUTE} {words}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "so that Anna can work on it",
+        "so we can analyse it",
+        "because the beamtime starts",
+        "so that our team can use it",
+    ],
+)
+def test_a_reason_that_only_says_why_is_none_of_the_request(words: str) -> None:
+    assert intent_of(f"{ROUTE} {words}") == intent_of(ROUTE)

@@ -146,3 +146,72 @@ def test_an_exception_from_what_is_left_out_is_asked_about(words: str) -> None:
 def test_a_latest_start_is_no_start_and_no_deadline(words: str) -> None:
     assert "start" in asked(f"{ROUTE}, {words}")
     assert read(f"{ROUTE}, {words}").intent.deadline is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "omit every file but *.mrc",
+        "exclude all but *.mrc",
+        "leave out all files other than *.mrc",
+        "skip *.log, not a.log",
+    ],
+)
+@pytest.mark.parametrize("order", [f"{ROUTE}, ", f"{MOVE}, ", "yes, but ", ""])
+def test_the_exception_of_an_exclusion_is_not_left_out_without_a_question(order: str, words: str) -> None:
+    assert "exclude" in asked(f"{order}{words}")
+
+
+@pytest.mark.parametrize("skip", ["skip", "exclude", "without", "but not"])
+@pytest.mark.parametrize("limit", ["older than 2 days", "larger than 1 GB", "which changed since yesterday"])
+def test_an_age_or_size_of_names_that_are_left_out_is_not_said_of_all_files(skip: str, limit: str) -> None:
+    assert read(f"{ROUTE}, {skip} *.tmp {limit}").outcome == "ask"
+
+
+def test_an_exception_to_a_limit_is_asked_about() -> None:
+    assert asked(f"{ROUTE}, max size 1 GB except for *.mrc") == {"exclude"}
+
+
+@pytest.mark.parametrize("words", ["files over 1 GB, all *.log too", "files newer than 2 days and all *.log"])
+def test_names_in_addition_to_a_size_or_an_age_are_asked_about(words: str) -> None:
+    assert "include" in asked(f"{ROUTE}, {words}")
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"),
+    [
+        ("*.mrc encrypted", "include"),
+        ("*.mrc at 2 Gb/s", "include"),
+        ("*.mrc with high priority", "include"),
+    ],
+)
+def test_an_option_right_after_names_may_be_said_of_them_alone(words: str, slot: str) -> None:
+    assert slot in asked(f"{ROUTE}, {words}")
+
+
+@pytest.mark.parametrize("order", [ROUTE, MOVE, "pause 7f3a21", "cancel 7f3a21", "yes", f"{ROUTE} encrypted"])
+@pytest.mark.parametrize("end", [" and", " and then", ", then", " plus", " and also.", ", after that", " and please"])
+def test_a_sentence_that_ends_in_a_conjunction_is_cut_off(order: str, end: str) -> None:
+    assert "action" in asked(f"{order}{end}")
+
+
+@pytest.mark.parametrize("end", [", too", " as well", ", and thanks", " please", " right now"])
+def test_a_sentence_that_ends_in_an_adverb_is_whole(end: str) -> None:
+    assert read(f"{ROUTE}, encrypted{end}").outcome == "intent"
+
+
+@pytest.mark.parametrize(
+    "words", ["exclude *", "only a.h5, no *.h5", "only *.mrc except *.mrc", "include raw/x.mrc, exclude raw/"]
+)
+def test_names_that_are_taken_and_left_out_alike_are_asked_about(words: str) -> None:
+    assert asked(f"{ROUTE}, {words}") == {"exclude"}
+
+
+@pytest.mark.parametrize("words", ["next to", "beside", "near"])
+def test_a_place_beside_another_is_asked_about(words: str) -> None:
+    assert "destination" in asked(f"copy krios1:/a {words} archive:/a")
+
+
+@pytest.mark.parametrize("words", ["a file", "another file", "one image", "a folder", "the first file"])
+def test_one_of_the_files_is_not_the_whole_folder(words: str) -> None:
+    assert read(f"copy {words} from krios1:/a to archive:/a").outcome == "ask"

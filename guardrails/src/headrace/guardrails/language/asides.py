@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.language.grammar import words_of
-from headrace.guardrails.language.phrases import SENTENCE_ENDS, Openings, plain_word
+from headrace.guardrails.language.phrases import CAPITAL_MARK, SENTENCE_ENDS, UNKNOWN_MARK, Openings, plain_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +21,8 @@ _WISHES = frozenset({"want", "wants", "need", "needs", "like", "prefer", "send",
 _MAX_ITEMS = 24
 _REASONS = Openings(words_of("reason"))
 _WITH_A_VERB = Openings(words_of("reason_with_verb"))
+_PURPOSES = frozenset(words_of("purpose"))
+_PEOPLE = frozenset(words_of("people"))
 _VERBS = frozenset(words_of("verb_of_a_reason"))
 _NOT_IN_A_REASON = frozenset(words_of("wish_in_a_reason"))
 
@@ -52,9 +54,18 @@ def _end_of(items: Sequence[Item], at: int) -> int | None:
         end = at + width
         while end < len(items) and items[end].symbol not in _ENDS:
             end += 1
+        if opening in _PURPOSES and not _of_people(items[at + width : end]):
+            return None
         told = opening in _REASONS or any(plain_word(item) in _VERBS for item in items[at + width : end])
         return end if told and at + width < end <= at + _MAX_ITEMS else None
     return None
+
+
+def _of_people(clause: Sequence[Item]) -> bool:
+    """Say whether a clause begins with people: "we", "Anna", "the team"."""
+    head = clause[:3]
+    named = bool(head) and head[0].symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}")
+    return named or any(plain_word(item) in _PEOPLE for item in head)
 
 
 def _before_so(items: Sequence[Item], at: int) -> int | None:

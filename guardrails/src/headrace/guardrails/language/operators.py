@@ -7,9 +7,11 @@ that none can be lost: "delete the source: no", "Overwrite? No.", "cancel b2d810
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact
+from headrace.guardrails.language.grammar import words_of
 from headrace.guardrails.language.scope import CARRIED, FILTERS, OPTIONS
 
 if TYPE_CHECKING:
@@ -28,6 +30,11 @@ _ANSWERED = "answered"
 _ENDS = frozenset({".", "!", "?", ";"})
 _SAYS_NOTHING = frozenset({"marker", "retract", "it", "turn"})
 _LINKS = frozenset({":", "?", "=", "-"})
+_CONJUNCTIONS = frozenset(words_of("conjunction"))
+# Adverbs that may end a sentence: "verify it afterwards".
+_AFTERWARDS = frozenset({"afterwards", "finally", "lastly", "subsequently", "thereafter"})
+# What may follow a conjunction and still say nothing.
+_SOFTENERS = frozenset({",", "-", ":", "please", "now", "so", "just", "also", "and", "then"})
 _TAKEN_BACK = "takes something back: say the whole request again, without what you don't want"
 _ASKED = "reads as a question: say it as a request, or leave it out"
 # Orders that are questions by nature.
@@ -38,7 +45,7 @@ _QUESTIONS = frozenset({"status", "list"})
 
 def operated(chosen: Sequence[Chosen]) -> list[Chosen]:
     """Apply every operator to the facts in its scope."""
-    return _retractions(_open_buts(_question_marks(_polarities(_trailing_onlys(list(chosen))))))
+    return _retractions(_open_ends(_open_buts(_question_marks(_polarities(_trailing_onlys(list(chosen)))))))
 
 
 def _slots(span: Chosen) -> frozenset[str]:
@@ -141,6 +148,44 @@ def _open_buts(chosen: list[Chosen]) -> list[Chosen]:
                 facts = tuple(replace(fact, slot="exclude", value=doubt) for fact in facts)
         result.append(replace(span, facts=facts))
     return result
+
+
+def _open_ends(chosen: list[Chosen]) -> list[Chosen]:
+    """Ask about a conjunction after which the sentence ends: "copy A to B and then"."""
+    result = list(chosen)
+    for at, span in enumerate(chosen):
+        # "alright then" says yes.
+        answers = span.words.lower() == "then" and not any(
+            _slots(one) - _SAYS_NOTHING - {"confirm"} for one in result[:at]
+        )
+        if _joins(span) and _ends_after(chosen, at) and not answers:
+            doubt = Doubt(f"`{span.words}`: say what comes after it, or leave it out")
+            fact = Fact("action", doubt, span.words, span.first, span.last)
+            result[at] = replace(span, facts=(fact,))
+    return result
+
+
+def _joins(span: Chosen) -> bool:
+    words = span.words.lower().strip(" ,.;")
+    steps = bool(span.facts) and all(fact.slot == "step" and fact.value == "" for fact in span.facts)
+    return (steps and span.words.lower() not in _AFTERWARDS) or (
+        words in _CONJUNCTIONS and _slots(span) <= _SAYS_NOTHING
+    )
+
+
+def _ends_after(chosen: Sequence[Chosen], at: int) -> bool:
+    for before, span in pairwise(chosen[at:]):
+        if before.last != span.first:
+            return False
+        if _is_end(span):
+            return True
+        if span.words.lower() not in _SOFTENERS or not _slots(span) <= _SAYS_NOTHING:
+            return False
+    return False
+
+
+def _is_end(span: Chosen) -> bool:
+    return not span.words or _is_mark(span, _ENDS) or span.name in ("thanks", "greeting")
 
 
 def _retractions(chosen: list[Chosen]) -> list[Chosen]:

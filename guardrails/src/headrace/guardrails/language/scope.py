@@ -45,6 +45,10 @@ _OWNING = frozenset({*_REACHED, "preserve", "delete_nothing", "keep_place"})
 _TIMES = frozenset({"start", "window", "repeat"})
 _OWN_A_TIME = _heads("doing_option")
 _MAY_REACH_BACK = tuple(words_of("excepting"))
+# A size or an age, said of the files before it or of all.
+_LIMITS = frozenset({"min_size", "max_size", "modified_after", "modified_before"})
+_MEANT_AS_LIMIT = frozenset({"max", "maximum", "min", "minimum", "most", "least", "limit", "up", "larger", "maximal"})
+_ADDING = frozenset({"too", "as well", "plus", "and also", "also", "additionally", "in addition"})
 _JOINERS = frozenset({"and", "or", "as well as", "plus", "and also", ", and", ", or"})
 
 
@@ -54,7 +58,7 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
     before: Chosen | None = None
     joiner = ""
     owner: Chosen | None = None
-    apart = False
+    apart = listed = False
     for span in (_guarded(*pair) for pair in zip([None, *chosen], chosen, strict=False)):
         if _is_joiner(span):
             apart = apart or span.words != "but"
@@ -65,16 +69,20 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
         reached = span if owner is None else _owned(owner, span, apart=apart or joined)
         if reached is span and before is not None and (joiner or span.words.lower().startswith("and ")):
             reached = _reached(before, joiner or "and", span)
-        if reached is span and before is not None and _excepts(before, span):
-            reached = _doubted(span, f"say whether it is left out, too, or taken in spite of `{before.words}`")
+        if reached is span and before is not None:
+            reached = _left_out(before, joiner, span)
         result.append(reached)
         # The head of a list reaches over all of it: "skip a, b and c".
+        if result[-1] is reached and before is not None and _names_alone(before, joiner, listed, reached):
+            at = result.index(before)
+            result[at] = _doubted(before, f"say whether `{reached.words}` is said of these files alone")
+        listed = bool(joiner)
         before = _head_of(before, reached, carried=reached is not span)
         joiner = ""
         if _slots(span) & {"turn", "cue"} or span.name == "only":
             continue
         owner, apart = (span, False) if _slots(span) & _OWNING else (None, False)
-    return result
+    return _united(result)
 
 
 def _is_joiner(span: Chosen) -> bool:
@@ -130,10 +138,69 @@ def _reached(before: Chosen, joiner: str, span: Chosen) -> Chosen:
     return span
 
 
-def _excepts(before: Chosen, span: Chosen) -> bool:
-    """Say whether an exception follows what is left out: "no files over 1 GB except *.h5"."""
-    leaves_out = bool(before.facts) and _slots(before) <= FILTERS and _first_word(before) in _SKIPS
-    return leaves_out and _slots(span) == {"exclude"} and span.words.lower().startswith(_MAY_REACH_BACK)
+def _left_out(before: Chosen, joiner: str, span: Chosen) -> Chosen:
+    """Doubt what may say more of what is left out: an exception from it, or an age of it alone."""
+    slots = _slots(span)
+    if _opens_exclusion(before) and before.last == span.first and slots == {"exclude"}:
+        # "exclude everything but *.mrc": the exception of an exclusion is what is taken.
+        return _doubted(span, f"say whether it is left out, or is all that is taken, after `{before.words}`")
+    if _excepts(before, joiner, span):
+        return _doubted(span, f"say whether it is left out, too, or taken in spite of `{before.words}`")
+    own = _first_word(span)
+    apart = joiner or own in _SKIPS | _ONLYS | _NEGATIONS or span.words.lower().endswith(" only")
+    if _slots(before) == {"exclude"} and slots and slots <= _LIMITS and not apart:
+        # "skip *.tmp older than 2 days" leaves out old *.tmp, not every *.tmp.
+        return _doubted(span, f"say whether it is said of `{before.words}` alone")
+    return span
+
+
+def _names_alone(before: Chosen, joiner: str, listed: bool, span: Chosen) -> bool:  # noqa: FBT001
+    """Say whether an option right after bare names may be said of them alone: "..., *.mrc encrypted"."""
+    bare = _slots(before) == {"include"} and before.words[:1] in "*?" and " " not in before.words
+    options = bool(span.facts) and _slots(span) <= OPTIONS - FILTERS - _TIMES - {"deadline"}
+    return bare and options and listed and not joiner and before.last == span.first
+
+
+def _opens_exclusion(span: Chosen) -> bool:
+    return any(fact.slot == "cue" and fact.value == "exclude" for fact in span.facts)
+
+
+def _excepts(before: Chosen, joiner: str, span: Chosen) -> bool:
+    """Say whether an exception follows what is left out, or a limit: "no files over 1 GB except *.h5"."""
+    if not before.facts or not _slots(before) <= FILTERS or _slots(span) != {"exclude"}:
+        return False
+    excepts = span.words.lower().startswith(_MAY_REACH_BACK)
+    if _first_word(before) in _SKIPS:
+        other = _first_word(span) == "not" and _first_word(before) != "not" and joiner in ("", ",")
+        return excepts or other
+    return excepts and not _MEANT_AS_LIMIT.isdisjoint(before.words.lower().split())
+
+
+def _united(chosen: list[Chosen]) -> list[Chosen]:
+    """Doubt names beside a size or an age that may be meant in addition: "files over 1 GB, all *.log too"."""
+    result: list[Chosen] = []
+    first: Chosen | None = None
+    last, joiner = -1, ""
+    for span in chosen:
+        words = span.words.lower()
+        if _is_joiner(span) or (words in _ADDING and _slots(span) <= {"marker"}):
+            joiner = f"{joiner} {words}".strip()
+            if words in ("too", "as well", "also") and first is not None and last >= 0:
+                result[last] = _doubted(result[last], "say whether files must be both, or either")
+            result.append(span)
+            continue
+        chooses = bool(span.facts) and _slots(span) <= FILTERS - {"exclude", "weak_action"}
+        chooses = chooses and _first_word(span) not in _SKIPS | _NEGATIONS
+        last = -1
+        if chooses and first is not None and ("include" in _slots(span)) != ("include" in _slots(first)):
+            joins = joiner not in ("", ",") or words.startswith(("and ", "plus ", "or "))
+            plain = _first_word(span) not in _ONLYS | _COMPARING
+            last = len(result)
+            result.append(_doubted(span, "say whether files must be both, or either") if joins and plain else span)
+        else:
+            result.append(span)
+        first, joiner = (span if chooses else None), ""
+    return result
 
 
 def _owned(owner: Chosen, span: Chosen, *, apart: bool) -> Chosen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeVar
 
 from headrace.guardrails.intents.draft import Amount, Doubt, Fact, Step
@@ -76,6 +77,18 @@ def names(step: Step, slot: str) -> tuple[str, ...] | Doubt:
     if doubts:
         return Doubt(f"`{doubts[0]}` is no pattern for names below the source")
     return tuple(dict.fromkeys(found))
+
+
+def nothing_left(include: object, exclude: object) -> Doubt | None:
+    """Doubt what is left out if all of it, or what is to be taken, is left out."""
+    taken = include if isinstance(include, tuple) else ()
+    for name in exclude if isinstance(exclude, tuple) else ():
+        if name.strip("*/") == "":
+            return Doubt(f"`{name}` leaves nothing to take")
+        below = name if name.endswith("/") else f"{name}/"
+        if covered := [one for one in taken if fnmatchcase(one, name) or one.startswith(below)]:
+            return Doubt(f"`{name}` leaves out `{covered[0]}`, which is to be taken")
+    return None
 
 
 def is_odd_glob(glob: str) -> bool:

@@ -10,7 +10,7 @@ from headrace.guardrails.intents.draft import Doubt, Fact, Hours, Place, Repeat,
 from headrace.guardrails.resolve import moments
 from headrace.guardrails.resolve.locations import resolve_place
 from headrace.guardrails.resolve.recurrence import repeat_on, resolve_hours, resolve_repeat, with_day
-from headrace.guardrails.resolve.single_values import amount, names, only, plain, verification, words_of
+from headrace.guardrails.resolve.single_values import amount, names, nothing_left, only, plain, verification, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,6 +39,8 @@ def resolve_options(step: Step, context: Context, found: Findings) -> None:
     _resolve_times(step, context, found)
     _resolve_changed(step, context, found)
     _check_order(found)
+    if doubt := nothing_left(found.values.get("include"), found.values.get("exclude")):
+        found.ask("exclude", doubt, words_of(step.of("exclude")))
 
 
 def _settled(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:

@@ -24,7 +24,7 @@ from headrace.guardrails.resolve.endpoint_names import resolve_name
 from headrace.guardrails.resolve.findings import Findings
 from headrace.guardrails.resolve.locations import resolve_place
 from headrace.guardrails.resolve.recurrence import check_rrule
-from headrace.guardrails.resolve.single_values import is_odd_glob
+from headrace.guardrails.resolve.single_values import is_odd_glob, nothing_left
 from headrace.guardrails.resolve.targets import resolve_transfer
 
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ def _check_slots(slots: Slots, context: Context, found: Findings) -> None:
         if len(globs) > MAX_GLOBS or any(is_odd_glob(glob) for glob in globs):
             name = slot.removeprefix("add_").removeprefix("drop_")
             found.ask(name, Doubt(f"`{name}` must hold {MAX_GLOBS} patterns below the source at most"))
+    if doubt := nothing_left(slots.include, slots.exclude):
+        found.ask("exclude", doubt)
     _check_numbers(slots, found)
     _check_moments(slots, context, found)
     for name in ("delete_source", "delete_extraneous", "encryption", "verify", "on_conflict"):
