@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use headrace_core::sealed::PublicKey;
 use headrace_core::ticket::Part;
@@ -329,8 +329,7 @@ impl Shared {
         let attempt = id.attempt;
         let record = self.change_running(&id.transfer, move |record| {
             if record.attempt == attempt && !record.ended(end.part) {
-                record.ends.push(end);
-                record.first_end.get_or_insert_with(Instant::now);
+                record.take_end(end);
             }
             Ok(())
         });
@@ -339,8 +338,8 @@ impl Shared {
             // A later attempt has taken its place and goes on.
             return Ok(());
         }
-        if record.complete() {
-            self.report(&record).await?;
+        if record.over {
+            self.tell_end(&record).await;
         } else if failed {
             // Beside this, because it waits for answers that the caller may have to read.
             let shared = Arc::clone(self);
@@ -349,17 +348,20 @@ impl Shared {
         Ok(())
     }
 
+    /// Ends an attempt with what is known of it. One that has ended meanwhile, or has been replaced, is left as it is.
     async fn report(&self, record: &Record) -> Result<(), Problem> {
         let (attempt, replaced) = (record.attempt, unknown(&record.transfer));
-        let first = self.change_running(&record.transfer, move |record| {
+        let over = self.change_running(&record.transfer, move |record| {
             if record.attempt != attempt {
                 return Err(replaced);
             }
             record.over = true;
             Ok(())
         });
-        if first.await.is_ok() {
-            self.tell_end(record).await;
+        match over.await {
+            Ok(record) => self.tell_end(&record).await,
+            Err(problem) if problem.is(ControlCode::AttemptUnknown) => {}
+            Err(problem) => return Err(problem),
         }
         Ok(())
     }
@@ -421,8 +423,8 @@ impl Shared {
             let waited = record
                 .first_end
                 .is_some_and(|first| first.elapsed() > longest);
-            let decided = record.ended(Part::Destination);
-            (waited && decided) || record.expires.plus_ms(LOST_AFTER_MS) < now
+            let decided = record.complete() || (waited && record.destination_end().is_some());
+            decided || record.expires.plus_ms(LOST_AFTER_MS) < now
         };
         let lost = self
             .records(move |records| records.running().filter(lost).cloned().collect::<Vec<_>>());

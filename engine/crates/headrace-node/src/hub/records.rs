@@ -159,8 +159,15 @@ impl Record {
         self.ended(Part::Both) || (self.ended(Part::Source) && self.ended(Part::Destination))
     }
 
+    /// Takes in one node's end; with the last one the attempt is over, in the same change.
+    pub(super) fn take_end(&mut self, end: End) {
+        self.ends.push(end);
+        self.first_end.get_or_insert_with(Instant::now);
+        self.over = self.complete();
+    }
+
     /// The destination's end, once it is there.
-    fn destination_end(&self) -> Option<&End> {
+    pub(super) fn destination_end(&self) -> Option<&End> {
         let of = |part| self.ends.iter().find(move |end| end.part == part);
         of(Part::Both).or_else(|| of(Part::Destination))
     }

@@ -330,4 +330,17 @@ mod tests {
         assert!(check(Outcome::Stopped, &[text]).is_err());
         assert!(check(Outcome::Stopped, &[]).is_ok());
     }
+
+    #[test]
+    fn the_last_end_and_that_the_attempt_is_over_are_one_change() {
+        let end = |part| End::lost(part, Problem::new(ControlCode::NodeRestarted, ""));
+        let mut two = record();
+        two.take_end(end(Part::Source));
+        assert!(!two.over);
+        two.take_end(end(Part::Destination));
+        assert!(two.over);
+        let mut one = record();
+        one.take_end(end(Part::Both));
+        assert!(one.over);
+    }
 }
