@@ -195,7 +195,8 @@ class Pipeline:
 
     async def _decide(self, asked: Asked, route: Route, execution: Execution, counts: SurveyCounts) -> Decision:
         principal = asked.caller.principal
-        day = day_of(self._core.clock(), self._core.settings.timezone)
+        now = self._core.clock()
+        day = day_of(max(now, asked.intent.start or now), self._core.settings.timezone)
         async with self._core.database.read() as tx:
             budgets = await used_today(tx, principal.id, principal.agent, day)
         facts = Facts.of(execution, counts, self._locations.moment(asked.caller), budgets)

@@ -1,12 +1,14 @@
-"""Budgets: what people and their assistants have used today, reserved at submission and settled at the end.
+"""Budgets: what people and their assistants use in a day, reserved at submission and settled at the end.
 
-A reservation holds the plan's byte ceiling while its transfer runs, and what was really moved afterwards.
+A reservation holds the plan's byte ceiling while its transfer runs, and what was really moved afterwards. It counts on
+the day when the transfer is to start, and an attempt that begins on another day takes what is left of it there. What an
+attempt moved stays counted, whatever becomes of the transfer.
 """
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import bindparam, case, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from headrace.api.store import Tx
@@ -20,6 +22,11 @@ def day_of(now: datetime, zone: str) -> str:
     return now.astimezone(ZoneInfo(zone)).date().isoformat()
 
 
+def day_of_start(transfer: TransferRow, now: datetime, zone: str) -> str:
+    """Return the site's day on which a transfer that may start now is to start."""
+    return day_of(max(now, transfer.starts or now), zone)
+
+
 async def used_today(tx: Tx, person: str, agent: str | None, day: str, *, without: str = "") -> Budgets:
     """Return what the person (and the person's agent) has used on `day`; the transfer `without` is left out."""
     asked = {"person": person, "agent": agent, "day": day, "without": without}
@@ -31,14 +38,24 @@ async def reserve(tx: Tx, transfer: TransferRow, *, day: str, max_bytes: int) ->
     """Count a transfer's byte ceiling as used; with the check before it in one transaction this is atomic."""
     row = {
         "transfer": transfer.id, "person": transfer.requester, "agent": transfer.agent,
-        "day": day, "bytes": max_bytes, "settled": False,
+        "day": day, "bytes": max_bytes, "moved": 0, "settled": False,
     }  # fmt: skip
     await tx.execute(_RESERVE, row)
 
 
+async def begin_on(tx: Tx, transfer: str, day: str) -> None:
+    """Let what is left of a reservation count on the day when an attempt begins."""
+    await tx.execute(_MOVE, {"of": transfer, "on": day})
+
+
+async def keep(tx: Tx, transfer: str, moved_bytes: int) -> None:
+    """Note what an attempt moved, when another one may follow."""
+    await tx.execute(_KEEP, {"of": transfer, "moved_now": moved_bytes})
+
+
 async def settle(tx: Tx, transfer: str, moved_bytes: int) -> None:
-    """Replace the reservation by what was moved."""
-    await tx.execute(_SETTLE, {"of": transfer, "moved": moved_bytes})
+    """Replace the reservation by what the last attempt and those before it moved."""
+    await tx.execute(_SETTLE, {"of": transfer, "moved_now": moved_bytes})
 
 
 _TABLE = Base.metadata.tables[ReservationRow.__tablename__]
@@ -51,8 +68,19 @@ _USED = select(
     select(func.count()).where(*_OTHERS, _ROWS.settled.is_(False)).scalar_subquery(),
 )
 _MADE = insert(_TABLE)
+_MOVED_THAT_DAY = case((_ROWS.day == _MADE.excluded.day, _ROWS.moved), else_=0)
 _RESERVE = _MADE.on_conflict_do_update(
     index_elements=[_ROWS.transfer],
-    set_={"day": _MADE.excluded.day, "bytes": _MADE.excluded.bytes, "settled": _MADE.excluded.settled},
+    set_={
+        "day": _MADE.excluded.day,
+        "bytes": _MADE.excluded.bytes + _MOVED_THAT_DAY,
+        "moved": _MOVED_THAT_DAY,
+        "settled": _MADE.excluded.settled,
+    },
 )
-_SETTLE = update(_TABLE).where(_ROWS.transfer == bindparam("of")).values(bytes=bindparam("moved"), settled=True)
+_OF = update(_TABLE).where(_ROWS.transfer == bindparam("of"))
+_MOVE = _OF.where(_ROWS.day != bindparam("on")).values(day=bindparam("on"), bytes=_ROWS.bytes - _ROWS.moved, moved=0)
+# Never more than was reserved: an attempt may count again what one before it moved.
+_MOVED = func.min(_ROWS.bytes, _ROWS.moved + bindparam("moved_now"))
+_KEEP = _OF.values(moved=_MOVED)
+_SETTLE = _OF.values(bytes=_MOVED, moved=_MOVED, settled=True)

@@ -13,7 +13,7 @@ from sqlalchemy import bindparam, select
 
 from headrace.api.core import Core
 from headrace.api.errors import Code, Fenced, ServiceError
-from headrace.api.policy.budgets import day_of, used_today
+from headrace.api.policy.budgets import day_of_start, used_today
 from headrace.api.policy.versions import Policies
 from headrace.api.sites.endpoints import Endpoints, Known
 from headrace.api.sites.halts import Halts, Work, roots_of
@@ -206,7 +206,7 @@ class Signer:
         facts = dict(Moment(now=now, zone=zone).context())
         del facts["door"]  # it stays the one by which the plan came
         if starts:
-            day = day_of(now, zone)
+            day = day_of_start(transfer, now, zone)
             used = await used_today(tx, transfer.requester, transfer.agent, day, without=transfer.id)
             facts |= {
                 "person_used_bytes": used.person_used_bytes,

@@ -170,7 +170,7 @@ class ReceiptRow(Base):
 
 
 class ReservationRow(Base):
-    """What a transfer takes of its requester's budget: the plan's bytes while it runs, what it moved afterwards."""
+    """What a transfer takes of its requester's budget of a day: the plan's bytes while it runs, then what it moved."""
 
     __tablename__ = "reservations"
     __table_args__ = (Index("ix_reservations_person_day", "person", "day"),)
@@ -180,6 +180,8 @@ class ReservationRow(Base):
     agent: Mapped[str | None] = mapped_column(String(120))
     day: Mapped[str] = mapped_column(String(10))
     bytes: Mapped[int] = mapped_column(BigInteger)
+    moved: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    """Bytes that ended attempts of that day moved; they are part of `bytes`, and never given back."""
     settled: Mapped[bool] = mapped_column(default=False)
 
 

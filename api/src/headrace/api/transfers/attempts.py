@@ -12,7 +12,7 @@ from sqlalchemy import bindparam
 from headrace.api.data_folder import lists_dir, result_dir
 from headrace.api.errors import AuditUnwritable, Code, Fenced, ServiceError
 from headrace.api.jobs.turns import Turns
-from headrace.api.policy.budgets import settle
+from headrace.api.policy.budgets import begin_on, day_of, day_of_start, keep, settle
 from headrace.api.problems import make, problem_of
 from headrace.api.store import Tx, after_commit, unless_committed
 from headrace.api.store.base import Base
@@ -88,8 +88,11 @@ class Attempts:
         _require_wish(row, standing)
         ticket, run.released = await parts.signer.ticket(tx, row, number, run.fence)
         write_standing(row, standing)
-        row.started = row.started or self._core.clock()
-        begun = {"transfer": row.id, "number": number, "started": self._core.clock()}
+        now, zone = self._core.clock(), self._core.settings.timezone
+        if row.attempt > 1 or day_of_start(row, row.created, zone) != day_of(now, zone):
+            await begin_on(tx, row.id, day_of(now, zone))
+        row.started = row.started or now
+        begun = {"transfer": row.id, "number": number, "started": now}
         await tx.execute(_BEGIN, _NO_END | begun)
         kind = m.TransferEventKind.STARTED if number == 1 else m.TransferEventKind.ATTEMPT
         await parts.history.record(tx, row, kind, f"attempt {number} started")
@@ -231,8 +234,10 @@ class Attempts:
         if standing.state in END_STATES:
             row.ended = row.ended or self._core.clock()
             row.error = self._problem(run, standing)
-            await settle(tx, row.id, run.progress.bytes_durable)
+            await settle(tx, row.id, run.moved_bytes)
             await self._core.jobs.done(tx, ADVANCE, row.id)
+        elif run.moved_bytes:
+            await keep(tx, row.id, run.moved_bytes)
         message = said or standing.reason or f"the transfer is {standing.state}"
         await self._parts.history.record(tx, row, m.TransferEventKind(standing.state), message)
 

@@ -3,7 +3,7 @@
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.rates import require_rate
-from headrace.api.policy.budgets import day_of, reserve
+from headrace.api.policy.budgets import day_of_start, reserve
 from headrace.api.private_words import because
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_work import PlanRow, TransferRow
@@ -79,7 +79,8 @@ class Control:
         await self._scheduler.require_room(tx, row.requester)
         plan = await self._parts.signer.released(tx, row, starts=True)
         max_bytes = int(str(plan.execution["max_bytes"]))
-        await reserve(tx, row, day=day_of(core.clock(), core.settings.timezone), max_bytes=max_bytes)
+        day = day_of_start(row, core.clock(), core.settings.timezone)
+        await reserve(tx, row, day=day, max_bytes=max_bytes)
         write_standing(row, queued)
         row.wish, row.wish_reason, row.fence = queued.wish, queued.wish_reason, row.fence + 1
         row.only_failed, row.error, row.ended = only_failed, None, None

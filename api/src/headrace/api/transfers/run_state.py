@@ -119,6 +119,12 @@ class Run:
         return tuple(dict.fromkeys((self.source_node, self.destination_node)))
 
     @property
+    def moved_bytes(self) -> int:
+        """Bytes that its open attempt moved: a node that does not know those before it counts from nothing."""
+        durable, before = self.progress.bytes_durable, self.durable_before
+        return (durable - before if durable >= before else durable) if self.open else 0
+
+    @property
     def moves(self) -> bool:
         """Whether its attempt may be moving data."""
         return self.open and self.end is None

@@ -7,7 +7,7 @@ from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.plan_steps import needs_approval, needs_confirmation, objection_to
-from headrace.api.policy.budgets import day_of, reserve
+from headrace.api.policy.budgets import day_of_start, reserve
 from headrace.api.store import Tx
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferRow
@@ -58,7 +58,7 @@ class Submissions:
                 raise _what_is_missing(error, plan) from error
             execution = released.execution
             row.rate_ceiling_bps = _number(execution["rate_ceiling_bps"])
-            day = day_of(self.parts.core.clock(), self.parts.core.settings.timezone)
+            day = day_of_start(row, self.parts.core.clock(), self.parts.core.settings.timezone)
             max_bytes = int(str(execution["max_bytes"]))
             await reserve(tx, row, day=day, max_bytes=max_bytes)
             detail = {"plan": plan.id, "digest": row.plan_digest}
