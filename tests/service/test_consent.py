@@ -156,10 +156,24 @@ async def test_an_approval_lives_for_24_hours_and_never_longer_than_its_plan(sit
 
 
 @pytest.mark.anyio
-async def test_why_a_plan_was_refused_is_withheld_from_an_assistant_that_may_not_have_names(site: Site) -> None:
+async def test_an_approval_of_a_later_start_still_counts_then(site: Site) -> None:
     differing_files(site)
     await publish(site, APPROVED_OVERWRITES)
-    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"names": "restricted"}))
+    start = site.clock() + timedelta(days=3)
+    plan = await site.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite", start=start)
+    bea = await site.person("bea", "approver")
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(PlanRow).values(expires=start + timedelta(days=9)))
+    [given] = (await bea.approve(plan)).approvals
+    assert given.expires == start + timedelta(hours=24)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("labels", [{"names": "restricted"}, {}])
+async def test_why_a_plan_was_refused_is_withheld_from_an_assistant(site: Site, labels: dict[str, str]) -> None:
+    differing_files(site)
+    await publish(site, APPROVED_OVERWRITES)
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels=labels))
     _, agent = await site.ada.token("transfer:read", "transfer:plan", "transfer:run", agent="helper")
     intent = m.TransferIntent(action="copy", source="lab:/set", destination="archive:/set", on_conflict="overwrite")
     asked = await agent.create_plan(m.PlanRequest(intent=intent))

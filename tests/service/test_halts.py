@@ -59,11 +59,11 @@ async def test_what_an_assistant_runs_stops_when_it_is_halted_and_not_what_its_p
 
 
 @pytest.mark.anyio
-async def test_the_file_is_noticed_at_the_next_look_which_comes_every_second(
+async def test_the_file_is_noticed_by_the_next_look_of_the_running_service_itself(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     transfer = await running(site)
-    halts, stops = site.use_cases.halts, list[str]()
+    stops = list[str]()
     stop = Attempts.stop
 
     async def told(self: Attempts, run: Run, reason: str) -> bool:
@@ -73,7 +73,6 @@ async def test_the_file_is_noticed_at_the_next_look_which_comes_every_second(
     monkeypatch.setattr(Attempts, "stop", told)
     (site.settings.data / HALT_FILE).write_text("storage maintenance")
     assert LOOK_S <= 1
-    await halts.look()
     waiting = await until(site, transfer, "waiting")
     assert "storage maintenance" in waiting.state_reason
     # One word to the nodes, and not the end of a ticket's time: that would take minutes.

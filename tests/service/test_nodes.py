@@ -1,12 +1,17 @@
+import asyncio
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.servers.site import Site
+from sqlalchemy import delete
+from tests.servers.site import WAIT_S, Site
 from tests.service.refusals import refused
 
+from headrace.api.app.hub_events import HubEvents
+from headrace.api.jobs.local import LocalJobs
+from headrace.api.store.tables_site import NodeRow
 from headrace.client import models as m
-from headrace.engine import EngineError, Node
+from headrace.engine import EngineError, HubEvent, Node, NodeRefused
 
 
 async def join(site: Site, token: str, name: str, roots: list[tuple[str, str, str]]) -> Node:
@@ -153,3 +158,32 @@ async def test_why_a_node_is_refused_reaches_the_service(site: Site) -> None:
     await site.until_nodes(lambda: site.use_cases.nodes.refused(key) is not None)
     [right] = [node for node in await site.ada.port.nodes() if node.name == "right"]
     assert (right.state, "not enrolled" in right.detail) == ("revoked", True), right.detail
+
+
+@pytest.mark.anyio
+async def test_the_refusal_of_a_key_that_never_joined_is_no_work_for_the_store(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = quiet_site
+    await site.start_node("left", [])
+    key, refusal, woken = site.nodes["left"].key, asyncio.Event(), list[tuple[str, str]]()
+    take, wake = HubEvents.take, LocalJobs.wake
+
+    def taken(self: HubEvents, event: HubEvent) -> None:
+        take(self, event)
+        if isinstance(event, NodeRefused) and event.node == key:
+            refusal.set()
+
+    def told(self: LocalJobs, task: str, subject: str) -> None:
+        woken.append((task, subject))
+        wake(self, task, subject)
+
+    # The next service never heard of this key, which dials it all the same.
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(delete(NodeRow))
+    monkeypatch.setattr(HubEvents, "take", taken)
+    monkeypatch.setattr(LocalJobs, "wake", told)
+    await site.restart()
+    async with asyncio.timeout(WAIT_S):
+        await refusal.wait()
+    assert ("refused", key) not in woken

@@ -463,3 +463,22 @@ async def test_a_later_attempt_that_finds_nothing_left_makes_no_receipt_of_a_mov
     with pytest.raises(ServiceError) as refusal:
         require_whole_move(row, released, replace(whole, files=0))
     assert refusal.value.code == "move_unproven"
+
+
+@pytest.mark.anyio
+async def test_a_move_that_goes_on_and_finds_less_than_its_plan_ends_without_a_receipt(site: Site) -> None:
+    large_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", action="move", rate_limit_bps=4 * SLOW_BPS)
+    if plan.decision is not None and plan.decision.outcome == "confirm":
+        plan = await site.ada.confirm(plan)
+    transfer = await site.ada.submit(plan)
+    await until_durable(site, transfer)
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="pause"))
+    await until(site, transfer, "paused")
+    (site.lab / "set" / "0.bin").unlink()
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="resume"))
+    ended = await site.ada.end_of(transfer)
+    assert ended.error is not None, ended.summary
+    assert ended.error.code == "move_unproven", ended.summary
+    with refused("unknown_receipt"):
+        await site.ada.port.receipt(ended.id)
