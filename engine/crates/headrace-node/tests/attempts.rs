@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::rc::Rc;
+
 use headrace_core::list::{ListEntry, ListWriter};
 use headrace_core::sealed::SigningKey;
 use headrace_core::statement::Role;
@@ -11,6 +13,7 @@ use headrace_node::node::mover::{Meet, MoveEnd};
 use headrace_node::problem::{ControlCode, Problem};
 use serde_json::json;
 use support::{Site, TestNode, attempt, id};
+use tokio::task::LocalSet;
 
 async fn start(site: &Site, ticket: &str, transfer: &str) -> Result<(), Problem> {
     let (lists, results) = site.folders(transfer);
@@ -652,4 +655,61 @@ async fn an_end_inside_one_node_that_a_killed_hub_did_not_call_the_last_is_told(
         (ended.outcome, ended.statements.len()),
         (Outcome::Complete, 2)
     );
+}
+
+#[tokio::test]
+async fn a_stop_reaches_the_nodes_when_the_disk_of_the_service_takes_nothing() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    // Nothing can be written where the record is written anew.
+    let blocked = site.folder.path().join("hub/attempts/tr_1.new");
+    std::fs::create_dir(&blocked).expect("a folder");
+    let stopped = site.hub.stop_attempt(&id("tr_1"), "lunch").await;
+    assert_eq!(stopped.expect_err("not kept").code, "state_failed");
+    for node in [&from, &to] {
+        until(|| node.state.join("ends/tr_1-1.json").exists()).await;
+    }
+    std::fs::remove_dir(&blocked).expect("it is empty");
+    let ended = site.end_of("tr_1").await;
+    assert_eq!(
+        (ended.outcome, ended.problem.expect("a reason").message),
+        (Outcome::Stopped, "lunch".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_node_that_serves_all_the_requests_it_can_still_stops_at_once() {
+    const REQUESTS: usize = 64;
+    let site = Rc::new(Site::start().await);
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    let tasks = LocalSet::new();
+    for number in 0..REQUESTS {
+        let (site, transfer) = (Rc::clone(&site), format!("tr_slow{number}"));
+        let ticket = site.ticket(&transfer, &from, &to);
+        tasks.spawn_local(async move { start(&site, &ticket, &transfer).await });
+    }
+    let steering = async {
+        let mut slow = from.mover.slow.subscribe();
+        let all = slow.wait_for(|count| *count == REQUESTS);
+        let all = tokio::time::timeout(support::WAIT, all).await;
+        drop(all.expect("they come in time"));
+        let permit = site.permit(&from, "");
+        let path = support::path("x");
+        let browsed = site.hub.browse(&permit, &path, None, 1).await;
+        assert_eq!(browsed.expect_err("busy").code, "node_busy");
+        let renewed = site.hub.renew(&site.ticket("tr_1", &from, &to)).await;
+        renewed.expect("renewed");
+        let stopped = site.hub.stop_attempt(&id("tr_1"), "lunch").await;
+        stopped.expect("stopped");
+        let ended = site.end_of("tr_1").await;
+        assert_eq!(ended.outcome, Outcome::Stopped);
+        from.mover.slow.send_replace(usize::MAX);
+    };
+    tasks.run_until(steering).await;
 }

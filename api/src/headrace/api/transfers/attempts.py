@@ -162,8 +162,8 @@ class Attempts:
                 # It may just have ended: its end is on the way then, and says what arrived.
                 run.unknown_since = run.unknown_since or self._core.clock()
                 return True
-            run.end = run.end or End.failed(error)
-            return True
+            # The attempt goes on until its nodes say that it ended; the hub repeats the stop until then.
+            _log.warning("the stop of transfer %s is repeated: %s", run.transfer, error)
         return False
 
     async def close(self, run: Run, end: End, standing: Standing) -> None:

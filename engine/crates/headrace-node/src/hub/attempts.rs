@@ -1,5 +1,6 @@
 //! Attempts as the hub sees them: starting, steering, and putting both ends together.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use headrace_core::sealed::PublicKey;
 use headrace_core::ticket::Part;
 use headrace_core::value::Id;
+use tokio::task::JoinHandle;
 
 use super::link::Link;
 use super::records::{End, Record, claims};
@@ -179,11 +181,8 @@ impl Shared {
         let Ok(Some(record)) = known.await else {
             return;
         };
-        let failed = || record.ends.iter().any(|end| end.outcome == Outcome::Failed);
-        let reason = record.stop.clone();
-        let reason = reason.or_else(|| failed().then(|| "the other node failed".to_owned()));
         if record.attempt == attempt
-            && let Some(reason) = reason
+            && let Some(reason) = record.why_stop()
         {
             self.stop_nodes(&record, &reason).await;
         }
@@ -203,28 +202,28 @@ impl Shared {
         }
     }
 
+    /// The nodes are told first, whatever the disk says.
     async fn stop(&self, transfer: &Id, reason: &str) -> Result<(), Problem> {
-        let why = reason.to_owned();
-        let record = self.change_running(transfer, move |record| {
-            record.stop = Some(why);
-            Ok(())
-        });
-        let record = record.await?;
+        let (id, why) = (transfer.clone(), reason.to_owned());
+        let asked = self.records(move |records| records.ask_stop(&id, why));
+        let record = asked.await?.ok_or_else(|| unknown(transfer))?;
         self.stop_nodes(&record, reason).await;
-        Ok(())
+        let id = transfer.clone();
+        self.records(move |records| records.keep(&id)).await?
     }
 
     async fn stop_nodes(&self, record: &Record, reason: &str) {
-        let stop = proto::Stop {
-            transfer: record.transfer.to_string(),
-            reason: reason.to_owned(),
-        };
-        if let Err(problem) = self
-            .tell_running(record, &to_node::Message::Stop(stop))
-            .await
-        {
+        if let Err(problem) = self.tell_stop(record, reason).await {
             tracing::info!(transfer = %record.transfer, "not every node could be told to stop: {problem}");
         }
+    }
+
+    async fn tell_stop(&self, record: &Record, reason: &str) -> Result<(), Problem> {
+        let stop = to_node::Message::Stop(proto::Stop {
+            transfer: record.transfer.to_string(),
+            reason: reason.to_owned(),
+        });
+        self.tell_running(record, &stop).await
     }
 
     /// Commands every node of an attempt that has not ended; the first problem is given after all were tried.
@@ -248,7 +247,10 @@ impl Shared {
     }
 
     async fn running(&self, transfer: &Id) -> Result<Record, Problem> {
-        self.change_running(transfer, |_| Ok(())).await
+        let id = transfer.clone();
+        let known = self.records(move |records| records.get(&id).cloned());
+        let running = known.await?.filter(|record| !record.over);
+        running.ok_or_else(|| unknown(transfer))
     }
 
     async fn change_running(
@@ -395,7 +397,7 @@ impl Shared {
         }
     }
 
-    /// Reports attempts whose second end, or any end, does not come.
+    /// Reports attempts whose second end, or any end, does not come, and repeats stops until the end is there.
     pub(super) async fn keep_records(self: Arc<Self>) {
         let mut closing = self.closing.subscribe();
         tokio::select! {
@@ -403,12 +405,37 @@ impl Shared {
             _ = closing.wait_for(|closing| *closing) => return,
         }
         let mut interval = tokio::time::interval(KEEP_INTERVAL);
+        let mut stopping = HashMap::new();
         loop {
             tokio::select! {
                 _ = interval.tick() => {}
                 _ = closing.wait_for(|closing| *closing) => return,
             }
             self.give_up_lost().await;
+            self.repeat_stops(&mut stopping).await;
+        }
+    }
+
+    /// A node may have been busy, or away for a moment, when it was told. Beside the loop and one at a time of each
+    /// attempt, because a node that hangs is waited for.
+    async fn repeat_stops(self: &Arc<Self>, stopping: &mut HashMap<Id, JoinHandle<()>>) {
+        stopping.retain(|_, telling| !telling.is_finished());
+        let stopped = self.records(|records| {
+            let with_reason = |record: &Record| Some((record.clone(), record.why_stop()?));
+            records
+                .running()
+                .filter_map(with_reason)
+                .collect::<Vec<_>>()
+        });
+        for (record, reason) in stopped.await.unwrap_or_default() {
+            stopping.entry(record.transfer.clone()).or_insert_with(|| {
+                let shared = Arc::clone(self);
+                tokio::spawn(async move {
+                    if let Err(problem) = shared.tell_stop(&record, &reason).await {
+                        tracing::debug!(transfer = %record.transfer, "a stop is repeated: {problem}");
+                    }
+                })
+            });
         }
     }
 

@@ -150,6 +150,13 @@ impl Record {
         nodes
     }
 
+    /// Why its nodes are to stop, when they are: somebody asked for it, or one of them has failed.
+    pub(super) fn why_stop(&self) -> Option<String> {
+        let failed = self.ends.iter().any(|end| end.outcome == Outcome::Failed);
+        let other = || failed.then(|| "the other node failed".to_owned());
+        self.stop.clone().or_else(other)
+    }
+
     pub(super) fn ended(&self, part: Part) -> bool {
         self.ends.iter().any(|end| end.part == part)
     }
@@ -337,6 +344,22 @@ impl Records {
         self.save(&record)?;
         self.by_transfer.insert(record.transfer.clone(), record);
         Ok(())
+    }
+
+    /// Notes in memory why a running attempt is to stop; [`Records::keep`] writes it. The latest reason counts.
+    pub(super) fn ask_stop(&mut self, transfer: &Id, reason: String) -> Option<Record> {
+        let record = self.by_transfer.get_mut(transfer)?;
+        if record.over {
+            return None;
+        }
+        record.stop = Some(reason);
+        Some(record.clone())
+    }
+
+    /// Writes a record as it is now.
+    pub(super) fn keep(&self, transfer: &Id) -> Result<(), Problem> {
+        self.get(transfer)
+            .map_or(Ok(()), |record| self.save(record))
     }
 
     /// Changes a record, durably. `None` when there is no such transfer.

@@ -37,7 +37,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 const SETTINGS_INTERVAL: Duration = Duration::from_secs(2);
 /// Messages that wait to be sent.
 const OUT_MESSAGES: usize = 256;
-/// Requests of the hub that are served at once.
+/// Requests of the hub that may have to wait for a disk or for a list, and are served at once. What steers a running
+/// attempt waits for nothing and is not among them.
 const MAX_REQUESTS: usize = 64;
 /// Parts of a listing that wait to be sent.
 const LISTING_PARTS: usize = 4;
@@ -277,7 +278,7 @@ impl Session {
         }
     }
 
-    /// Serves a request beside the stream.
+    /// Serves a request: at once what steers a running attempt, anything else beside the stream.
     async fn serve(self: &Arc<Self>, message: ToNode) -> Result<(), Problem> {
         let ToNode {
             call,
@@ -286,6 +287,9 @@ impl Session {
         else {
             return Ok(());
         };
+        if let Some(done) = self.steer(&message) {
+            return self.send(call, answer_of(done)).await;
+        }
         let session = Arc::clone(self);
         let busy = self.requests.available_permits() == 0;
         if busy {
@@ -301,17 +305,27 @@ impl Session {
             let Ok(_running) = session.requests.acquire().await else {
                 return;
             };
-            let answer = match session.act(call, message).await {
-                Ok(answer) => answer,
-                Err(problem) => {
-                    tracing::info!(code = %problem.code, "refused a request: {problem}");
-                    from_node::Message::Failed(problem.into())
-                }
-            };
+            let answer = answer_of(session.act(call, message).await);
             // When the stream is over, nobody waits for the answer.
             let _ = session.send(call, answer).await;
         });
         Ok(())
+    }
+
+    /// Does what steers a running attempt; `None` of any other request.
+    fn steer(&self, message: &to_node::Message) -> Option<Result<from_node::Message, Problem>> {
+        let attempts = &self.shared.attempts;
+        let done = match message {
+            to_node::Message::Stop(stop) => {
+                attempts.stop(&stop.transfer, StopCause::Requested(stop.reason.clone()))
+            }
+            to_node::Message::SetRate(rate) => attempts.set_rate(&rate.transfer, rate.rate_bps),
+            to_node::Message::Renew(ticket) => self
+                .shared
+                .with_settings(|_, roots| attempts.renew(ticket, roots)),
+            _ => return None,
+        };
+        Some(done.map(|()| from_node::Message::Done(Empty {})))
     }
 
     async fn act(
@@ -337,21 +351,12 @@ impl Session {
                     |id: AttemptId, list, path| fetch_list(self.client.clone(), id, list, path);
                 attempts.start(start, &roots, fetch).await?;
             }
-            to_node::Message::Renew(ticket) => self
-                .shared
-                .with_settings(|_, roots| attempts.renew(&ticket, roots))?,
-            to_node::Message::SetRate(rate) => attempts.set_rate(&rate.transfer, rate.rate_bps)?,
-            to_node::Message::Stop(stop) => {
-                attempts.stop(&stop.transfer, StopCause::Requested(stop.reason))?;
-            }
             to_node::Message::Forget(forget) => {
                 let attempts = Arc::clone(attempts);
                 let roots = self.shared.with_settings(|_, roots| roots.clone());
                 blocking(move || attempts.forget(&forget.transfer, &roots)).await??;
             }
-            to_node::Message::Welcome(_) | to_node::Message::Goodbye(_) => {
-                return Err(violation("a greeting in the middle of a stream"));
-            }
+            _ => return Err(violation("a greeting in the middle of a stream")),
         }
         Ok(from_node::Message::Done(Empty {}))
     }
@@ -402,6 +407,13 @@ async fn fetch_list(
         file.write_all(&chunk.bytes).await.map_err(failed)?;
     }
     file.flush().await.map_err(failed)
+}
+
+fn answer_of(done: Result<from_node::Message, Problem>) -> from_node::Message {
+    done.unwrap_or_else(|problem| {
+        tracing::info!(code = %problem.code, "refused a request: {problem}");
+        from_node::Message::Failed(problem.into())
+    })
 }
 
 async fn blocking<T: Send + 'static>(

@@ -340,6 +340,8 @@ pub struct Scripted {
     pub forgotten: parking_lot::Mutex<Vec<String>>,
     /// Says that a start has come, and waits until it may go on.
     gate: parking_lot::Mutex<Option<(Sender<()>, Receiver<()>)>>,
+    /// How many starts of transfers named `tr_slow...` have come; they last until it is `usize::MAX`.
+    pub slow: tokio::sync::watch::Sender<usize>,
 }
 
 pub struct Script {
@@ -360,6 +362,7 @@ impl Scripted {
             attempts: parking_lot::Mutex::default(),
             forgotten: parking_lot::Mutex::default(),
             gate: parking_lot::Mutex::default(),
+            slow: tokio::sync::watch::Sender::new(0),
         }
     }
 
@@ -392,6 +395,13 @@ impl Mover for Scripted {
         let transfer = order.ticket.ticket().transfer.to_string();
         if transfer == "tr_refused" {
             return Err(Problem::new(ControlCode::NodeBusy, "not now"));
+        }
+        if transfer.starts_with("tr_slow") {
+            let mut end = self.slow.subscribe();
+            self.slow.send_modify(|count| *count += 1);
+            let runtime = tokio::runtime::Handle::current();
+            let waiting = end.wait_for(|count| *count == usize::MAX);
+            drop(runtime.block_on(async { tokio::time::timeout(WAIT, waiting).await }));
         }
         let read = |list: &Option<PathBuf>| {
             list.as_ref()
