@@ -373,3 +373,13 @@ def test_the_same_words_get_the_same_answer_in_every_process_and_thread() -> Non
     ]
     assert runs[0]
     assert runs[0] == runs[1] == runs[2]
+
+
+@pytest.mark.parametrize("filler", ["um", "uh", "erm"])
+@pytest.mark.parametrize(
+    "words",
+    ["skip *.tmp {} older than 2 days", "exclude {} all but *.mrc", "skip *.log {} except a.log", "at 2 {} Gb/s"],
+)
+def test_a_filler_changes_no_reading(words: str, filler: str) -> None:
+    plain, filled = read(f"{ROUTE}, {words.replace('{} ', '')}"), read(f"{ROUTE}, {words.format(filler)}")
+    assert (filled.outcome, filled.intent) == (plain.outcome, plain.intent)

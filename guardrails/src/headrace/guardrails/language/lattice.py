@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact, Hours, Place
@@ -41,6 +42,8 @@ _BEFORE_NAMES = frozenset({"only", "just", "skip", "exclude", "except", "without
 _OF_A_VERB = frozenset({"it", "the", "my", "our", "this", "that", "everything", "all", "these", "those"})
 _NOT_BEFORE_A_VERB = frozenset({"to", "from", "at", "on", "in", "the", "->", "not", "of", "for", "into", "onto"})
 _VERBS = frozenset(ACTION_OF) | UNSURE_VERBS | {"cp", "mv", "scp"}
+_FILLERS = frozenset({"um", "uh", "er", "erm", "uhm", "umm", "uhh", "ehm"})
+_HOURS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 RRULE = re.compile(r"(?:rrule:)?freq=[a-z]+(?:;[a-z]+=[a-z0-9,+-]+)*", re.IGNORECASE)
 _AND = frozenset({",", "and", "or", "&", "plus"})
 _IN_A_LIST = frozenset({"the", "all", "any", "as", "well", "also"})
@@ -92,12 +95,33 @@ def _with_asides(chosen: list[Chosen], items: list[Item], words_of: Callable[[in
 
 def build_items(tokens: Sequence[Token], context: Context) -> list[Item]:
     """Turn tokens into words and values: locations, globs, amounts, times, lists of globs."""
-    items = [_spelled(item) for item in read_atoms(tokens, context)]
+    items = _hours_in_words(_without_fillers([_spelled(item) for item in read_atoms(tokens, context)]))
     items = [_verb_or_name(items, at) for at in range(len(items))]
     items = _merged(items, _value_at)
     items = _merged(items, _composite_at)
     items = _merged(items, _globs_at)
     return [_marked(item) for item in items]
+
+
+def _without_fillers(items: Sequence[Item]) -> list[Item]:
+    """Let the word before it own a "um", so that phrases and operators reach over it."""
+    result: list[Item] = []
+    for item in items:
+        if result and item.value is None and item.symbol in _FILLERS:
+            result[-1] = replace(result[-1], last=item.last)
+        else:
+            result.append(item)
+    return result
+
+
+def _hours_in_words(items: Sequence[Item]) -> list[Item]:
+    """Write "ten pm" in digits."""
+    result = list(items)
+    for at, (item, after) in enumerate(pairwise(items)):
+        if item.value is None and item.symbol in _HOURS and after.symbol in ("am", "pm"):
+            digits = str(_HOURS.index(item.symbol) + 1)
+            result[at] = replace(item, symbol=digits, text=digits)
+    return result
 
 
 def _spelled(item: Item) -> Item:
@@ -209,8 +233,8 @@ def _whose(items: list[Item], at: int) -> tuple[int, str, Value] | None:
 
 def _composite_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
     """Join a path and the endpoint that the words say it is on."""
-    if below := _below(items, at):
-        return below
+    if joined := _below(items, at) or _in_parts(items, at):
+        return joined
     symbols = [item.symbol for item in items[at : at + 6]]
     if symbols[:1] in (["<path>"], ["<rel>"]):
         skip = 1
@@ -228,6 +252,25 @@ def _composite_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
         return 2, "<loc>", _on(items[at], items[at + 1])
     if symbols[:1] == ["<ep>"] and symbols[1:2] in (["under"], ["in"]) and symbols[2:3] == ["<path>"]:
         return 3, "<loc>", _on(items[at], items[at + 2])
+    return None
+
+
+def _in_parts(items: list[Item], at: int) -> tuple[int, str, Value] | None:
+    """Join "krios1 (/raw)", "krios1, path /raw" and "/raw directory of krios1"."""
+    symbols = [item.symbol for item in items[at : at + 5]]
+    if symbols[:1] == ["<ep>"]:
+        width = 2 if symbols[1:2] in (["<open>"], [","]) else 1
+        named = symbols[width : width + 1] in (["path"], ["folder"], ["directory"])
+        width += named
+        if symbols[width : width + 1] != ["<path>"] or (not named and symbols[1:2] != ["<open>"]):
+            return None
+        closed = symbols[1:2] != ["<open>"] or symbols[width + 1 : width + 2] == ["<close>"]
+        last = width + (2 if symbols[1:2] == ["<open>"] else 1)
+        return (last, "<loc>", _on(items[at], items[at + width])) if closed else None
+    if symbols[:1] == ["<path>"]:
+        width = 2 if symbols[1:2] in (["folder"], ["directory"]) else 1
+        if symbols[width : width + 2] == ["of", "<ep>"]:
+            return width + 2, "<loc>", _on(items[at + width + 1], items[at])
     return None
 
 

@@ -105,6 +105,11 @@ def folder(hit: Hit) -> Sequence[Reading]:
     return (("exclude", (f"{named.text.rstrip('/')}/",)),)
 
 
+def prefix(hit: Hit) -> Sequence[Reading]:
+    """Take the beginning of names: "files with the prefix run_"."""
+    return (("include", (f"{hit.items[-1].value or hit.items[-1].text}*",)),)
+
+
 def moment(slot: str, hit: Hit) -> Sequence[Reading]:
     """Take a time, or a length of time that ends now ("older than 30 days")."""
     lengths = hit.all(Length)
@@ -322,7 +327,7 @@ MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     made.__name__: made
     for made in (
         about, ahead, bare_hour, day_then_clock, days_or_starts, flag_amount, flag_names, folder, hours,
-        hours_around, in_days, in_year, lately, moment, monthly_day, monthly_weekday, overwriting, repeat,
+        hours_around, in_days, in_year, lately, moment, monthly_day, monthly_weekday, overwriting, prefix, repeat,
         repeat_in_steps, repeat_on_days, rrule, same, size_range, times_a_day, weekdays, weekend, whether_all,
         who, whole_day,
     )
