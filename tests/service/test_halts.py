@@ -1,11 +1,17 @@
 """The kill switch: what is held stops and waits, and goes on when it is released."""
 
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
 import pytest
 from tests.servers.site import Site, digest_of
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, until, until_durable
 
-from headrace.api.sites.halts import HALT_FILE, LOOK_S
+from headrace.api.errors import ServiceError
+from headrace.api.sites.halts import HALT_FILE, LOOK_S, Work
 from headrace.api.transfers.attempts import Attempts
 from headrace.api.transfers.run_state import Run
 from headrace.client import models as m
@@ -79,6 +85,23 @@ async def test_the_file_is_noticed_by_the_next_look_of_the_running_service_itsel
     assert ["storage maintenance" in reason for reason in stops] == [True]
     (site.settings.data / HALT_FILE).unlink()
     assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, partial(Path.symlink_to, target=HALT_FILE)])
+async def test_whatever_stands_in_the_place_of_the_file_halts_everything(
+    quiet_site: Site, make: Callable[[Path], None]
+) -> None:
+    make(quiet_site.settings.data / HALT_FILE)
+    reason = "the file `halt` in the data folder can't be read"
+    await quiet_site.use_cases.halts.look()
+    assert (await quiet_site.ada.port.health()).halted == reason
+    [halted] = await quiet_site.ada.port.halts()
+    assert (halted.scope, halted.reason) == ("everything", reason)
+    async with quiet_site.service.whole.core.database.read() as tx:
+        with pytest.raises(ServiceError) as refusal:
+            await quiet_site.use_cases.halts.require_none(tx, Work("ada", None, ()))
+    assert refusal.value.code == "halted"
 
 
 @pytest.mark.anyio

@@ -313,6 +313,28 @@ async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: 
 
 
 @pytest.mark.anyio
+async def test_a_retry_may_begin_for_seven_days_from_the_end_however_long_the_transfer_ran(site: Site) -> None:
+    small_set(site)
+    (site.archive / "copy" / "a.txt").mkdir(parents=True)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    assert ended.state is m.TransferState.PARTIAL
+    week = timedelta(seconds=site.settings.retry_valid_s)
+
+    async def may_retry(ended_ago: timedelta) -> bool:
+        async with site.service.whole.core.database.write() as tx:
+            await tx.execute(
+                update(TransferRow).values(started=site.clock() - 2 * week, ended=site.clock() - ended_ago)
+            )
+        shown = await site.ada.port.transfer(ended.id)
+        return next(one.allowed for one in shown.allowed_actions if one.action == "retry")
+
+    assert not await may_retry(week)
+    with refused("retry_too_late"):
+        await site.ada.port.control(ended.id, m.ControlRequest(action="retry"))
+    assert await may_retry(week - timedelta(hours=1))
+
+
+@pytest.mark.anyio
 async def test_budgets_are_reserved_at_submission_and_settled_at_the_end(site: Site) -> None:
     files = small_set(site)
     plan = await site.ada.plan("lab:/set", "archive:/copy")

@@ -26,6 +26,7 @@ class Code(StrEnum):
     NAME_TAKEN = "name_taken"
     AUDIT_UNWRITABLE = "audit_unwritable"
     BUSY = "busy"
+    TOO_MANY_BROWSES = "too_many_browses"
     TOO_MANY_PLANS = "too_many_plans"
     TOO_MANY_TRANSFERS = "too_many_transfers"
     SHUTTING_DOWN = "shutting_down"

@@ -71,7 +71,7 @@ class Settings:
     max_backoff_ms: int = _setting(300_000, "ms", "longest wait before another attempt")
     sweep_s: int = _setting(30, "s", "time between looks for transfers and plans that nobody works on")
     away_limit_s: int = _setting(604_800, "s", "time that a transfer waits for a node or past another obstacle")
-    retry_valid_s: int = _setting(604_800, "s", "how long after its first start a failed transfer may be tried again")
+    retry_valid_s: int = _setting(604_800, "s", "how long after its end a failed transfer may be tried again")
 
     session_idle_s: int = _setting(28_800, "s", "an interactive session ends after this time without use")
     session_valid_s: int = _setting(604_800, "s", "an interactive session ends after this time in any case")

@@ -1,5 +1,6 @@
 """From `endpoint:/path` to a place below a root, and looking into folders."""
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 from headrace.api.caller import Caller
@@ -20,6 +21,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COUNT_PAGE = 1000
 _MAX_COUNT_PAGES = 100
 """A folder whose names are withheld is counted up to 100,000 names."""
+_BROWSES_OF_ONE = 8
+"""Folders that are listed at the same time for one person; each has its audit event, which others' writes wait for."""
 
 
 class Locations:
@@ -32,6 +35,7 @@ class Locations:
         self._endpoints = endpoints
         self._policies = policies
         self._signer = signer
+        self._browsing = Counter[str]()
 
     async def resolve(self, tx: Tx, location: str) -> ResolvedEndpoint:
         """Resolve `endpoint:/path`; raises `unknown_endpoint`, `invalid_request`, or a rail about the path."""
@@ -49,7 +53,23 @@ class Locations:
         return Moment(now=self._core.clock(), zone=self._core.settings.timezone, door=caller.door.value)
 
     async def browse(self, caller: Caller, endpoint: str, path: str, *, after: str | None, limit: int) -> m.EntryPage:
-        """List one page of a folder, if policy lets the caller look there."""
+        """List one page of a folder, if policy lets the caller look there; raises `too_many_browses`."""
+        person = caller.principal.id
+        if self._browsing[person] >= _BROWSES_OF_ONE:
+            raise ServiceError(
+                Code.TOO_MANY_BROWSES,
+                f"{_BROWSES_OF_ONE} folders are being listed for this person, the most for one; "
+                "list again when one of them is there",
+            )
+        self._browsing[person] += 1
+        try:
+            return await self._browse(caller, endpoint, path, after=after, limit=limit)
+        finally:
+            self._browsing[person] -= 1
+            if not self._browsing[person]:
+                del self._browsing[person]
+
+    async def _browse(self, caller: Caller, endpoint: str, path: str, *, after: str | None, limit: int) -> m.EntryPage:
         async with self._core.database.read() as tx:
             folder = at(await self._endpoints.find(tx, endpoint), path)
             await self._nodes.require_usable(tx, folder.node)

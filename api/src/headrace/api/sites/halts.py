@@ -1,11 +1,13 @@
 """Halts: operators halt one transfer, person, assistant, endpoint or node, or everything (the kill switch).
 
-A halt is a row of the store, or the file `halt` in the data folder (everything; its text is the reason). Nothing that
+A halt is a row of the store, or the file `halt` in the data folder (everything; its text is the reason, and what
+can't be read there halts, too). Nothing that
 is halted gets a ticket or a permit; what runs is stopped and waits, with the reason, until the halt is released. Halts
 made here are acted on at once, others (the file, another process) within `LOOK_S`.
 """
 
 import json
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -28,6 +30,9 @@ from headrace.guardrails import new_id, shown
 HALT_FILE: Final = "halt"
 LOOK_S: Final = 1
 _MAX_REASON: Final = 500
+_BYTES_OF_ONE: Final = 4
+"""The most that a character takes in UTF-8."""
+_UNREADABLE: Final = f"the file `{HALT_FILE}` in the data folder can't be read"
 _MAX_NAME: Final = 120
 
 Root = tuple[str, str]
@@ -106,7 +111,7 @@ class Halts:
 
     async def halt(self, caller: Caller, request: m.HaltRequest) -> m.Halt:
         """Halt something: what runs of it stops and waits."""
-        async with self._core.database.write() as tx:
+        async with self._core.database.write(first=True) as tx:
             subject, name = await self._subject(tx, request.scope, request.subject)
             row = HaltRow(
                 id=new_id("ht"),
@@ -133,7 +138,7 @@ class Halts:
         """Release a halt; what waited for it goes on."""
         if halt == HALT_FILE:
             raise ServiceError(Code.HALT_STATE, f"the file `{HALT_FILE}` in the data folder is removed by hand")
-        async with self._core.database.write() as tx:
+        async with self._core.database.write(first=True) as tx:
             row = await tx.get(HaltRow, halt)
             if row is None:
                 raise ServiceError(Code.UNKNOWN_HALT, f"there is no halt `{shown(halt[:80])}`")
@@ -188,9 +193,16 @@ class Halts:
     def _file_reason(self) -> str:
         """Return the reason in the file, `""` when there is none."""
         file = self._core.settings.data / HALT_FILE
-        if not file.exists():
-            return ""
-        text = file.read_text(encoding="utf-8", errors="replace").strip()
+        try:
+            # Whatever stands there halts, also what can't be read: never open what may wait for a writer.
+            if not stat.S_ISREG(file.stat().st_mode):
+                return _UNREADABLE
+            with file.open("rb") as opened:
+                text = opened.read(_MAX_REASON * _BYTES_OF_ONE).decode(errors="replace").strip()
+        except FileNotFoundError:
+            return _UNREADABLE if file.is_symlink() else ""
+        except OSError:
+            return _UNREADABLE
         return text[:_MAX_REASON] or "no reason is given"
 
 

@@ -209,14 +209,15 @@ class Database:
                 yield Tx(connection, session)
 
     @asynccontextmanager
-    async def write(self, *, autoflush: bool = True) -> AsyncIterator[Tx]:
+    async def write(self, *, autoflush: bool = True, first: bool = False) -> AsyncIterator[Tx]:
         """Give the writing transaction: commits at the end of the block, rolls back on any error.
 
-        Writers queue for the single writing connection (at most 30 s). Without `autoflush`, changed rows are written
-        once, at the end (or by `flush`), and not before each statement: that is cheaper, and statements don't see them.
+        Writers queue for the single writing connection (at most 30 s); `first` is for what stops others, and goes
+        before all that are in line. Without `autoflush`, changed rows are written once, at the end (or by `flush`), and
+        not before each statement: that is cheaper, and statements don't see them.
         """
         try:
-            async with self._writer.connection() as connection:
+            async with self._writer.connection(first=first) as connection:
                 with Session(connection.sql, expire_on_commit=False, autoflush=autoflush) as session:
                     tx = Tx(connection, session)
                     await tx.begin()

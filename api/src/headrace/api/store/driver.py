@@ -111,6 +111,8 @@ class Pool:
         self._threads = threads
         self._reads = readers > 0
         self._room = asyncio.Semaphore(readers or 1)
+        self._line = asyncio.Lock()
+        """Only the first in line waits for `_room`, beside those who go before the line."""
         self._free: list[Connection] = []
         self._engine = create_engine(
             "sqlite://",
@@ -123,11 +125,16 @@ class Pool:
         event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql(begin))
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
-        """Give a connection; raises SQLAlchemy's `TimeoutError` when none is free for 30 s."""
+    async def connection(self, *, first: bool = False) -> AsyncIterator[Connection]:
+        """Give a connection, `first` before all who are in line; raises `TimeoutError` when none is free for 30 s."""
         try:
-            async with asyncio.timeout(_POOL_TIMEOUT_S if self._room.locked() else None):
-                await self._room.acquire()
+            waits = self._room.locked() or self._line.locked()
+            async with asyncio.timeout(_POOL_TIMEOUT_S if waits else None):
+                if first:
+                    await self._room.acquire()
+                else:
+                    async with self._line:
+                        await self._room.acquire()
         except TimeoutError as error:
             message = f"no connection to the store was free for {_POOL_TIMEOUT_S} s"
             raise PoolTimeout(message) from error

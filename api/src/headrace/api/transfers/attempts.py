@@ -44,6 +44,10 @@ class WishChanged(Exception):  # noqa: N818 - says what is the case
     """People wished something else after the standing was read; nothing was written."""
 
 
+class TurnPassed(WishChanged):
+    """The free slot was taken by another meanwhile; nothing was written."""
+
+
 class Attempts:
     """Does the effects of the state machine. Each method returns whether there is something new to look at."""
 
@@ -76,6 +80,9 @@ class Attempts:
     async def record(self, tx: Tx, row: TransferRow, run: Run, standing: Standing) -> None:
         """Take a slot and record an attempt with its ticket, to be handed over once `tx` is committed."""
         parts, number, renew_at = self._parts, standing.attempt, run.renew_at
+        # Asked again: others may have taken the slot while this waited for the store.
+        if not self._turns.is_next(run.place):
+            raise TurnPassed
         # Before the checks: what changes after them asks for a renewal at once, and that must not be forgotten.
         run.renew_at = self._next_renewal()
         self._turns.take(run.place)

@@ -33,7 +33,8 @@ class Control:
     async def control(self, caller: Caller, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """Pause, resume, cancel, retry, or change the rate: one's own transfers, and any for operators."""
         row = await self._transfers.row(caller, transfer)
-        async with self._parts.history.change(row.id) as (tx, fresh):
+        stops = request.action in {"pause", "cancel"}
+        async with self._parts.history.change(row.id, first=stops) as (tx, fresh):
             objection = objection_to(await self._transfers.status(tx, fresh), caller.principal, request.action)
             if objection is not None:
                 raise objection

@@ -31,12 +31,14 @@ class History:
         self._core = core
 
     @asynccontextmanager
-    async def change(self, transfer: str, *, fence: int | None = None) -> AsyncIterator[tuple[Tx, TransferRow]]:
+    async def change(
+        self, transfer: str, *, fence: int | None = None, first: bool = False
+    ) -> AsyncIterator[tuple[Tx, TransferRow]]:
         """Give the writing transaction and the transfer's row; `Fenced` when it was taken up anew since `fence`.
 
-        The row is written once, at the end.
+        The row is written once, at the end. `first` as in `Database.write`.
         """
-        async with self._core.database.write(autoflush=False) as tx:
+        async with self._core.database.write(autoflush=False, first=first) as tx:
             row = await tx.scalar(_ROW, {"transfer": transfer})
             if row is None:
                 raise ServiceError(Code.UNKNOWN_TRANSFER, f"no transfer `{transfer}`; list them with `headrace status`")

@@ -325,10 +325,10 @@ class Transfers:
         )
 
     def _retry_until(self, row: TransferRow, consent_until: datetime | None) -> datetime | None:
-        """Return until when a retry may begin: a while after the first start, and no longer than consent lasts."""
+        """Return until when a retry may begin: a while after its end, and no longer than consent lasts."""
         if row.started is None:
             return consent_until
-        limit = row.started + timedelta(seconds=self._parts.core.settings.retry_valid_s)
+        limit = (row.ended or row.started) + timedelta(seconds=self._parts.core.settings.retry_valid_s)
         return min(limit, consent_until) if consent_until else limit
 
     def _view(self, caller: Caller, row: TransferRow, status: TransferStatus) -> m.Transfer:

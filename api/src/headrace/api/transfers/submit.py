@@ -27,7 +27,8 @@ _USE_UP = _APPROVALS.update().where(
     _APPROVALS.c.used_by.is_(None),
     _APPROVALS.c.expires > bindparam("now"),
 )
-_PRIORITIES = {"low": -1, "normal": 0, "high": 1}
+_RANKS = {"background": -1, "bulk": 0, "priority": 1}
+"""How a transfer stands in line, by the class that policy gave it."""
 
 
 class Submissions:
@@ -74,7 +75,7 @@ class Submissions:
     async def insert(self, tx: Tx, plan: PlanRow) -> TransferRow:
         """Store a transfer of a plan, and use up the approvals for it; whether it may run is the signer's to say."""
         card, now = m.Plan.model_validate_json(plan.card), self.parts.core.clock()
-        if plan.digest is None or card.intent is None or card.survey is None:
+        if plan.digest is None or card.intent is None or card.survey is None or card.decision is None:
             raise ServiceError(Code.PLAN_NOT_READY, f"plan `{plan.id}` was never sealed; plan again")
         survey = card.survey
         progress = m.Progress(files_total=survey.files, bytes_total=survey.bytes)
@@ -101,7 +102,7 @@ class Submissions:
             fence=1,
             wish=Wish.RUN,
             wish_reason="",
-            priority=_PRIORITIES[card.intent.priority],
+            priority=_RANKS[card.decision.qos_class],
             failures=0,
             resent_before=0,
             last_error="",
