@@ -6,6 +6,9 @@ use crate::sealed::{Document, DocumentError, DocumentType, PublicKey, SigningKey
 use crate::ticket::Verify;
 use crate::value::{Digest, Id, Label, Timestamp, decimal};
 
+/// Largest count in a statement, and of progress: what keeps them (databases) has signed numbers of 64 bits.
+pub const MAX_COUNT: u64 = i64::MAX.cast_unsigned();
+
 /// Most drifted names in one statement.
 pub const MAX_CHANGED: usize = 100;
 
@@ -106,6 +109,22 @@ impl Statement {
                 detail,
             });
         }
+        let Self {
+            files,
+            bytes,
+            identical,
+            failed,
+            deleted,
+            resent_bytes,
+            ..
+        } = statement;
+        let counts = [files, bytes, identical, failed, deleted, resent_bytes];
+        if counts.iter().any(|count| *count > MAX_COUNT) {
+            return Err(DocumentError::Malformed {
+                document: DocumentType::Statement,
+                detail: format!("it counts more than {MAX_COUNT}"),
+            });
+        }
         Ok(statement)
     }
 }
@@ -123,7 +142,7 @@ mod tests {
             attempt: 1,
             outcome: Achieved::Complete,
             files: 2,
-            bytes: u64::MAX,
+            bytes: MAX_COUNT,
             identical: 0,
             failed: 0,
             deleted: 0,
@@ -136,6 +155,26 @@ mod tests {
             started: Timestamp::from_unix_ms(0),
             ended: Timestamp::from_unix_ms(1),
             changed: vec!["a%0A".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_statement_that_counts_more_than_can_be_kept_is_refused() {
+        let key = SigningKey::from_seed(&[1; 32]);
+        let counts: [fn(&mut Statement) -> &mut u64; 6] = [
+            |said| &mut said.files,
+            |said| &mut said.bytes,
+            |said| &mut said.identical,
+            |said| &mut said.failed,
+            |said| &mut said.deleted,
+            |said| &mut said.resent_bytes,
+        ];
+        for count in counts {
+            let mut said = statement(key.public());
+            *count(&mut said) = MAX_COUNT + 1;
+            let text = said.seal(&key).expect("a small body").text();
+            let refused = Statement::verify(&text, key.public()).expect_err("too many");
+            assert_eq!(refused.code(), "statement_malformed");
         }
     }
 

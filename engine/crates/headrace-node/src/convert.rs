@@ -3,6 +3,7 @@
 use headrace_core::access::Access;
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::name::RelPath;
+use headrace_core::statement::MAX_COUNT;
 use headrace_core::value::Id;
 
 use crate::problem::{ControlCode, Problem};
@@ -242,16 +243,17 @@ pub(crate) fn progress_in(
     Ok((id, counts_in(progress)))
 }
 
+/// Counts as they can be kept: a node may say anything.
 pub(crate) fn counts_in(progress: proto::Progress) -> ProgressCounts {
     ProgressCounts {
-        files_total: progress.files_total,
-        files_done: progress.files_done,
-        files_failed: progress.files_failed,
-        bytes_total: progress.bytes_total,
-        bytes_received: progress.bytes_received,
-        bytes_durable: progress.bytes_durable,
-        resent_bytes: progress.resent_bytes,
-        rate_bps: progress.rate_bps,
+        files_total: progress.files_total.min(MAX_COUNT),
+        files_done: progress.files_done.min(MAX_COUNT),
+        files_failed: progress.files_failed.min(MAX_COUNT),
+        bytes_total: progress.bytes_total.min(MAX_COUNT),
+        bytes_received: progress.bytes_received.min(MAX_COUNT),
+        bytes_durable: progress.bytes_durable.min(MAX_COUNT),
+        resent_bytes: progress.resent_bytes.min(MAX_COUNT),
+        rate_bps: progress.rate_bps.min(MAX_COUNT),
         streams: progress.streams,
         limiter: short_text(progress.limiter).unwrap_or_default(),
     }
@@ -290,4 +292,40 @@ pub(crate) fn outcome_out(outcome: Outcome) -> i32 {
         Outcome::Failed => proto::Outcome::Failed,
         Outcome::Stopped => proto::Outcome::Stopped,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_never_counts_more_than_can_be_kept() {
+        let most = u64::MAX;
+        let said = proto::Progress {
+            files_total: most,
+            files_done: most,
+            files_failed: most,
+            bytes_total: most,
+            bytes_received: most,
+            bytes_durable: most,
+            resent_bytes: most,
+            rate_bps: most,
+            ..proto::Progress::default()
+        };
+        let ProgressCounts {
+            files_total,
+            files_done,
+            files_failed,
+            bytes_total,
+            bytes_received,
+            bytes_durable,
+            resent_bytes,
+            rate_bps,
+            ..
+        } = counts_in(said);
+        let files = [files_total, files_done, files_failed];
+        let bytes = [bytes_total, bytes_received, bytes_durable, resent_bytes];
+        let kept = |count: &u64| i64::try_from(*count).is_ok();
+        assert!(files.iter().chain(&bytes).chain(&[rate_bps]).all(kept));
+    }
 }
