@@ -713,3 +713,39 @@ async fn a_node_that_serves_all_the_requests_it_can_still_stops_at_once() {
     };
     tasks.run_until(steering).await;
 }
+
+#[tokio::test]
+async fn an_end_whose_list_is_gone_holds_up_no_other_and_is_no_lie() {
+    let mut site = Site::start().await;
+    let (from, to) = two(&site).await;
+    for transfer in ["tr_1", "tr_2"] {
+        start(&site, &site.ticket(transfer, &from, &to), transfer)
+            .await
+            .expect("started");
+    }
+    site.hub.close().await;
+    from.attachment(Result::is_err).await.expect_err("detached");
+    to.attachment(Result::is_err).await.expect_err("detached");
+    for transfer in ["tr_1", "tr_2"] {
+        complete(&site, (&from, &to), transfer, "x");
+    }
+    let ends = |node: &TestNode| {
+        let kept = node.state.join("ends").read_dir().expect("a folder");
+        kept.filter(|end| {
+            let end = end.as_ref().expect("an end").path();
+            end.extension().is_some_and(|kind| kind == "json")
+        })
+        .count()
+    };
+    until(|| ends(&from) == 2 && ends(&to) == 2).await;
+    let text = std::fs::read_to_string(to.state.join("ends/tr_1-1.json")).expect("an end");
+    let end: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    std::fs::remove_file(end["files_list"].as_str().expect("a list")).expect("removed");
+    site.restart_hub(&[from.key, to.key]).await;
+    assert_eq!(site.end_of("tr_2").await.outcome, Outcome::Complete);
+    // Nobody can say how it ended, so it ends as one that was lost; the node learns that its word is not needed.
+    site.clock.forward(961_000);
+    let lost = site.end_of("tr_1").await.problem.expect("a reason");
+    assert_eq!((&*lost.code, lost.retryable), ("node_lost", true));
+    until(|| ends(&to) == 0).await;
+}

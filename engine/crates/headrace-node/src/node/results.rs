@@ -26,19 +26,24 @@ const RETRY_DELAY: Duration = Duration::from_secs(5);
 pub(super) fn report(shared: Arc<Shared>, client: ControlClient<Channel>) {
     tokio::spawn(async move {
         // One at a time: who comes second finds what is left.
-        let _reporting = shared.reporting.lock().await;
+        let reporting = shared.reporting.lock().await;
+        let mut all = true;
         for end in shared.attempts.ends() {
             let told = tell(&end, client.clone()).await;
             if let Err(problem) = told.and_then(|()| shared.attempts.acknowledged(&end)) {
                 tracing::warn!(attempt = ?end.id(), "an end could not be reported: {problem}");
-                tokio::time::sleep(RETRY_DELAY).await;
-                shared.attempts.ended.notify_one();
-                return;
+                all = false;
             }
+        }
+        drop(reporting);
+        if !all {
+            tokio::time::sleep(RETRY_DELAY).await;
+            shared.attempts.ended.notify_one();
         }
     });
 }
 
+/// Sends an end with its lists. What the hub answers counts: it may have this end, or need no more of it.
 async fn tell(end: &End, mut client: ControlClient<Channel>) -> Result<(), Problem> {
     let (parts, stream) = mpsc::channel(PARTS);
     let sending = async {
@@ -49,15 +54,13 @@ async fn tell(end: &End, mut client: ControlClient<Channel>) -> Result<(), Probl
         if parts.send(ended).await.is_err() {
             return Ok(());
         }
-        send_list(end.files_list.as_deref(), finish_part::Part::Files, &parts).await?;
-        send_list(
-            end.failed_list.as_deref(),
-            finish_part::Part::Failed,
-            &parts,
-        )
-        .await?;
+        let sent = send_lists(end, &parts).await;
+        if sent.is_err() {
+            // What ended here would look whole. The hub refuses a part without content, and the end is told again.
+            let _ = parts.send(FinishPart { part: None }).await;
+        }
         drop(parts);
-        Ok::<_, Problem>(())
+        sent
     };
     let finishing = async {
         client
@@ -66,8 +69,13 @@ async fn tell(end: &End, mut client: ControlClient<Channel>) -> Result<(), Probl
             .map_err(Problem::from)
     };
     let (sent, finished) = tokio::join!(sending, finishing);
-    sent?;
-    finished.map(|_| ())
+    finished.map_or_else(|refused| Err(sent.err().unwrap_or(refused)), |_| Ok(()))
+}
+
+async fn send_lists(end: &End, parts: &mpsc::Sender<FinishPart>) -> Result<(), Problem> {
+    let (files, failed) = (end.files_list.as_deref(), end.failed_list.as_deref());
+    send_list(files, finish_part::Part::Files, parts).await?;
+    send_list(failed, finish_part::Part::Failed, parts).await
 }
 
 async fn send_list(
