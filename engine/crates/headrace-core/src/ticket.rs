@@ -372,9 +372,10 @@ impl VerifiedTicket {
         &self.text
     }
 
-    /// Whether this ticket prolongs `older`: the same attempt of the same plan in every respect, ending later.
+    /// This ticket as it takes the place of `older`, which is for the same attempt of the same plan in every respect. The later
+    /// of both ends counts: a service whose clock was set back takes no time away. `None` when it is no renewal.
     #[must_use]
-    pub fn renews(&self, older: &Self) -> bool {
+    pub fn renewing(mut self, older: &Self) -> Option<Self> {
         let Ticket {
             id,
             rate_ceiling_bps,
@@ -389,7 +390,8 @@ impl VerifiedTicket {
             expires,
             ..self.ticket.clone()
         } == older.ticket;
-        same && self.ticket.expires >= expires
+        self.ticket.expires = self.ticket.expires.max(expires);
+        same.then_some(self)
     }
 }
 
@@ -568,12 +570,17 @@ mod tests {
         let renewal = |pointer: &str, value: Value| {
             verify_as(&with(pointer, value), &key(1), 9)
                 .expect("a good ticket")
-                .renews(&ticket)
+                .renewing(&ticket)
+                .map(|renewed| renewed.ticket().expires)
         };
-        assert!(renewal("/id", json!("tk_2")) && renewal("/expires", json!(NOW.plus_ms(901_000))));
-        assert!(renewal("/rate_ceiling_bps", json!("1000")));
-        assert!(!renewal("/attempt", json!("2")) && !renewal("/execution/max_files", json!("1")));
-        assert!(!renewal("/expires", json!(NOW.plus_ms(899_000))));
+        let expires = Some(ticket.ticket().expires);
+        let later = NOW.plus_ms(901_000);
+        assert_eq!(renewal("/id", json!("tk_2")), expires);
+        assert_eq!(renewal("/expires", json!(later)), Some(later));
+        assert_eq!(renewal("/rate_ceiling_bps", json!("1000")), expires);
+        assert_eq!(renewal("/attempt", json!("2")), None);
+        assert_eq!(renewal("/execution/max_files", json!("1")), None);
+        assert_eq!(renewal("/expires", json!(NOW.plus_ms(899_000))), expires);
     }
 
     #[test]

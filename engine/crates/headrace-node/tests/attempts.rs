@@ -7,6 +7,7 @@ use std::rc::Rc;
 use headrace_core::list::{ListEntry, ListWriter};
 use headrace_core::sealed::SigningKey;
 use headrace_core::statement::Role;
+use headrace_core::ticket::VerifiedTicket;
 use headrace_node::convert::{Outcome, ProgressCounts};
 use headrace_node::hub::HubEvent;
 use headrace_node::node::mover::{Meet, MoveEnd};
@@ -748,4 +749,24 @@ async fn an_end_whose_list_is_gone_holds_up_no_other_and_is_no_lie() {
     let lost = site.end_of("tr_1").await.problem.expect("a reason");
     assert_eq!((&*lost.code, lost.retryable), ("node_lost", true));
     until(|| ends(&to) == 0).await;
+}
+
+#[tokio::test]
+async fn a_renewal_of_a_clock_that_was_set_back_takes_no_time_away() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let first = site.ticket("tr_1", &from, &to);
+    start(&site, &first, "tr_1").await.expect("started");
+    site.clock.forward(-600_000);
+    let earlier = site.ticket_with("tr_1", &from, &to, |body| {
+        body["rate_ceiling_bps"] = json!("1000");
+    });
+    site.hub.renew(&earlier).await.expect("taken");
+    for node in [&from, &to] {
+        let script = node.mover.attempt("tr_1");
+        let renewed = script.renewed.lock().clone().expect("renewed");
+        let ends = |ticket: &VerifiedTicket| ticket.ticket().expires;
+        assert_eq!(ends(&renewed), ends(&script.order.ticket));
+        assert_eq!(renewed.ticket().rate_ceiling_bps(), Some(1000));
+    }
 }

@@ -56,7 +56,7 @@ impl Hub {
         let record = self.shared.change_running(&id.transfer, move |record| {
             if record.attempt == id.attempt && record.plan_digest == claims.plan_digest {
                 record.ticket = text;
-                record.expires = expires;
+                record.expires = record.expires.max(expires);
                 return Ok(());
             }
             Err(Problem::new(

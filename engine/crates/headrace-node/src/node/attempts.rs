@@ -205,11 +205,11 @@ impl Attempts {
         let known = running
             .get_mut(&ticket.ticket().transfer)
             .ok_or_else(|| unknown(&ticket.ticket().transfer))?;
-        if !ticket.renews(&known.ticket) {
+        let ticket = ticket.renewing(&known.ticket).ok_or_else(|| {
             let message =
                 "the ticket is not a renewal: it is of another attempt or says something else";
-            return Err(Problem::new(ControlCode::TicketNoRenewal, message));
-        }
+            Problem::new(ControlCode::TicketNoRenewal, message)
+        })?;
         known.ticket = ticket.clone();
         if let Some(moving) = &known.moving {
             moving.renew(ticket);

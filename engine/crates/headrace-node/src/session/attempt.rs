@@ -235,13 +235,12 @@ impl AttemptHandle {
     /// [`Code::TicketForeign`] when it does not renew the one the attempt runs under.
     pub fn renew(&self, ticket: VerifiedTicket) -> Result<(), Failure> {
         let mut current = self.shared.ticket.lock();
-        if !ticket.renews(&current) {
-            return Err(Failure::new(
+        *current = ticket.renewing(&current).ok_or_else(|| {
+            Failure::new(
                 Code::TicketForeign,
                 "the ticket does not renew the one the attempt runs under",
-            ));
-        }
-        *current = ticket;
+            )
+        })?;
         drop(current);
         self.shared.apply_rate();
         Ok(())
