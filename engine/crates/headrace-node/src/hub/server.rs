@@ -100,6 +100,7 @@ impl Control for Server {
         request: Request<ListRequest>,
     ) -> Result<Response<Self::FetchListStream>, Status> {
         let node = peer(&request)?;
+        self.0.enrolled(node)?;
         let ListRequest { attempt, list } = request.into_inner();
         let id = attempt_in(attempt)?;
         let name = match List::try_from(list).map_err(violation)? {
@@ -111,8 +112,13 @@ impl Control for Server {
             .0
             .records(move |records| records.get(&id.transfer).cloned())
             .await?;
-        let record =
-            known.filter(|record| record.attempt == id.attempt && record.part(node).is_some());
+        // The lists are the destination's: they name what is there.
+        let gets = |record: &Record| {
+            let part = record.part(node);
+            let receives = part.is_some_and(|part| part != Part::Source);
+            record.attempt == id.attempt && !record.over && receives
+        };
+        let record = known.filter(gets);
         let path = record.ok_or_else(|| unknown(node))?.lists_dir.join(name);
         let file = tokio::fs::File::open(&path)
             .await
@@ -380,4 +386,96 @@ fn unknown(node: PublicKey) -> Problem {
         ControlCode::AttemptUnknown,
         format!("node {node} has no part in this attempt"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use headrace_core::sealed::SigningKey;
+    use headrace_core::value::{Digest, Timestamp};
+
+    use super::*;
+    use crate::hub::{Hub, HubOptions};
+    use crate::proto::control_client::ControlClient;
+
+    fn key(seed: u8) -> PublicKey {
+        SigningKey::from_seed(&[seed; 32]).public()
+    }
+
+    /// What a node that asks for the list of overwrites gets: its bytes, or the code of the refusal.
+    async fn list_for(hub: &Hub, node: PublicKey) -> String {
+        let (theirs, ours) = tokio::io::duplex(64 << 10);
+        hub.adopt(Box::new(theirs), node).await.expect("open");
+        let wire = crate::transport::channel(Box::new(ours)).await;
+        let mut client = ControlClient::new(wire.expect("a channel"));
+        let id = AttemptId {
+            transfer: "tr_1".parse().expect("an id"),
+            attempt: 2,
+        };
+        let request = ListRequest {
+            attempt: Some((&id).into()),
+            list: List::Overwrites.into(),
+        };
+        let mut chunks = match client.fetch_list(request).await {
+            Ok(chunks) => chunks.into_inner(),
+            Err(status) => return Problem::from(status).code.into_owned(),
+        };
+        let mut bytes = Vec::new();
+        while let Some(chunk) = chunks.message().await.expect("whole") {
+            bytes.extend_from_slice(&chunk.bytes);
+        }
+        String::from_utf8(bytes).expect("text")
+    }
+
+    #[tokio::test]
+    async fn a_list_is_for_the_enrolled_destination_of_the_running_attempt() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = HubOptions {
+            state_dir: folder.path().join("hub"),
+            listen: None,
+            max_nodes: 8,
+            clock: crate::transport::system_clock(),
+        };
+        let hub = Hub::start(options).await.expect("a hub");
+        let (source, destination, other) = (key(1), key(2), key(3));
+        for node in [source, destination, other] {
+            hub.enroll(node);
+        }
+        std::fs::write(folder.path().join(survey::OVERWRITES), "names").expect("a list");
+        let record = Record {
+            transfer: "tr_1".parse().expect("an id"),
+            attempt: 2,
+            ticket: String::new(),
+            plan_digest: Digest([9; 32]),
+            source,
+            destination,
+            expires: Timestamp::from(SystemTime::now()).plus_ms(900_000),
+            lists_dir: folder.path().to_owned(),
+            result_dir: folder.path().to_owned(),
+            ends: vec![],
+            stop: None,
+            over: false,
+            stored: false,
+            first_end: None,
+        };
+        let running = record.clone();
+        let begun = hub.shared.records(move |records| records.begin(running));
+        begun.await.expect("no panic").expect("begun");
+        assert_eq!(list_for(&hub, destination).await, "names");
+        assert_eq!(list_for(&hub, source).await, "attempt_unknown");
+        assert_eq!(list_for(&hub, other).await, "attempt_unknown");
+
+        hub.shared.refuse(destination);
+        assert_eq!(list_for(&hub, destination).await, "not_enrolled");
+
+        hub.enroll(destination);
+        assert_eq!(list_for(&hub, destination).await, "names");
+        let over = |records: &mut crate::hub::records::Records| {
+            records.change(&"tr_1".parse().expect("an id"), |record| record.over = true)
+        };
+        let over = hub.shared.records(over).await;
+        assert!(over.expect("no panic").expect("written").is_some());
+        assert_eq!(list_for(&hub, destination).await, "attempt_unknown");
+    }
 }
