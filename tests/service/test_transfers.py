@@ -264,6 +264,32 @@ async def test_a_policy_that_forbids_stops_running_transfers_at_once(site: Site)
 
 
 @pytest.mark.anyio
+async def test_what_a_failed_transfer_left_stays_while_it_may_be_tried_again_and_no_longer(site: Site) -> None:
+    large_set(site)
+    await publish(site, FROZEN)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=4 * SLOW_BPS))
+    await until_durable(site, transfer)
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"frozen": "yes"}))
+    assert (await site.ada.end_of(transfer)).state is m.TransferState.FAILED
+
+    def left() -> list[str]:
+        """Temporaries at the destination, and what the nodes keep of the transfer."""
+        found = [path.name for place in (site.archive, site.folder / "state") for path in place.rglob("*")]
+        return sorted(name for name in found if "headrace-part" in name or transfer.id in name)
+
+    kept = left()
+    assert any("headrace-part" in name for name in kept), kept
+    await site.use_cases.cleanup.tidy("")
+    assert left() == kept
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={}))
+    site.clock.shift = timedelta(seconds=site.settings.retry_valid_s + 1)
+    with refused("retry_too_late"):
+        await site.ada.port.control(transfer.id, m.ControlRequest(action="retry"))
+    await site.use_cases.cleanup.tidy("")
+    assert left() == []
+
+
+@pytest.mark.anyio
 async def test_a_label_that_policy_forbids_stops_running_transfers_at_once(site: Site) -> None:
     large_set(site)
     await publish(site, FROZEN)

@@ -1,25 +1,27 @@
 """Letting nodes tidy up: once a transfer is over for good, they remove its temporaries, journal and lists.
 
-A failed or partial transfer may be tried again and keeps them. A node that is not attached hears of it when it is.
+A failed or partial transfer keeps them for as long as it may be tried again. A node
+that is not attached hears of it when it is.
 """
 
 import asyncio
 import logging
 from datetime import datetime, timedelta
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import ColumnElement, and_, or_, select, update
 
 from headrace.api.core import Core
 from headrace.api.jobs.port import Task
 from headrace.api.sites.nodes import Nodes
-from headrace.api.store.tables_work import TransferRow
+from headrace.api.store.tables_work import PlanRow, TransferRow
 from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN
+from headrace.api.transfers.state_machine import RETRIED_STATES, State
 from headrace.engine import EngineError
 
 _log = logging.getLogger(__name__)
 
 _TIDY = "tidy"
-_OVER = ("complete", "canceled")
+_OVER = (State.COMPLETE, State.CANCELED)
 _BATCH = 200
 _GATHER_S = 1.0
 """What ends within this time is tidied up in one go."""
@@ -34,7 +36,7 @@ class Cleanup:
         self._core = core
         self._nodes = nodes
         self._timer: asyncio.TimerHandle | None = None
-        core.jobs.add(Task(_TIDY, self._tidy, at_once=1))
+        core.jobs.add(Task(_TIDY, self.tidy, at_once=1))
 
     def wake(self) -> None:
         """Look, in a moment, for what is over: a transfer has ended, or a node is back."""
@@ -45,12 +47,13 @@ class Cleanup:
         self._timer = None
         self._core.jobs.wake(_TIDY, "")
 
-    async def _tidy(self, _subject: str) -> datetime:
+    async def tidy(self, _subject: str) -> datetime:
+        """Let the nodes that are attached forget what is over; says when to look again: the job."""
         attached = self._nodes.attached_keys
         reachable = TransferRow.source_node.in_(attached) & TransferRow.destination_node.in_(attached)
         query = (
             select(TransferRow.id, TransferRow.attempt)
-            .where(TransferRow.state.in_(_OVER), TransferRow.tidied.is_(False))
+            .where(or_(TransferRow.state.in_(_OVER), self._too_late()), TransferRow.tidied.is_(False))
             # A transfer that never began an attempt left nothing.
             .where(or_(TransferRow.attempt == 0, reachable))
         )
@@ -61,6 +64,15 @@ class Cleanup:
             async with self._core.database.write() as tx:
                 await tx.execute(update(TransferRow).where(TransferRow.id.in_(forgotten)).values(tidied=True))
         return self._core.clock() + (timedelta() if len(forgotten) == _BATCH else _PERIOD)
+
+    def _too_late(self) -> ColumnElement[bool]:
+        """Which transfers ended without all their files and may be tried again no more: see `retry_until`."""
+        now, valid = self._core.clock(), timedelta(seconds=self._core.settings.retry_valid_s)
+        consent_over = select(PlanRow.id).where(
+            PlanRow.id == TransferRow.plan, PlanRow.obligations != (), PlanRow.expires <= now
+        )
+        never_again = or_(TransferRow.started <= now - valid, consent_over.exists())
+        return and_(TransferRow.state.in_(RETRIED_STATES), never_again)
 
     async def _forget(self, transfer: str) -> bool:
         try:
