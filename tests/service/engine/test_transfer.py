@@ -40,8 +40,8 @@ async def test_a_tree_arrives_as_it_was_and_its_statements_prove_it(site: Site) 
     again = await site.run("tr_2", source, destination)
     word = verify(again.statements[0], "statement", [destination.key]).fields()
     assert (word["files"], word["identical"]) == ("0", str(survey.files))
-    await site.hub.forget(transfer="tr_1")
-    await site.hub.forget(transfer="tr_2")
+    for transfer in ("tr_1", "tr_2"):
+        await site.hub.forget(transfer=transfer, nodes=[source.key, destination.key])
 
 
 async def test_two_folders_of_one_node_are_copied_without_a_network(site: Site) -> None:

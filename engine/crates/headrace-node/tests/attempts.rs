@@ -257,7 +257,7 @@ async fn rate_stop_and_forget_reach_both_nodes() {
 
     assert_eq!(
         site.hub
-            .forget(&id("tr_1"))
+            .forget(&id("tr_1"), &[])
             .await
             .expect_err("refused")
             .code,
@@ -281,7 +281,8 @@ async fn rate_stop_and_forget_reach_both_nodes() {
         "attempt_unknown"
     );
 
-    site.hub.forget(&id("tr_1")).await.expect("forgotten");
+    let forgotten = site.hub.forget(&id("tr_1"), &[]).await;
+    forgotten.expect("forgotten");
     assert_eq!(
         (
             from.mover.forgotten.lock().len(),
@@ -289,9 +290,47 @@ async fn rate_stop_and_forget_reach_both_nodes() {
         ),
         (1, 1)
     );
+    // The hub knows nothing of it any more; the service still knows its nodes.
+    let again = site.hub.forget(&id("tr_1"), &[to.key]).await;
+    again.expect("forgotten again");
     assert_eq!(
-        site.hub.forget(&id("tr_1")).await.expect_err("gone").code,
-        "attempt_unknown"
+        (
+            from.mover.forgotten.lock().len(),
+            to.mover.forgotten.lock().len()
+        ),
+        (1, 2)
+    );
+}
+
+#[tokio::test]
+async fn an_attempt_that_can_not_start_leaves_what_is_known_of_the_one_before() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let first = site.ticket("tr_1", &from, &to);
+    start(&site, &first, "tr_1").await.expect("started");
+    site.hub
+        .stop_attempt(&id("tr_1"), "lunch")
+        .await
+        .expect("stopped");
+    assert_eq!(site.end_of("tr_1").await.outcome, Outcome::Stopped);
+    let second = site.ticket_with("tr_1", &from, &to, |body| {
+        body["attempt"] = json!("2");
+        body["execution"]["destination"]["root"] = json!("none");
+    });
+    let refused = start(&site, &second, "tr_1").await.expect_err("refused");
+    assert_eq!(refused.code, "root_unknown");
+
+    // Its end is still told until it is stored, and its nodes are still known.
+    site.hub.renew(&first).await.expect_err("it has ended");
+    let ended = site.end_of("tr_1").await;
+    assert_eq!((ended.id.attempt, ended.outcome), (1, Outcome::Stopped));
+    site.hub.forget(&id("tr_1"), &[]).await.expect("forgotten");
+    assert_eq!(
+        (
+            from.mover.forgotten.lock().len(),
+            to.mover.forgotten.lock().len()
+        ),
+        (1, 1)
     );
 }
 

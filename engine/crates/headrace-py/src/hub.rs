@@ -225,13 +225,14 @@ impl Hub {
     }
 
     /// Tell the nodes that no attempt of this transfer will follow.
-    #[pyo3(signature = (*, transfer))]
-    fn forget<'py>(&self, py: Python<'py>, transfer: &str) -> Awaitable<'py> {
+    #[pyo3(signature = (*, transfer, nodes))]
+    fn forget<'py>(&self, py: Python<'py>, transfer: &str, nodes: Vec<String>) -> Awaitable<'py> {
         let (inner, transfer) = (Arc::clone(&self.inner), id(transfer)?);
-        future_into_py(
-            py,
-            async move { inner.forget(&transfer).await.map_err(raised) },
-        )
+        let nodes = nodes.iter().map(|node| node_key(node));
+        let nodes = nodes.collect::<PyResult<Vec<_>>>()?;
+        future_into_py(py, async move {
+            inner.forget(&transfer, &nodes).await.map_err(raised)
+        })
     }
 
     /// Close every connection and end the events.

@@ -243,8 +243,11 @@ class Hub:
     def acknowledge(self, *, transfer: str, attempt: int) -> Awaitable[None]:
         """Say that the end of this attempt is stored; it is not told again. Saying it twice changes nothing."""
 
-    def forget(self, *, transfer: str) -> Awaitable[None]:
-        """Tell the nodes that no attempt of this transfer will follow: temporaries and journal are removed."""
+    def forget(self, *, transfer: str, nodes: Sequence[str]) -> Awaitable[None]:
+        """Tell the nodes that no attempt of this transfer will follow: temporaries and journal are removed.
+
+        `nodes` are the keys of the transfer's nodes, for when the hub has no record of it.
+        """
 
     def close(self) -> Awaitable[None]: ...
 

@@ -14,7 +14,6 @@ from headrace.api.core import Core
 from headrace.api.jobs.port import Task
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store.tables_work import PlanRow, TransferRow
-from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN
 from headrace.api.transfers.state_machine import RETRIED_STATES, State
 from headrace.engine import EngineError
 
@@ -52,14 +51,18 @@ class Cleanup:
         attached = self._nodes.attached_keys
         reachable = TransferRow.source_node.in_(attached) & TransferRow.destination_node.in_(attached)
         query = (
-            select(TransferRow.id, TransferRow.attempt)
+            select(TransferRow.id, TransferRow.attempt, TransferRow.source_node, TransferRow.destination_node)
             .where(or_(TransferRow.state.in_(_OVER), self._too_late()), TransferRow.tidied.is_(False))
             # A transfer that never began an attempt left nothing.
             .where(or_(TransferRow.attempt == 0, reachable))
         )
         async with self._core.database.read() as tx:
             rows = list(await tx.execute(query.limit(_BATCH)))
-        forgotten = [row.id for row in rows if not row.attempt or await self._forget(row.id)]
+        forgotten = [
+            row.id
+            for row in rows
+            if not row.attempt or await self._forget(row.id, {row.source_node, row.destination_node})
+        ]
         if forgotten:
             async with self._core.database.write() as tx:
                 await tx.execute(update(TransferRow).where(TransferRow.id.in_(forgotten)).values(tidied=True))
@@ -74,10 +77,10 @@ class Cleanup:
         never_again = or_(TransferRow.started <= now - valid, consent_over.exists())
         return and_(TransferRow.state.in_(RETRIED_STATES), never_again)
 
-    async def _forget(self, transfer: str) -> bool:
+    async def _forget(self, transfer: str, nodes: set[str]) -> bool:
         try:
-            await self._core.hub.forget(transfer=transfer)
+            await self._core.hub.forget(transfer=transfer, nodes=sorted(nodes))
         except EngineError as error:
             _log.info("transfer %s is not forgotten by its nodes yet: %s", transfer, error)
-            return error.code == ATTEMPT_UNKNOWN
+            return False
         return True

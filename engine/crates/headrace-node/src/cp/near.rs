@@ -134,7 +134,10 @@ impl Copier<'_> {
 
     /// Lets the nodes remove what they kept under a plan that is of no use any more.
     async fn forget(&mut self, plan: &Plan) -> Result<(), Problem> {
-        if let Err(problem) = self.ends.hub.forget(&plan.planned.transfer).await {
+        let mut nodes = vec![self.ends.destination.node, self.ends.source.node];
+        nodes.dedup();
+        let forgotten = self.ends.hub.forget(&plan.planned.transfer, &nodes).await;
+        if let Err(problem) = forgotten {
             tracing::debug!(
                 "what was kept of {} may stay: {problem}",
                 plan.planned.transfer

@@ -112,22 +112,22 @@ impl Hub {
         stored.await?
     }
 
-    /// Tells the nodes that no attempt of this transfer will follow: they remove temporaries and journal.
+    /// Tells the nodes that no attempt of this transfer will follow: they remove temporaries and journal. `nodes` are the
+    /// transfer's own as the service knows them, for when the hub has no record of it (any more).
     ///
     /// # Errors
-    /// `already_running` while an attempt runs, `attempt_unknown`, or that a node can't be reached: try again later.
-    pub async fn forget(&self, transfer: &Id) -> Result<(), Problem> {
+    /// `already_running` while an attempt runs, or that a node can't be reached: try again later.
+    pub async fn forget(&self, transfer: &Id, nodes: &[PublicKey]) -> Result<(), Problem> {
         let id = transfer.clone();
         let known = self
             .shared
             .records(move |records| records.get(&id).cloned())
             .await?;
-        let record = known.ok_or_else(|| unknown(transfer))?;
-        if !record.over {
+        if known.as_ref().is_some_and(|record| !record.over) {
             let message = format!("transfer {transfer} is running: stop it first");
             return Err(Problem::new(ControlCode::AlreadyRunning, message));
         }
-        for node in record.nodes() {
+        for node in known.map_or_else(|| nodes.to_vec(), |record| record.nodes()) {
             let message = proto::Forget {
                 transfer: transfer.to_string(),
             };
@@ -157,7 +157,7 @@ impl Shared {
         let record = Record::new(text, &ticket, lists_dir, result_dir);
         let id = record.id();
         let destination = record.destination;
-        self.records(move |records| records.begin(record)).await??;
+        let earlier = self.records(move |records| records.begin(record)).await??;
         self.events.begin(&id, destination);
         for (link, dial, addresses) in orders {
             let start = proto::Start {
@@ -166,7 +166,7 @@ impl Shared {
                 peer_addresses: addresses,
             };
             if let Err(problem) = link.command(to_node::Message::Start(start)).await {
-                self.undo_start(&id).await;
+                self.undo_start(&id, earlier).await;
                 return Err(problem);
             }
         }
@@ -188,13 +188,11 @@ impl Shared {
         }
     }
 
-    /// The attempt did not start everywhere, so it runs nowhere; the service learns that from its call.
-    async fn undo_start(&self, id: &AttemptId) {
-        let transfer = id.transfer.clone();
-        let known = self.records(move |records| {
-            let known = records.get(&transfer).cloned();
-            records.remove(&transfer).map(|()| known)
-        });
+    /// The attempt did not start everywhere, so it runs nowhere; the service learns that from its call. What is known of
+    /// the transfer's earlier attempt stays known.
+    async fn undo_start(&self, id: &AttemptId, earlier: Option<Record>) {
+        let this = id.clone();
+        let known = self.records(move |records| records.undo_begin(&this, earlier));
         self.events.close_attempt(id);
         if let Ok(Ok(Some(record))) = known.await {
             self.stop_nodes(&record, "the attempt could not be started on both nodes")

@@ -318,8 +318,9 @@ impl Records {
         over.filter(|record| !record.stored)
     }
 
-    /// Writes the record of a new attempt. A later attempt takes the place of one that runs: the nodes stop that first.
-    pub(super) fn begin(&mut self, record: Record) -> Result<(), Problem> {
+    /// Writes the record of a new attempt; gives that of the transfer's earlier one, whose place it takes. One that still
+    /// runs is stopped by the nodes first.
+    pub(super) fn begin(&mut self, record: Record) -> Result<Option<Record>, Problem> {
         if self
             .get(&record.transfer)
             .is_some_and(|known| !known.over && known.attempt >= record.attempt)
@@ -342,8 +343,30 @@ impl Records {
             self.remove(&oldest)?;
         }
         self.save(&record)?;
-        self.by_transfer.insert(record.transfer.clone(), record);
-        Ok(())
+        Ok(self.by_transfer.insert(record.transfer.clone(), record))
+    }
+
+    /// Takes back what [`Self::begin`] wrote, and puts the earlier record in its place again; gives what was taken back.
+    pub(super) fn undo_begin(
+        &mut self,
+        id: &AttemptId,
+        earlier: Option<Record>,
+    ) -> Result<Option<Record>, Problem> {
+        let begun = self.get(&id.transfer);
+        let Some(begun) = begun.filter(|record| record.attempt == id.attempt).cloned() else {
+            return Ok(None);
+        };
+        match earlier {
+            Some(mut earlier) => {
+                // One that ran was given up with the start of the later one; the nodes are told to stop what runs.
+                earlier.stored |= !earlier.over;
+                earlier.over = true;
+                self.save(&earlier)?;
+                self.by_transfer.insert(id.transfer.clone(), earlier);
+            }
+            None => self.remove(&id.transfer)?,
+        }
+        Ok(Some(begun))
     }
 
     /// Notes in memory why a running attempt is to stop; [`Records::keep`] writes it. The latest reason counts.
