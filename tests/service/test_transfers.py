@@ -5,6 +5,7 @@ import os
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import select, update
@@ -13,6 +14,7 @@ from tests.service.refusals import refused
 from tests.service.test_consent import publish
 from tests.service.test_signer import FROZEN
 
+from headrace.api.clock import utc_now
 from headrace.api.errors import ServiceError
 from headrace.api.jobs.turns import Place
 from headrace.api.settings import Settings
@@ -530,3 +532,31 @@ async def test_a_move_that_goes_on_and_finds_less_than_its_plan_ends_without_a_r
     assert ended.error.code == "move_unproven", ended.summary
     with refused("unknown_receipt"):
         await site.ada.port.receipt(ended.id)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("error", [OverflowError("too large"), ValueError("no number"), KeyError("retry")])
+async def test_an_end_that_can_not_be_stored_ends_the_transfer_and_keeps_no_slot(
+    site: Site, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    async def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(site.use_cases.receipts, "make", fails)
+    small_set(site)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    assert ended.state is m.TransferState.FAILED, ended.state_reason
+    assert ended.error is not None
+    assert ended.error.code == "statement_invalid"
+    assert site.use_cases.submissions._scheduler.running_by_node() == {}  # noqa: SLF001
+
+
+def test_counts_that_the_store_does_not_take_are_cut_off() -> None:
+    run = Run("tr_1", "0" * 64, "a", "b", 1, Place(0, utc_now(), "tr_1", "pn_1"), attempt=1, resent_before=5)
+    most = (1 << 64) - 1
+    counts = (
+        "files_total files_done files_failed bytes_total bytes_received bytes_durable resent_bytes rate_bps streams"
+    )
+    event = SimpleNamespace(**dict.fromkeys(counts.split(), most), limiter="")
+    run.note_progress(event, utc_now())  # type: ignore[arg-type]
+    assert {run.progress.bytes_durable, run.progress.resent_bytes, run.progress.rate_bps} == {(1 << 63) - 1}

@@ -23,7 +23,7 @@ from headrace.auth import (
     passwords,
     scopes_of,
 )
-from headrace.auth.authenticator import NETWORK_LIMIT, PAIR_LIMIT, PERSON_LIMIT
+from headrace.auth.authenticator import KNOWN_LIMIT, NETWORK_LIMIT, PAIR_LIMIT, PERSON_LIMIT
 from headrace.auth.throttle import Throttle
 
 pytestmark = pytest.mark.anyio
@@ -204,14 +204,22 @@ async def test_people_hear_one_message_and_the_log_hears_why(house: House) -> No
 
 async def test_guessing_is_throttled_even_in_parallel_and_even_with_the_right_password_then(house: House) -> None:
     await house.first_admin()
-    guesses = [house.door.sign_in("Ada", f"guess number {n}", "10.0.0.1") for n in range(12)]
+    guesses = [house.door.sign_in("Ada", f"guess number {n}", "10.0.0.3") for n in range(12)]
     outcomes = await asyncio.gather(*guesses, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [AuthError] * 10 + [TooManyAttempts] * 2
     with pytest.raises(TooManyAttempts) as throttled:
-        await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+        await house.door.sign_in("Ada", PASSWORD, "10.0.0.3")
     assert 0 < throttled.value.retry_after_s <= 901
     assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.2")
     house.now += timedelta(minutes=15)
+    assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.3")
+
+
+async def test_a_few_wrong_tries_behind_one_proxy_shut_nobody_out_who_signed_in_there_before(house: House) -> None:
+    await house.first_admin()
+    for _ in range(4 * PAIR_LIMIT.attempts):
+        with refused(AuthCode.SIGN_IN_REFUSED):
+            await house.door.sign_in("Ada", "a wrong guess", "10.0.0.1")
     assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
 
 
@@ -259,7 +267,7 @@ async def test_strangers_everywhere_shut_nobody_out_of_where_they_signed_in_befo
     with pytest.raises(TooManyAttempts):
         await house.door.sign_in("Ada", PASSWORD, "10.2.0.1")
     assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
-    for _ in range(PAIR_LIMIT.attempts):
+    for _ in range(KNOWN_LIMIT.attempts):
         with refused(AuthCode.SIGN_IN_REFUSED):
             await house.door.sign_in("Ada", "a wrong guess", "10.0.0.1")
     with pytest.raises(TooManyAttempts):

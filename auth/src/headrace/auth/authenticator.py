@@ -39,6 +39,8 @@ TOUCH_EVERY: Final = timedelta(minutes=1)
 """Uses of a session or token are noted at most this often, so that reading does not write."""
 PAIR_LIMIT: Final = Limit(10, timedelta(minutes=15))
 """A name from one network; an invitation's token from one network."""
+KNOWN_LIMIT: Final = Limit(100, timedelta(minutes=15))
+"""A name from a network where its person signed in before: others may share the address, as behind a proxy."""
 NETWORK_LIMIT: Final = Limit(200, timedelta(minutes=15))
 PERSON_LIMIT: Final = Limit(100, timedelta(minutes=15))
 MAX_FAMILIAR: Final = 10_000
@@ -113,8 +115,9 @@ class Authenticator:
         network, now = network_of(address), self._clock()
         person = await self._store.person_named(name)
         pair, whole = f"pair:{network}:{fold(name)}", f"network:{network}"
-        limits = {pair: PAIR_LIMIT}
-        if person is None or (network, person.id) not in self._familiar:
+        known = person is not None and (network, person.id) in self._familiar
+        limits = {pair: KNOWN_LIMIT if known else PAIR_LIMIT}
+        if not known:
             limits[whole] = NETWORK_LIMIT
             if person is not None:
                 # Only people who exist: names that strangers make up can't push them out.

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from sqlalchemy import bindparam
+from sqlalchemy.exc import DataError
 
 from headrace.api.data_folder import lists_dir, result_dir
 from headrace.api.errors import AuditUnwritable, Code, Fenced, ServiceError
@@ -37,6 +38,10 @@ _END = _ATTEMPTS.update().where(
 _NO_END = {"code": "", "message": "", "statements": ""}
 _AUDIT_RETRY = timedelta(seconds=5)
 _STATE_FAILED = "state_failed"
+_NOT_STORED = (
+    "what the nodes say of the end of this transfer can't be stored, so there is no receipt; look at the nodes before "
+    "you use the data"
+)
 _NO_FOLDER = "the service can't make the folder for what the nodes report ({}); an operator must look at its disk"
 
 
@@ -212,6 +217,11 @@ class Attempts:
         except (ServiceError, GuardrailError) as error:
             # What arrived stays; who can't be trusted, or must not run any more, gets no receipt.
             run.end = End("failed", str(error.code), str(error.args[0]), retryable=False)
+            return True
+        except (ArithmeticError, LookupError, TypeError, ValueError, DataError):
+            # What can't be stored today can't be tomorrow: nobody's slot is taken for it.
+            _log.exception("the end of transfer %s can't be stored", run.transfer)
+            run.end = End("failed", Code.STATEMENT_INVALID, _NOT_STORED, retryable=False)
             return True
         await self.acknowledge(run.transfer, run.attempt)
         return False

@@ -15,12 +15,14 @@ from headrace.api.signing.signer import Signer
 from headrace.api.store import Tx
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, ReceiptRow, TransferRow
-from headrace.api.transfers.run_state import End, Run
+from headrace.api.transfers.run_state import MAX_COUNT, End, Run, stored
 from headrace.client import models as m
 from headrace.client.text import duration, plural
 from headrace.guardrails import Document, Ended, JsonObject, ReleasedPlan, SealCode, SealError, sized, verify
 
 _CHUNK_BYTES = 1 << 18
+_COUNTS = ("files", "bytes", "identical", "failed", "resent_bytes")
+"""What a destination signs in numbers."""
 _INSERT = Base.metadata.tables[ReceiptRow.__tablename__].insert()
 
 
@@ -64,7 +66,7 @@ class Totals:
             bytes_received=self.bytes,
             bytes_durable=self.bytes,
             bytes_failed=left,
-            resent_bytes=resent_before + self.resent,
+            resent_bytes=stored(resent_before + self.resent),
             at=counted.at,
         )
 
@@ -106,6 +108,9 @@ class Receipts:
             _one(run, statements, "source", run.source_node)
         if destination["outcome"] != end.outcome:
             raise _invalid(run.transfer, f"it says `{destination['outcome']}`, and the attempt ended `{end.outcome}`")
+        for name in _COUNTS:
+            if not 0 <= _count(destination, name) <= MAX_COUNT:
+                raise _invalid(run.transfer, f"its `{name}` is no count")
         if end.files_list is None or await asyncio.to_thread(_sha256, end.files_list) != destination["list_digest"]:
             raise _invalid(run.transfer, "its list of files is missing or is not the one that was signed")
         return Checked(end, destination, end.files_list)
@@ -212,6 +217,14 @@ def require_whole_move(transfer: TransferRow, plan: ReleasedPlan, totals: Totals
             "plan, and no node has signed what became of the others in an earlier attempt, so there is no receipt; "
             "compare source and destination with the plan",
         )
+
+
+def _count(statement: JsonObject, name: str) -> int:
+    """Return a signed count; -1 for what is none."""
+    try:
+        return int(str(statement[name]))
+    except (KeyError, ValueError):
+        return -1
 
 
 def _sum(statements: list[JsonObject], name: str) -> int:

@@ -15,6 +15,9 @@ from headrace.guardrails import GuardrailError, ReleasedPlan
 
 ATTEMPT_UNKNOWN = "attempt_unknown"
 
+MAX_COUNT = (1 << 63) - 1
+"""The largest count that the store takes."""
+
 Refusal = ServiceError | GuardrailError
 
 
@@ -133,19 +136,24 @@ class Run:
         """Take over what the destination node counted."""
         left_bits = max(0, event.bytes_total - event.bytes_durable) * 8
         self.progress = m.Progress(
-            files_total=event.files_total,
-            files_done=event.files_done,
-            files_failed=event.files_failed,
-            bytes_total=event.bytes_total,
-            bytes_received=event.bytes_received,
-            bytes_durable=event.bytes_durable,
-            resent_bytes=self.resent_before + event.resent_bytes,
-            rate_bps=event.rate_bps,
+            files_total=stored(event.files_total),
+            files_done=stored(event.files_done),
+            files_failed=stored(event.files_failed),
+            bytes_total=stored(event.bytes_total),
+            bytes_received=stored(event.bytes_received),
+            bytes_durable=stored(event.bytes_durable),
+            resent_bytes=stored(self.resent_before + event.resent_bytes),
+            rate_bps=stored(event.rate_bps),
             streams=event.streams,
             limiter=event.limiter,
-            eta_s=left_bits // event.rate_bps if event.rate_bps else None,
+            eta_s=stored(left_bits // event.rate_bps) if event.rate_bps else None,
             at=now,
         )
+
+
+def stored(count: int) -> int:
+    """Return a count as the store takes it, whatever a node says."""
+    return min(count, MAX_COUNT)
 
 
 def standing_of(row: TransferRow, run: Run | None = None) -> Standing:
