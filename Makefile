@@ -111,7 +111,7 @@ faults: tools setup ## break the product one line at a time: every fault must be
 
 KILLS ?= 200
 .PHONY: campaign
-campaign: setup ## kill -9 the service and its nodes KILLS times (200) under people who work; SEED=n repeats one
+campaign: setup ## kill -9 the service KILLS times (200), and its nodes, under people who work; SEED=n repeats one
 	@$(BIN)/python -m tests.slow.kill_service --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
 .PHONY: lint

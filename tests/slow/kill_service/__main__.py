@@ -9,7 +9,6 @@ import json
 import random
 import secrets
 import shutil
-import statistics
 import sys
 import tempfile
 import time
@@ -18,7 +17,16 @@ from pathlib import Path
 
 from demo.stage import REPOSITORY, Stage, say
 from tests.slow.kill_service.house import House
-from tests.slow.kill_service.verdict import END_LIMIT_S, MUST_BE_HIT, judge, late_nodes, missed, until_ended
+from tests.slow.kill_service.verdict import (
+    END_LIMIT_S,
+    MUST_BE_HIT,
+    judge,
+    late_nodes,
+    missed,
+    nodes_back,
+    service_kills,
+    until_ended,
+)
 from tests.slow.kill_service.work import Book, Moments, Mover, Publishers
 
 MOMENTS = {
@@ -35,6 +43,9 @@ VICTIMS = {("service",): 7, ("left",): 1, ("right",): 1, ("left", "right"): 1, (
 """Who is killed, and how often of eleven times."""
 MOMENT_LIMIT_S = 5.0
 
+Killed = tuple[tuple[str, ...], str]
+"""Who was killed, and at which moment."""
+
 
 def main() -> int:
     """Run the campaign that the command line asks for."""
@@ -42,7 +53,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 31))
     arguments = parser.parse_args()
-    say(f"campaign of {arguments.kills} kills, seed {arguments.seed}")
+    say(f"campaign of {arguments.kills} kills of the service, seed {arguments.seed}")
     home = REPOSITORY / ".demo"
     home.mkdir(exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="campaign-", dir=home))
@@ -78,31 +89,29 @@ async def campaign(house: House, kills: int, seed: int) -> dict[str, object]:
             book.findings.append(f"while somebody {worker.now}: {error!r}")
     await asyncio.gather(*tasks, return_exceptions=True)
     counted = await judge(house, book)
-    hit = Counter(dict.fromkeys(MUST_BE_HIT, 0))
-    for what, count in killed.items():
-        hit[what.partition(" at ")[2]] += count
-    book.findings += missed(hit, kills) + late_nodes(house.back)
-    back = sorted(one.seconds for one in house.back) or [0.0]
+    hit = service_kills(killed)
+    book.findings += missed(hit) + late_nodes(house.back)
     return {
         "seed": seed,
-        "kills": kills,
+        "kills": {"of_the_service": sum(hit.values()), "of_nodes_alone": killed.total() - hit.total()},
         "seconds": round(time.monotonic() - began, 1),
-        "killed": killed,
-        "moments": hit,
+        "killed": {f"{'+'.join(victims)} at {moment}": count for (victims, moment), count in killed.items()},
+        "moments": dict.fromkeys(MUST_BE_HIT, 0) | hit,
         "moments_missed": [moment for moment in MUST_BE_HIT if not hit[moment]],
         **counted,
         "planned": book.planned,
         "ended": book.ended,
         "policies_published": book.published,
         "unanswered": book.unanswered,
-        "nodes_back_s": {"median": round(statistics.median(back), 2), "longest": round(back[-1], 2)},
+        "nodes_back_s": nodes_back(house.back),
         "findings": book.findings,
     }
 
 
-async def _kill(house: House, moments: Moments, chance: random.Random, kills: int) -> Counter[str]:
-    killed: Counter[str] = Counter()
-    for number in range(1, kills + 1):
+async def _kill(house: House, moments: Moments, chance: random.Random, kills: int) -> Counter[Killed]:
+    """Kill until the service was killed so often; kills of nodes alone come on top."""
+    killed: Counter[Killed] = Counter()
+    while (number := service_kills(killed).total()) < kills:
         moment = chance.choice(list(MOMENTS))
         victims = chance.choices(list(VICTIMS), list(VICTIMS.values()))[0]
         if moment != "anything" and not await moments.next(moment, MOMENT_LIMIT_S):
@@ -110,9 +119,9 @@ async def _kill(house: House, moments: Moments, chance: random.Random, kills: in
         # The point of a campaign: the kill comes at any moment from here on.
         await asyncio.sleep(chance.uniform(0, MOMENTS[moment]))
         await house.kill(victims)
-        killed[f"{'+'.join(victims)} at {moment}"] += 1
-        if number % 10 == 0:
-            say(f"  {number} of {kills}")
+        killed[victims, moment] += 1
+        if "service" in victims and (number + 1) % 10 == 0:
+            say(f"  {number + 1} of {kills}")
     return killed
 
 

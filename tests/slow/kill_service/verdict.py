@@ -1,10 +1,12 @@
 """What must hold when the killing is over: everything ended, once, and the papers say so."""
 
 import asyncio
+import statistics
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tests.slow.kill_service.house import Back, House
 from tests.slow.kill_service.work import Book
@@ -22,17 +24,41 @@ END_LIMIT_S = 240.0
 MUST_BE_HIT = ("planning", "submitting", "running", "ending", "publishing")
 """`submitting` is between the commit of a submission and the start of its first attempt."""
 ENOUGH_KILLS = 200
-"""So many kills that each of these moments must have been hit."""
+"""So many kills of the service that each of these moments must have been hit."""
 NODES_BACK_S = 2.0
 QUIET_LOAD = 2.0
 """On a busier host (load average over a minute) a late node proves nothing."""
 
 
-def missed(hit: Mapping[str, int], kills: int) -> list[str]:
-    """Say which moments no kill hit, of a campaign that is long enough to hit all."""
+@dataclass(frozen=True)
+class Seen:
+    """What the service shows when all is over."""
+
+    plans: list[m.Plan]
+    transfers: list[m.Transfer]
+    events: list[m.AuditEvent]
+    audit: m.AuditVerdict
+
+
+def service_kills(killed: Mapping[tuple[tuple[str, ...], str], int]) -> Counter[str]:
+    """Count the kills of the service by moment; what happened at a kill of nodes alone shows nothing of the service."""
+    found: Counter[str] = Counter()
+    for (victims, moment), count in killed.items():
+        if "service" in victims:
+            found[moment] += count
+    return found
+
+
+def missed(hit: Mapping[str, int]) -> list[str]:
+    """Say which moments no kill of the service hit, of a campaign that is long enough to hit all."""
+    kills = sum(hit.values())
     if kills < ENOUGH_KILLS:
         return []
-    return [f"none of {kills} kills came at the moment `{moment}`" for moment in MUST_BE_HIT if not hit.get(moment)]
+    return [
+        f"none of {kills} kills of the service came at the moment `{moment}`"
+        for moment in MUST_BE_HIT
+        if not hit.get(moment)
+    ]
 
 
 def late_nodes(back: Iterable[Back]) -> list[str]:
@@ -45,6 +71,17 @@ def late_nodes(back: Iterable[Back]) -> list[str]:
     ]
 
 
+def nodes_back(back: Sequence[Back]) -> dict[str, float | str]:
+    """Say how long the nodes were away, and how many restarts could show that they keep the promise."""
+    times = sorted(one.seconds for one in back) or [0.0]
+    judged = sum(one.load < QUIET_LOAD for one in back)
+    return {
+        "median": round(statistics.median(times), 2),
+        "longest": round(times[-1], 2),
+        "judged": f"{judged} of {len(back)} restarts" if judged else f"not shown: none of {len(back)} restarts",
+    }
+
+
 async def judge(house: House, book: Book) -> dict[str, int]:
     """Add what is wrong to the book's findings; return what was counted."""
     plans: list[m.Plan] = []
@@ -54,17 +91,24 @@ async def judge(house: House, book: Book) -> dict[str, int]:
             plans += await _all_plans(port)
             transfers += await _all_transfers(port)
     async with house.person("admin") as admin:
-        events = await _all_events(admin)
-        verdict = await admin.verify_audit()
-    if not verdict.intact:
-        book.findings.append(f"the audit chain is broken at event {verdict.broken_at}: {verdict.detail}")
-    book.findings += _stranded(plans, transfers)
-    book.findings += _ran_twice(transfers, events)
-    book.findings += [
-        f"{folder} appeared again after its transfer was over" for folder in book.settled if folder.exists()
+        seen = Seen(plans, transfers, await _all_events(admin), await admin.verify_audit())
+    book.findings += wrong(seen, book.settled, await kept(house.stage.folder / "state", transfers))
+    return {"plans": len(plans), "transfers": len(transfers), "audit_events": len(seen.events)}
+
+
+def wrong(seen: Seen, settled: Iterable[Path], left: Iterable[Path]) -> list[str]:
+    """Say what is wrong with what is seen, the destinations that were `settled`, and what the nodes have `left`."""
+    audit = seen.audit
+    broken = [] if audit.intact else [f"the audit chain is broken at event {audit.broken_at}: {audit.detail}"]
+    idle = [] if any(one.state == "complete" for one in seen.transfers) else ["no transfer completed: nothing is shown"]
+    return [
+        *broken,
+        *idle,
+        *stranded(seen.plans, seen.transfers),
+        *ran_twice(seen.transfers, seen.events),
+        *(f"{folder} appeared again after its transfer was over" for folder in settled if folder.exists()),
+        *(f"{path.name} is over, and {path} is still there" for path in left),
     ]
-    book.findings += await _orphans(house, transfers)
-    return {"plans": len(plans), "transfers": len(transfers), "audit_events": len(events)}
 
 
 async def until_ended(house: House) -> None:
@@ -80,7 +124,8 @@ async def until_ended(house: House) -> None:
                 await asyncio.sleep(0.2)
 
 
-def _stranded(plans: Iterable[m.Plan], transfers: Iterable[m.Transfer]) -> list[str]:
+def stranded(plans: Iterable[m.Plan], transfers: Iterable[m.Transfer]) -> list[str]:
+    """Say which plans and transfers have not ended."""
     return [f"{plan.id}: still {plan.state}" for plan in plans if plan.state == "surveying"] + [
         f"{one.id}: still {one.state} ({one.state_reason}) at attempt {one.attempt}"
         for one in transfers
@@ -88,15 +133,19 @@ def _stranded(plans: Iterable[m.Plan], transfers: Iterable[m.Transfer]) -> list[
     ]
 
 
-async def _orphans(house: House, transfers: Iterable[m.Transfer]) -> list[str]:
+async def kept(state: Path, transfers: Iterable[m.Transfer], limit_s: float = TIDY_LIMIT_S) -> list[Path]:
     """Find what the nodes keep of transfers that are over for good, after the time that tidying up may take."""
     over = {one.id for one in transfers if one.state in {"complete", "canceled"}}
-    limit = time.monotonic() + TIDY_LIMIT_S
-    while left := [path for path in (house.stage.folder / "state").rglob("tr_*") if path.name in over]:
+    limit = time.monotonic() + limit_s
+    while left := await asyncio.to_thread(_named, state, over):
         if time.monotonic() > limit:
             break
         await asyncio.sleep(0.2)
-    return [f"{path.name} is over, and {path} is still there" for path in left]
+    return left
+
+
+def _named(state: Path, transfers: set[str]) -> list[Path]:
+    return [path for path in state.rglob("tr_*") if path.name in transfers]
 
 
 @dataclass
@@ -145,7 +194,8 @@ class _Papers:
             self.found.append(f"{one.id}: {one.state}, and the audit chain says {self.ended.get(one.id)}")
 
 
-def _ran_twice(transfers: Iterable[m.Transfer], events: Iterable[m.AuditEvent]) -> list[str]:
+def ran_twice(transfers: Iterable[m.Transfer], events: Iterable[m.AuditEvent]) -> list[str]:
+    """Say what was done twice, or after its end, by the audit chain and by the digests of plans."""
     papers = _Papers()
     for event in events:
         papers.read(event)
