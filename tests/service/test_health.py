@@ -83,6 +83,20 @@ async def test_a_node_whose_clock_is_off_and_a_root_that_is_gone_are_named(site:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("refusal", "code"), [("clock_skew", "node_clock_skewed"), ("version_unsupported", "node_refused")]
+)
+async def test_a_node_that_is_refused_is_named_with_the_reason(site: Site, refusal: str, code: str) -> None:
+    key = site.nodes["right"].key
+    await site.stop_node("right")
+    await site.use_cases.nodes.on_refused(key, refusal, "the clocks of node and service differ by 90 s")
+    [cause] = await causes(site)
+    assert cause.code == code
+    assert "`right`" in cause.sentence
+    assert "90 s" in cause.sentence
+
+
+@pytest.mark.anyio
 async def test_causes_are_told_to_those_who_can_mend_them_in_person(site: Site) -> None:
     await site.stop_node("right")
     await site.start_node("right", [("other", str(site.archive), "read")])

@@ -1428,7 +1428,7 @@ export interface components {
          * @description What can be wrong with a service; docs/errors.md says what to do.
          * @enum {string}
          */
-        HealthCode: "audit_unwritable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "root_missing";
+        HealthCode: "audit_unwritable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "root_missing";
         /**
          * InterpretRequest
          * @description Words to read, or an intent to put into words: exactly one. `plan` is the handle that "it" and "last" stand for.

@@ -31,6 +31,8 @@ _PATIENCE_S: Final = 5.0
 """How long a health answer waits for its own small write; the write goes on without it."""
 _LEAST_FREE_BYTES: Final = 1 << 20
 _MOST_CAUSES: Final = 50
+_CLOCK_SKEW: Final = "clock_skew"
+"""The engine's code of a refusal."""
 _SMALL_WRITE: Final = text("UPDATE alembic_version SET version_num = version_num")
 _TOLD: Final = frozenset({Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ})
 _Code = m.HealthCode
@@ -142,7 +144,7 @@ class Health:
             )
 
     async def _of_nodes(self) -> list[m.HealthCause]:
-        """Nodes whose clock is off, and roots that an attached node does not offer any more."""
+        """Nodes that are refused or whose clock is off, and roots that an attached node does not offer any more."""
         async with self._core.database.read() as tx:
             rows = {row.key: row for row in await tx.scalars(select(NodeRow).where(NodeRow.state == "enrolled"))}
             known = await self._endpoints.registry(tx)
@@ -150,6 +152,19 @@ class Health:
         for key, row in rows.items():
             live = self._nodes.attached(key)
             if live is None:
+                refused = self._nodes.refused(key)
+                if refused is not None:
+                    skewed = refused.code == _CLOCK_SKEW
+                    causes.append(
+                        m.HealthCause(
+                            code=_Code.NODE_CLOCK_SKEWED if skewed else _Code.NODE_REFUSED,
+                            sentence=f"node `{row.name}` can't attach: it is refused, because {refused.reason}",
+                            what_to_do="set up time synchronisation on both"
+                            if skewed
+                            else "mend that on the node's host",
+                            since=refused.since,
+                        )
+                    )
                 continue
             if abs(live.clock_skew_ms) > MAX_CLOCK_SKEW_MS:
                 causes.append(

@@ -122,6 +122,7 @@ class HealthCode(StrEnum):
     STORE_FULL = "store_full"
     WORK_FAILING = "work_failing"
     NODE_CLOCK_SKEWED = "node_clock_skewed"
+    NODE_REFUSED = "node_refused"
     ROOT_MISSING = "root_missing"
 
 
