@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -207,3 +208,32 @@ def test_no_row_of_the_table_lets_an_assistant_read_a_restricted_name() -> None:
     }
     assert not told
     assert sum("redacted" in row["agent"] or "withheld" in row["agent"] for row in table.values()) >= 10
+
+
+@pytest.mark.anyio
+async def test_what_the_table_only_refuses_succeeds_for_somebody_who_may(site: Site) -> None:
+    ada, bea, oli = site.ada, await site.person("bea", "approver"), await site.person("oli", "operator")
+    pia, admin = await site.person("pia", "requester"), await site.person("pol", "policy_admin")
+    work = await work_of(site, pia.port, "pia")
+    approval = m.Approval(digest=digest_of(work.waiting), verdict="approved")
+    await bea.port.approve_plan(work.waiting.id, approval)
+    run = await pia.port.submit(m.SubmitRequest(plan_digest=digest_of(work.waiting)))
+    assert (await pia.port.transfer(run.id, wait_s=20)).state is m.TransferState.COMPLETE
+    held = await oli.port.halt(m.HaltRequest(scope="everything", reason="maintenance"))
+    assert await oli.port.halts() == [held]
+    (site.lab / "later").mkdir()
+    (site.lab / "later" / "a.dat").write_text("a")
+    await oli.port.release_halt(held.id)
+    later = await pia.plan("lab:/later", "archive:/later", start=site.clock() + timedelta(days=1))
+    waits = await pia.submit(later)
+    canceled = await oli.port.control(waits.id, m.ControlRequest(action="cancel"))
+    assert canceled.wish == "cancel"
+    text = m.PolicyText(text=APPROVALS.replace("approval:approver:1", "confirmation"))
+    assert (await admin.port.check_policy(text)).valid
+    before = len(await admin.port.policies())
+    proposed = await admin.port.propose_policy(text)
+    assert len(await pia.port.policies()) == before + 1
+    await ada.port.publish_policy(proposed.version)
+    (site.lab / "pia-again" / f"{NAME}9.dat").write_text("newer still")
+    asks = await planned(pia.port, "lab:/pia-again", "archive:/pia-again", "overwrite")
+    assert (await pia.confirm(asks)).confirmed
