@@ -71,7 +71,7 @@ describe("following a transfer", () => {
   });
 
   it("lets a page of older events come in that is on its way while new ones happen", async () => {
-    let happen = (_: Response): void => undefined;
+    let happen: (answer: Response) => void = () => undefined;
     answers = [() => new Promise<Response>((resolve) => (happen = resolve))];
     const { client, done } = follow();
     let come = (): void => undefined;
