@@ -228,7 +228,7 @@ impl Hub {
     #[pyo3(signature = (*, transfer, nodes))]
     fn forget<'py>(&self, py: Python<'py>, transfer: &str, nodes: Vec<String>) -> Awaitable<'py> {
         let (inner, transfer) = (Arc::clone(&self.inner), id(transfer)?);
-        let nodes = nodes.iter().map(|node| node_key(node));
+        let nodes = nodes.into_iter().map(|node| node_key(&node));
         let nodes = nodes.collect::<PyResult<Vec<_>>>()?;
         future_into_py(py, async move {
             inner.forget(&transfer, &nodes).await.map_err(raised)
