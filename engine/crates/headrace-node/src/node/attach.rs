@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 
+use super::attempts::blocking;
 use super::lister::{self, Opened};
 use super::mover::StopCause;
 use super::{Dialer, Shared, results};
@@ -352,9 +353,8 @@ impl Session {
                 attempts.start(start, &roots, fetch).await?;
             }
             to_node::Message::Forget(forget) => {
-                let attempts = Arc::clone(attempts);
                 let roots = self.shared.with_settings(|_, roots| roots.clone());
-                blocking(move || attempts.forget(&forget.transfer, &roots)).await??;
+                attempts.forget(&forget.transfer, roots).await?;
             }
             _ => return Err(violation("a greeting in the middle of a stream")),
         }
@@ -414,13 +414,6 @@ fn answer_of(done: Result<from_node::Message, Problem>) -> from_node::Message {
         tracing::info!(code = %problem.code, "refused a request: {problem}");
         from_node::Message::Failed(problem.into())
     })
-}
-
-async fn blocking<T: Send + 'static>(
-    run: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Problem> {
-    let done = tokio::task::spawn_blocking(run).await;
-    done.map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))
 }
 
 fn silent() -> Problem {

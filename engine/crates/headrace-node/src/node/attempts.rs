@@ -25,7 +25,7 @@ use crate::transport::Clock;
 /// Attempts that run at once at most.
 const MAX_RUNNING: usize = 256;
 /// Longest wait for an earlier attempt to stop.
-const RESERVE_TIMEOUT: Duration = Duration::from_secs(30);
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_END_BYTES: u64 = 8 << 20;
 
 /// What runs here, and what ended but is not acknowledged.
@@ -178,10 +178,7 @@ impl Attempts {
         let started = match order {
             Ok(order) => {
                 let mover = Arc::clone(&self.mover);
-                let started = tokio::task::spawn_blocking(move || mover.start(order)).await;
-                started
-                    .map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))
-                    .flatten()
+                blocking(move || mover.start(order)).await.flatten()
             }
             Err(problem) => Err(problem),
         };
@@ -247,14 +244,25 @@ impl Attempts {
         }
     }
 
-    /// Removes what was kept for a transfer.
-    pub(super) fn forget(&self, transfer: &str, roots: &Roots) -> Result<(), Problem> {
+    /// Removes what was kept for a transfer. An attempt that was told to stop is waited for.
+    pub(super) async fn forget(
+        self: &Arc<Self>,
+        transfer: &str,
+        roots: Roots,
+    ) -> Result<(), Problem> {
         let transfer: Id = transfer.parse().map_err(violation)?;
-        if self.running.lock().contains_key(&transfer) {
+        let still_runs = || {
             let message = format!("transfer {transfer} is running: stop it first");
-            return Err(Problem::new(ControlCode::AlreadyRunning, message));
-        }
-        self.mover.forget(&transfer, roots)
+            Problem::new(ControlCode::AlreadyRunning, message)
+        };
+        self.once_free(|| match self.running.lock().get(&transfer) {
+            Some(running) if running.stop.is_none() => Err(still_runs()),
+            running => Ok(running.is_none()),
+        })
+        .await
+        .unwrap_or_else(|| Err(still_runs()))?;
+        let this = Arc::clone(self);
+        blocking(move || this.mover.forget(&transfer, &roots)).await?
     }
 
     fn moving(&self, transfer: &str) -> Result<(VerifiedTicket, Arc<dyn Moving>), Problem> {
@@ -269,18 +277,25 @@ impl Attempts {
     /// Takes the place of a transfer's attempt, so that a second start is refused at once. An earlier attempt, or one
     /// that was told to stop, is waited for.
     async fn reserve(&self, ticket: &VerifiedTicket) -> Result<(), Problem> {
-        let transfer = &ticket.ticket().transfer;
+        self.once_free(|| self.try_reserve(ticket))
+            .await
+            .unwrap_or_else(|| Err(running_already(&ticket.ticket().transfer)))
+    }
+
+    /// Asks `free` whenever an attempt has begun or ended, until it says yes or fails; nothing after `LEAVE_TIMEOUT`.
+    async fn once_free(
+        &self,
+        free: impl Fn() -> Result<bool, Problem>,
+    ) -> Option<Result<(), Problem>> {
         let mut count = self.count.subscribe();
-        let reserved = timeout(RESERVE_TIMEOUT, async {
-            while !self.try_reserve(ticket)? {
+        let freed = timeout(LEAVE_TIMEOUT, async {
+            while !free()? {
                 // The sender lives as long as this.
                 let _ = count.changed().await;
             }
             Ok(())
         });
-        reserved
-            .await
-            .unwrap_or_else(|_| Err(running_already(transfer)))
+        freed.await.ok()
     }
 
     /// Whether the place was free; who holds it is told to leave when this attempt comes after it.
@@ -517,4 +532,12 @@ fn unknown(transfer: &Id) -> Problem {
         ControlCode::AttemptUnknown,
         format!("no attempt of transfer {transfer} is running on this node"),
     )
+}
+
+/// Runs what waits for the disk, beside the tasks.
+pub(super) async fn blocking<T: Send + 'static>(
+    run: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(run).await;
+    done.map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))
 }
