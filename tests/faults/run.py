@@ -5,11 +5,13 @@ instead, and the test that must fail then. The tree is copied, so nothing of the
 What fails the run: a fault that no test notices, one whose text is gone, one that does not build, one whose test hangs
 or fails without naming a test, and a test that fails without any fault.
 
-    tests/faults/run.py [NAME ...] [--touched [REV]] [--after-green]
+    tests/faults/run.py [NAME ...] [--touched [REV]] [--minutes N] [--after-green]
 """
 
 import argparse
+import math
 import os
+import random
 import re
 import shutil
 import signal
@@ -28,6 +30,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 FAULTS = Path("tests/faults/faults.toml")
 MEMBERS = ("api", "auth", "cli", "client", "guardrails", "mcp-server")
 TEST_LIMIT_S = 600
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""What git calls the tree before the first commit."""
 PROFILE = os.environ.get("CARGO_PROFILE", "dev")
 BUILDS = REPOSITORY / "engine" / "target"
 """Builds of the working tree. Those of broken trees are kept apart, in `faults` below it."""
@@ -83,7 +87,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("names", nargs="*", help="only these faults")
     parser.add_argument(
-        "--touched", nargs="?", const="HEAD~1", metavar="REV", help="only in packages changed since REV, and new faults"
+        "--touched",
+        nargs="?",
+        const="",
+        metavar="REV",
+        help="only new faults and those in packages changed since REV (default: half a day before the last commit)",
+    )
+    parser.add_argument(
+        "--minutes", type=float, metavar="N", help="begin no fault after N minutes: new ones come first"
     )
     parser.add_argument("--after-green", action="store_true", help="all tests have just passed on this tree")
     asked = parser.parse_args()
@@ -93,27 +104,47 @@ def main() -> int:
         parser.error(f"no such fault: {', '.join(sorted(unknown))}")
     if asked.names:
         faults = [fault for fault in faults if fault.name in asked.names]
-    if asked.touched:
-        faults = touched(faults, asked.touched)
+    new: set[Fault] = set()
+    if asked.touched is not None:
+        revision = asked.touched or half_a_day_before()
+        new = new_since(faults, revision)
+        faults = touched(faults, revision, new)
         if not faults:
-            say(f"faults: no package with faults has changed since {asked.touched}")
+            say(f"faults: no package with faults has changed since {revision}")
             return 0
+    deadline = Deadline(asked.minutes)
+    if asked.minutes is None:
+        faults.sort(key=lambda fault: (fault.package, fault.test))
+    else:
+        # What is left out differs from commit to commit.
+        random.Random(git("rev-parse", "HEAD")).shuffle(faults)  # noqa: S311 (no secret)
+    faults.sort(key=lambda fault: fault not in new)
     # Side by side: a compiler of one crate keeps about one processor busy, and most Python tests wait.
-    rust = sorted(
-        (fault for fault in faults if fault.test[0] == "cargo"), key=lambda fault: (fault.package, fault.test)
-    )
+    rust = [fault for fault in faults if fault.test[0] == "cargo"]
     rest = [fault for fault in faults if fault.test[0] != "cargo"]
     if rust:
         lend_dependencies()
     with tempfile.TemporaryDirectory(prefix="headrace-faults-") as folder, ThreadPoolExecutor(2) as lanes:
         work = [
-            lanes.submit(run_lane, Path(folder) / str(lane), chosen, after_green=asked.after_green)
+            lanes.submit(run_lane, Path(folder) / str(lane), chosen, deadline, after_green=asked.after_green)
             for lane, chosen in enumerate((rust, rest))
             if chosen
         ]
-        failures = sum(one.result() for one in work)
-    say(f"faults: {len(faults) - failures} caught, {failures} failed")
+        caught, failures = (sum(counts) for counts in zip(*(one.result() for one in work), strict=True))
+    left = len(faults) - caught - failures
+    say(f"faults: {caught} caught, {failures} failed" + (f", {left} not tried for lack of time" if left else ""))
     return 1 if failures or not faults else 0
+
+
+class Deadline:
+    """The end of a time that begins now; without an end when no minutes are given."""
+
+    def __init__(self, minutes: float | None) -> None:
+        self._end = math.inf if minutes is None else time.monotonic() + 60 * minutes
+
+    def passed(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() >= self._end
 
 
 def load(text: str) -> Iterator[Fault]:
@@ -122,12 +153,22 @@ def load(text: str) -> Iterator[Fault]:
         yield Fault(row["name"], row["promise"], row["file"], row["find"], row["replace"], tuple(row["test"]))
 
 
-def touched(faults: Sequence[Fault], revision: str) -> list[Fault]:
-    """Choose the faults in packages that changed since a revision, and those that are new or changed themselves."""
+def half_a_day_before() -> str:
+    """The newest commit that is half a day older than the last one: what is since then is one stretch of work."""
+    last = int(git("log", "-1", "--format=%ct"))
+    return git("rev-list", "-1", f"--before={last - 43_200}", "HEAD").strip() or EMPTY_TREE
+
+
+def new_since(faults: Sequence[Fault], revision: str) -> set[Fault]:
+    """Choose the faults that are new, or changed themselves, since a revision."""
+    return set(faults) - set(load(git("show", f"{revision}:{FAULTS}", missing="")))
+
+
+def touched(faults: Sequence[Fault], revision: str, new: set[Fault]) -> list[Fault]:
+    """Choose the new faults, and those in packages that changed since a revision."""
     changed = [Path(name) for name in git("diff", "--name-only", "-z", revision, "--").split("\0") if name]
     packages = {"/".join(path.parts[:3] if path.parts[0] == "engine" else path.parts[:1]) for path in changed}
-    before = set(load(git("show", f"{revision}:{FAULTS}", missing="")))
-    return [fault for fault in faults if fault.package in packages or fault not in before]
+    return [fault for fault in faults if fault.package in packages or fault in new]
 
 
 def git(*words: str, missing: str | None = None) -> str:
@@ -136,21 +177,24 @@ def git(*words: str, missing: str | None = None) -> str:
     return done.stdout if done.returncode == 0 else missing or ""
 
 
-def run_lane(tree: Path, faults: Sequence[Fault], *, after_green: bool) -> int:
-    """Run faults one after another in a copy of the tree of their own; returns how many were not caught."""
+def run_lane(tree: Path, faults: Sequence[Fault], deadline: Deadline, *, after_green: bool) -> tuple[int, int]:
+    """Run faults one after another in a copy of the tree of their own; returns how many were caught, and not."""
     copy_tree(tree)
-    failures = 0
+    caught = failures = 0
     for test in () if after_green else dict.fromkeys(fault.test for fault in faults):
         ran = run_test(tree, test)
         if ran.code != 0:
             failures += 1
             say(f"FAILS   without a fault: {' '.join(test)}\n{ran.output[-3000:]}")
     for fault in faults:
+        if deadline.passed():
+            break
         started = time.monotonic()
-        caught, word = try_fault(tree, fault)
-        failures += not caught
+        noticed, word = try_fault(tree, fault)
+        caught += noticed
+        failures += not noticed
         say(f"{word.split(':', 1)[0]:7} {fault.name} ({time.monotonic() - started:.0f} s):{word.split(':', 1)[1]}")
-    return failures
+    return caught, failures
 
 
 def copy_tree(tree: Path) -> None:
