@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.pure.guardrails.made import Asked, route
+from tests.pure.guardrails.made import Asked, counts, route
 
-from headrace.api.planning.intents import from_reading, to_reading
+from headrace.api.planning.intents import from_reading, sentence_of, to_reading
 from headrace.cli.flags import Flags
 from headrace.client import models as m
 from headrace.guardrails import Refused, execution_of
-from headrace.guardrails.intents import Slots
+from headrace.guardrails.intents import Intent, Slots
+from headrace.guardrails.plan.card import card_notes
 from headrace.guardrails.rails.slots import TransferSlots
 
 ROOT: Final = Path(__file__).parents[2]
@@ -52,6 +53,10 @@ OTHER_NAMES: Final = {"min_size_bytes": "min_size", "max_size_bytes": "max_size"
 _SCHEDULE: Final = dict.fromkeys(
     ("start", "deadline", "window", "repeat", "priority"), "the service keeps it; no node learns of it"
 )
+_SAID: Final = dict.fromkeys(
+    ("include", "exclude", "min_size_bytes", "max_size_bytes", "modified_after", "modified_before", "rate_limit_bps"),
+    "the sentence on the card says all of it",
+)
 _RARE: Final = dict.fromkeys(("encryption", "preserve"), "said in words, in the console or by a program")
 
 
@@ -69,14 +74,32 @@ def words_keep(option: str) -> bool:
     return bool(getattr(from_reading(to_reading(intent)), option) == getattr(intent, option))
 
 
+def json_keeps(option: str) -> bool:
+    reading = to_reading(sample(option))
+    return Intent.from_json(reading.to_json()) == reading != to_reading(sample())
+
+
+def sentence_says(option: str) -> bool:
+    return sentence_of(sample(option)) not in {"", sentence_of(sample())}
+
+
+def card_says(option: str) -> bool:
+    return notes(Asked(action="sync"), option) != notes(Asked(action="sync"))
+
+
+def notes(asked: Asked, *options: str) -> tuple[str, ...]:
+    slots = replace(asked, **{option: SAMPLES[option] for option in options})  # type: ignore[arg-type]  # each a value of it
+    return card_notes(execution_of(slots, route(), frozenset(_SCHEDULE)).surveyed(counts()), counts())
+
+
 def nodes_learn(option: str) -> bool:
     slots = replace(Asked(action="sync"), **{option: SAMPLES[option]})  # type: ignore[arg-type]  # each a value of it
     return execution_of(slots, route()).to_body() != execution_of(Asked(action="sync"), route()).to_body()
 
 
-def sample(option: str) -> m.TransferIntent:
-    given: dict[str, Any] = {"action": "sync", "source": "a:/x", "destination": "b:/y", option: SAMPLES[option]}
-    return m.TransferIntent.model_validate(given)
+def sample(*options: str) -> m.TransferIntent:
+    given: dict[str, object] = {"action": "sync", "source": "a:/x", "destination": "b:/y"}
+    return m.TransferIntent.model_validate(given | {option: SAMPLES[option] for option in options})
 
 
 def console_has(option: str) -> bool:
@@ -100,7 +123,17 @@ PLACES: Final = (
         lambda option: OTHER_NAMES.get(option, option) in {field.name for field in fields(Slots)},
         {"compare": "it has no words"},
     ),
+    Place(
+        "a reader in `_READERS` of guardrails/intents/forms.py: the JSON form goes both ways",
+        json_keeps,
+        {"compare": "it has no words"},
+    ),
     Place("both ways between intent and words in api/planning/intents.py", words_keep, {"compare": "it has no words"}),
+    Place(
+        "its part of the sentence that says an intent, in guardrails/language/canonical.py",
+        sentence_says,
+        {"compare": "it has no words"},
+    ),
     Place(
         "a property of `TransferSlots` in guardrails/rails/slots.py, and rails for its values in rails/checks.py",
         lambda option: hasattr(TransferSlots, option),
@@ -108,6 +141,11 @@ PLACES: Final = (
     ),
     Place(
         "its way into what nodes carry out, in `execution_of` of guardrails/plan/planning.py", nodes_learn, _SCHEDULE
+    ),
+    Place(
+        "what it does to files, as a note of the plan card in guardrails/plan/card.py",
+        card_says,
+        {**_SCHEDULE, **_SAID},
     ),
     Place("a flag: a field of `Flags` in cli/flags.py, and in docs/cli.md", flag_has, {**_SCHEDULE, **_RARE}),
     Place("the form: `toIntent` and `fromIntent` in web/src/plan/intent.ts, and IntentForm.tsx", console_has, {}),

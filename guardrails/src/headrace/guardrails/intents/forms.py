@@ -16,16 +16,12 @@ from headrace.guardrails.intents.values import (
     Changes,
     Intent,
     Location,
-    OnConflict,
-    Preserve,
-    Priority,
     Slots,
     Target,
-    Verify,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 Form: TypeAlias = "Mapping[str, object]"
 
@@ -115,36 +111,13 @@ def _changes(form: Form) -> Changes:
 
 
 def _slots(form: Form) -> dict[str, object]:
-    return {
-        "source": _location(form, "source"),
-        "destination": _location(form, "destination"),
-        "include": _texts(form, "include"),
-        "exclude": _texts(form, "exclude"),
-        **{name: _integer(form, name) for name in ("min_size", "max_size", "rate_limit_bps")},
-        **{name: _moment(form, name) for name in ("modified_after", "modified_before", "start", "deadline")},
-        "window": _window(form),
-        "repeat": _optional_text(form, "repeat"),
-        "priority": cast("Priority | None", _one_of(form, "priority", PRIORITIES)),
-        "encryption": _flag(form, "encryption"),
-        "verify": cast("Verify | None", _one_of(form, "verify", VERIFICATIONS)),
-        "on_conflict": cast("OnConflict | None", _one_of(form, "on_conflict", CONFLICT_RULES)),
-        "delete_source": _flag(form, "delete_source"),
-        "delete_extraneous": _flag(form, "delete_extraneous"),
-        "preserve": cast("tuple[Preserve, ...]", _attributes(form)),
-    }
+    return {name: _READERS[name](form, name) for name in _SLOT_NAMES}
 
 
 def _target(form: Form) -> Target:
     _known(form, set(_TARGET_NAMES), "`target`")
-    return Target(
-        id=_optional_text(form, "id"),
-        ref=_optional_text(form, "ref"),
-        select=_optional_text(form, "select"),
-        destination=_optional_text(form, "destination"),
-        source=_optional_text(form, "source"),
-        state=_optional_text(form, "state"),
-        since=_moment(form, "since"),
-    )
+    read = {name: _optional_text(form, name) for name in _TARGET_NAMES if name != "since"}
+    return Target(**read, since=_moment(form, "since"))
 
 
 def _known(form: Form, names: set[str], where: str) -> None:
@@ -189,12 +162,15 @@ def _texts(form: Form, name: str) -> tuple[str, ...]:
     return tuple(str(value) for value in values)
 
 
-def _attributes(form: Form) -> tuple[str, ...]:
-    names = _texts(form, "preserve")
+def _attributes(form: Form, name: str) -> tuple[str, ...]:
+    names = _texts(form, name)
     if set(names) - ATTRIBUTES:
-        msg = "preserve"
-        raise _bad(msg, f"a list from {', '.join(sorted(ATTRIBUTES))}")
+        raise _bad(name, f"a list from {', '.join(sorted(ATTRIBUTES))}")
     return names
+
+
+def _choice(allowed: frozenset[str]) -> Callable[[Form, str], str | None]:
+    return lambda form, name: _one_of(form, name, allowed)
 
 
 def _one_of(form: Form, name: str, allowed: frozenset[str]) -> str | None:
@@ -236,11 +212,35 @@ def _location(form: Form, name: str) -> Location | None:
     return None if value is None else Location.parse(value)
 
 
-def _window(form: Form) -> tuple[str, str] | None:
-    values = _texts(form, "window")
+def _window(form: Form, name: str) -> tuple[str, str] | None:
+    values = _texts(form, name)
     if not values:
         return None
     if len(values) != 2:  # noqa: PLR2004 (a window has two ends)
-        msg = "window"
-        raise _bad(msg, "two clock times, such as 22:00 and 05:00")
+        raise _bad(name, "two clock times, such as 22:00 and 05:00")
     return values[0], values[1]
+
+
+_READERS: Mapping[str, Callable[[Form, str], object]] = {
+    "source": _location,
+    "destination": _location,
+    "include": _texts,
+    "exclude": _texts,
+    "min_size": _integer,
+    "max_size": _integer,
+    "modified_after": _moment,
+    "modified_before": _moment,
+    "start": _moment,
+    "deadline": _moment,
+    "window": _window,
+    "repeat": _optional_text,
+    "rate_limit_bps": _integer,
+    "priority": _choice(PRIORITIES),
+    "encryption": _flag,
+    "verify": _choice(VERIFICATIONS),
+    "on_conflict": _choice(CONFLICT_RULES),
+    "delete_source": _flag,
+    "delete_extraneous": _flag,
+    "preserve": _attributes,
+}
+"""How each slot is read."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Refusal
 from headrace.guardrails.intents.context import Context, Endpoint
 from headrace.guardrails.intents.draft import Doubt, Fact, Place
 from headrace.guardrails.intents.text import shown
-from headrace.guardrails.intents.values import Location, Target
+from headrace.guardrails.intents.values import Location, Slots, Target
 from headrace.guardrails.resolve.endpoint_names import near_choices, resolve_name
 from headrace.guardrails.resolve.findings import Findings
 from headrace.guardrails.resolve.locations import resolve_place
@@ -19,11 +19,7 @@ if TYPE_CHECKING:
     from headrace.guardrails.intents.draft import Step
     from headrace.guardrails.intents.values import Intent
 
-OPTION_SLOTS = (
-    "include", "exclude", "min_size", "max_size", "modified_after", "modified_before", "start", "deadline",
-    "window", "repeat", "rate_limit_bps", "priority", "encryption", "verify", "on_conflict", "delete_source",
-    "delete_extraneous", "preserve",
-)  # fmt: skip
+OPTION_SLOTS = tuple(slot.name for slot in fields(Slots) if slot.name not in ("source", "destination"))
 OPTION_FACTS = (*OPTION_SLOTS, "drop_exclude", "clear", "delete_nothing", "cleanup", "delete_place")
 ALWAYS_USED = frozenset({"weak_action", "turn", "step", "there", "flag", "cue", "foreign"})
 """Slots that carry no wish of their own: a turn of the talk, where a step ends, how an option was written."""
