@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
+from tests.servers.counted import counted
 from tests.servers.site import WAIT_S, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
 from tests.service.test_signer import FROZEN
@@ -23,9 +24,10 @@ from headrace.api.events.broker import wait_for
 from headrace.api.events.outbox import EVENTS
 from headrace.api.jobs.turns import Turns
 from headrace.api.settings import Settings
-from headrace.api.store.tables_work import JobRow, OutboxRow, PlanRow, TransferRow
+from headrace.api.store.tables_work import JobRow, OutboxRow, PlanRow, ReservationRow, TransferRow
 from headrace.api.transfers.attempts import Attempts
 from headrace.api.transfers.run_state import Run, standing_of
+from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import WAITS_FOR_ITS_TURN
 from headrace.client import models as m
 
@@ -41,6 +43,10 @@ async def stored(site: Site, plan: m.Plan) -> str:
 async def row_of(site: Site, transfer: str) -> TransferRow:
     async with site.service.whole.core.database.read() as tx:
         return await tx.get_one(TransferRow, transfer)
+
+
+def stored_progress(row: TransferRow) -> m.Progress:
+    return m.Progress.model_validate_json(row.progress)
 
 
 async def until_in_line(site: Site, transfer: m.Transfer) -> None:
@@ -90,6 +96,47 @@ async def test_what_people_wish_outlives_a_restart_and_a_cancel_stays_final(site
     assert (ended.state, "wrong run" in ended.state_reason) == (m.TransferState.CANCELED, True)
     still = await until(site, paused, "paused")
     assert "lunch" in still.state_reason
+
+
+@pytest.mark.anyio
+async def test_after_a_restart_what_had_arrived_is_shown_before_a_node_speaks_and_counts_as_moved(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = large_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=4 * SLOW_BPS))
+    await until_durable(site, transfer)
+    core = site.service.whole.core
+    with core.broker.subscribe(transfer.id) as woken:
+        core.jobs.wake("keep progress", "")
+        while not stored_progress(await row_of(site, transfer.id)).bytes_durable:
+            woken.clear()
+            assert await wait_for(woken, WAIT_S)
+    monkeypatch.setattr(Scheduler, "on_progress", lambda *_: False)
+    kept = stored_progress(await row_of(site, transfer.id))
+    await site.restart()
+    shown = (await site.ada.port.transfer(transfer.id)).progress
+    assert (shown.bytes_durable, shown.files_done, shown.rate_bps) == (kept.bytes_durable, kept.files_done, 0)
+    assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
+    async with site.service.whole.core.database.read() as tx:
+        assert await tx.scalar(select(ReservationRow.bytes)) == whole
+
+
+@pytest.mark.anyio
+async def test_progress_is_stored_for_all_that_moves_in_one_transaction_and_not_again_without_news(site: Site) -> None:
+    large_set(site)
+    plans = [await site.ada.plan("lab:/set", f"archive:/{n}", rate_limit_bps=SLOW_BPS) for n in range(2)]
+    transfers = [await site.ada.submit(plan) for plan in plans]
+    runs = []
+    for transfer in transfers:
+        run = Run.of(await row_of(site, transfer.id), open_=True)
+        run.progress = run.progress.model_copy(update={"bytes_durable": 7})
+        runs.append(run)
+    attempts = Attempts(site.use_cases.submissions.parts, Turns(2, 2))
+    with counted() as cost:
+        await attempts.keep_progress(runs)
+        await attempts.keep_progress(runs)
+    assert cost.commits == 1
+    assert [stored_progress(await row_of(site, run.transfer)).bytes_durable for run in runs] == [7, 7]
 
 
 @pytest.mark.anyio

@@ -17,6 +17,7 @@ from headrace.api.jobs.local import LocalJobs
 from headrace.api.settings import Settings
 from headrace.api.sites.halts import LOOK_S
 from headrace.api.store.tables_work import PlanRow
+from headrace.api.transfers.scheduler import KEEP_S
 from headrace.auth import AuthError
 from headrace.client import models as m
 
@@ -28,6 +29,7 @@ DUTIES = {
     "export the audit head": SETTINGS.audit_head_s,
     "sweep plans": SETTINGS.sweep_s,
     "sweep transfers": SETTINGS.sweep_s,
+    "keep progress": KEEP_S,
     "remove old changes": 3600,
     "look for halts": LOOK_S,
 }

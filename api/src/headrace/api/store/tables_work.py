@@ -125,6 +125,8 @@ class TransferRow(Base):
     last_error: Mapped[str] = mapped_column(Text, default="")
     resent_before: Mapped[int] = mapped_column(BigInteger, default=0)
     """Bytes that earlier attempts sent again."""
+    durable_before: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    """Durable bytes when the newest attempt began."""
 
 
 class AttemptRow(Base):

@@ -3,11 +3,12 @@
 import asyncio
 import json
 import logging
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 
-from sqlalchemy import bindparam
+from sqlalchemy import bindparam, select
 from sqlalchemy.exc import DataError
 
 from headrace.api.data_folder import lists_dir, result_dir
@@ -20,7 +21,7 @@ from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.receipts import require_whole_move, totals_of
-from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN, Begun, End, Refusal, Run, write_standing
+from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN, Begun, End, Refusal, Run, at_rest, write_standing
 from headrace.api.transfers.state_machine import END_STATES, Standing, State
 from headrace.client import models as m
 from headrace.engine import EngineError
@@ -69,9 +70,21 @@ class Attempts:
             standing_now = (row.state, row.state_reason)
             row.state, row.state_reason = standing.state, standing.reason
             row.away_since, row.blocked_since = standing.away_since, standing.blocked_since
+            _keep_progress(tx, row, run)
             if standing_now != (standing.state, standing.reason):
                 message = standing.reason or f"the transfer is {standing.state}"
                 await self._parts.history.record(tx, row, m.TransferEventKind(standing.state), message)
+
+    async def keep_progress(self, runs: Iterable[Run]) -> None:
+        """Store how far attempts are, all in one transaction; after a restart that is shown until their nodes speak."""
+        news = {run.transfer: run for run in runs if run.moves and run.progress is not run.kept}
+        if not news:
+            return
+        async with self._core.database.write(autoflush=False) as tx:
+            for row in await tx.scalars(select(TransferRow).where(TransferRow.id.in_(news))):
+                run = news[row.id]
+                if (row.fence, row.attempt) == (run.fence, run.attempt) and run.moves:
+                    _keep_progress(tx, row, run)
 
     async def begin(self, run: Run, standing: Standing) -> bool:
         """Sign the ticket of a new attempt and hand it to its nodes."""
@@ -100,6 +113,7 @@ class Attempts:
         _require_wish(row, standing)
         ticket, run.released = await parts.signer.ticket(tx, row, number, run.fence)
         write_standing(row, standing)
+        row.durable_before = run.progress.bytes_durable
         now, zone = self._core.clock(), self._core.settings.timezone
         if row.attempt > 1 or day_of_start(row, row.created, zone) != day_of(now, zone):
             await begin_on(tx, row.id, day_of(now, zone))
@@ -233,8 +247,9 @@ class Attempts:
             after_commit(tx, lambda: self._closed(run))
 
     async def _close_attempt(self, tx: Tx, row: TransferRow, run: Run, end: End) -> None:
-        run.progress = run.progress.model_copy(update={"rate_bps": 0, "streams": 0, "eta_s": None})
-        row.progress, row.resent_before = run.progress.model_dump_json(), run.progress.resent_bytes
+        run.progress = at_rest(run.progress)
+        row.resent_before = run.progress.resent_bytes
+        _keep_progress(tx, row, run)
         ended = {
             "ended": self._core.clock(), "outcome": end.outcome, "code": end.code, "message": end.message,
             "statements": "\n".join(end.statements),
@@ -287,6 +302,16 @@ class Attempts:
 
     def _next_renewal(self) -> datetime:
         return self._core.clock() + timedelta(seconds=self._core.settings.ticket_renew_s)
+
+
+def _keep_progress(tx: Tx, row: TransferRow, run: Run) -> None:
+    progress = run.progress
+    row.progress = progress.model_dump_json()
+
+    def committed() -> None:
+        run.kept = progress
+
+    after_commit(tx, committed)
 
 
 def _require_wish(row: TransferRow, standing: Standing) -> None:

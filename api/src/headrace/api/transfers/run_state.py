@@ -96,11 +96,15 @@ class Run:
     """Durable bytes when the attempt began."""
     resent_before: int = 0
     """Bytes that earlier attempts sent again."""
+    kept: m.Progress | None = None
+    """The progress that is stored."""
 
     @classmethod
     def of(cls, row: TransferRow, *, open_: bool = False) -> Self:
         """Take up a stored transfer; `open_` when the end of its last attempt is not recorded."""
         progress = m.Progress.model_validate_json(row.progress)
+        if open_:
+            progress = at_rest(progress)
         return cls(
             transfer=row.id,
             plan_digest=row.plan_digest,
@@ -112,8 +116,9 @@ class Run:
             attempt=row.attempt,
             open=open_,
             progress=progress,
-            durable_before=progress.bytes_durable,
+            durable_before=row.durable_before if open_ else progress.bytes_durable,
             resent_before=row.resent_before,
+            kept=progress,
         )
 
     @property
@@ -149,6 +154,11 @@ class Run:
             eta_s=stored(left_bits // event.rate_bps) if event.rate_bps else None,
             at=now,
         )
+
+
+def at_rest(progress: m.Progress) -> m.Progress:
+    """Return what was counted so far, without what is only true while data moves."""
+    return progress.model_copy(update={"rate_bps": 0, "streams": 0, "eta_s": None})
 
 
 def stored(count: int) -> int:

@@ -24,6 +24,8 @@ _log = logging.getLogger(__name__)
 _AT_ONCE = 64
 _STORED = "stored"
 """The task that acknowledges ends which were told again."""
+KEEP_S = 10
+"""How old the stored progress of what runs may be: at a restart no more than that is forgotten."""
 _RESTARTED = "the service was restarted"
 
 
@@ -44,6 +46,7 @@ class Scheduler:
         parts.core.jobs.add(Task(ADVANCE, self._carry_on, at_once=_AT_ONCE))
         parts.core.jobs.add(Task(_STORED, self._acknowledge))
         parts.core.jobs.every("sweep transfers", parts.core.settings.sweep_s, self._sweep)
+        parts.core.jobs.every("keep progress", KEEP_S, self._keep_progress)
 
     # -- transfers come and go --
 
@@ -146,6 +149,10 @@ class Scheduler:
                 if transfer not in self._runs:
                     _log.warning("transfer %s was held by nobody; it is taken up", transfer)
                     self.wake(transfer)
+
+    async def _keep_progress(self) -> None:
+        """Store how far everything is that runs here."""
+        await self._attempts.keep_progress(self._runs.values())
 
     # -- what wakes them --
 
