@@ -19,10 +19,10 @@ import {
   transfersQuery,
   type AuditFilter,
   type ListFilter,
+  TRANSFER_STATES,
   type TransferFilter,
 } from "./api/queries";
 import { queryClient } from "./api/query-client";
-import type { TransferState } from "./api/schema";
 import type { Address } from "./plan/asked";
 import { fromAddress, toAddress } from "./plan/intent";
 import { day, oneOf, text } from "./search";
@@ -99,17 +99,6 @@ const fresh = createRoute({
 function listFilter(search: Record<string, unknown>): ListFilter {
   return { find: text(search["find"]), since: day(search["since"]), until: day(search["until"]) };
 }
-
-export const TRANSFER_STATES: readonly TransferState[] = [
-  "queued",
-  "running",
-  "waiting",
-  "paused",
-  "complete",
-  "partial",
-  "failed",
-  "canceled",
-];
 
 const transfers = createRoute({
   getParentRoute: () => app,

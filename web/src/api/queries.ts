@@ -94,8 +94,20 @@ export const myPlansQuery = (filter: ListFilter) =>
     placeholderData: keepPreviousData,
   });
 
-const OPEN: readonly TransferState[] = ["queued", "running", "waiting", "paused"];
-export const ENDED: ReadonlySet<TransferState> = new Set<TransferState>(["complete", "partial", "failed", "canceled"]);
+const HAS_ENDED: Readonly<Record<TransferState, boolean>> = {
+  queued: false,
+  running: false,
+  waiting: false,
+  paused: false,
+  complete: true,
+  partial: true,
+  failed: true,
+  canceled: true,
+};
+const isState = (text: string): text is TransferState => text in HAS_ENDED;
+export const TRANSFER_STATES: readonly TransferState[] = Object.keys(HAS_ENDED).filter(isState);
+const OPEN = TRANSFER_STATES.filter((state) => !HAS_ENDED[state]);
+export const ENDED: ReadonlySet<TransferState> = new Set(TRANSFER_STATES.filter((state) => HAS_ENDED[state]));
 
 export interface TransferFilter extends ListFilter {
   state?: TransferState | undefined;

@@ -38,11 +38,6 @@ _OF_CODE: Final = {
     "session_needed": Exit.NOT_SIGNED_IN,
 }
 _OF_STATUS: Final = {401: Exit.NOT_SIGNED_IN, 403: Exit.REFUSED}
-_OF_STATE: Final = {
-    TransferState.COMPLETE: Exit.DONE,
-    TransferState.PARTIAL: Exit.PARTIAL,
-    TransferState.CANCELED: Exit.FAILED,
-}
 
 
 def exit_of(problem: Problem) -> Exit:
@@ -52,6 +47,14 @@ def exit_of(problem: Problem) -> Exit:
 
 def exit_of_end(transfer: Transfer) -> Exit:
     """Return the exit code of an ended transfer."""
-    if transfer.state in _OF_STATE:
-        return _OF_STATE[transfer.state]
-    return exit_of(transfer.error) if transfer.error else Exit.FAILED
+    match transfer.state:
+        case TransferState.COMPLETE:
+            return Exit.DONE
+        case TransferState.PARTIAL:
+            return Exit.PARTIAL
+        case TransferState.FAILED:
+            return exit_of(transfer.error) if transfer.error else Exit.FAILED
+        case TransferState.CANCELED:
+            return Exit.FAILED
+        case TransferState.QUEUED | TransferState.RUNNING | TransferState.WAITING | TransferState.PAUSED:
+            return Exit.FAILED  # it was not followed to its end

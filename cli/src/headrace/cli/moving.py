@@ -268,6 +268,6 @@ def _shown(door: Door, plan: m.Plan, document: Path | None) -> Exit:
             return Exit.ASKED_BACK
         case m.PlanState.DENIED:
             return Exit.REFUSED
-        case _:
+        case m.PlanState.SURVEYING | m.PlanState.FAILED | m.PlanState.EXPIRED | m.PlanState.DROPPED:
             door.out.note(plan.summary)
             return Exit.FAILED

@@ -126,7 +126,7 @@ def state_reason(plan: PlanStatus) -> str:
             objection = _said_no(plan)
             changed = "The policy has changed since this was planned." if plan.policy_changed else ""
             return objection.detail if objection is not None else changed
-        case _:
+        case m.PlanState.SURVEYING | m.PlanState.ASK:
             return ""
 
 

@@ -57,21 +57,27 @@ def _average_bps(progress: m.Progress, active_s: float | None) -> int | None:
     return None if active_s is None else int(progress.bytes_durable * 8 / max(_MIN_AVERAGED_S, active_s))
 
 
-def _summary(row: TransferRow, reason: str, progress: m.Progress) -> str:
+def _summary(row: TransferRow, reason: str, progress: m.Progress) -> str:  # noqa: PLR0911 - one a state
     what = f"{row.action} from {row.source} to {row.destination}"
     same = f", {progress.files_identical:,} the same already" if progress.files_identical else ""
     done = (
         f"{progress.files_done:,} of {plural(progress.files_total, 'file')} "
         f"({sized(progress.bytes_durable)} copied{same}) are safe there"
     )
-    sentences = {
-        "queued": f"The {what} is queued. {reason}".strip(),
-        "running": f"The {what} is running: {done}.",
-        "waiting": f"The {what} is waiting: {reason}. So far {done}.",
-        "paused": f"The {what} is {reason or 'paused'}. So far {done}.",
-        "complete": f"The {what} is complete: {done}, verified.",
-        "partial": f"The {what} ended in part: {done}, and {plural(progress.files_failed, 'file')} did not arrive.",
-        "canceled": f"The {what} was {reason or 'canceled'}. So far {done}.",
-        "failed": f"The {what} failed: {reason}",
-    }
-    return sentences[row.state]
+    match m.TransferState(row.state):
+        case m.TransferState.QUEUED:
+            return f"The {what} is queued. {reason}".strip()
+        case m.TransferState.RUNNING:
+            return f"The {what} is running: {done}."
+        case m.TransferState.WAITING:
+            return f"The {what} is waiting: {reason}. So far {done}."
+        case m.TransferState.PAUSED:
+            return f"The {what} is {reason or 'paused'}. So far {done}."
+        case m.TransferState.COMPLETE:
+            return f"The {what} is complete: {done}, verified."
+        case m.TransferState.PARTIAL:
+            return f"The {what} ended in part: {done}, and {plural(progress.files_failed, 'file')} did not arrive."
+        case m.TransferState.CANCELED:
+            return f"The {what} was {reason or 'canceled'}. So far {done}."
+        case m.TransferState.FAILED:
+            return f"The {what} failed: {reason}"

@@ -28,9 +28,15 @@ class TransferState(StrEnum):
     CANCELED = "canceled"
 
 
-END_STATES: Final = frozenset(
-    {TransferState.COMPLETE, TransferState.PARTIAL, TransferState.FAILED, TransferState.CANCELED}
-)
+def _is_end(state: TransferState) -> bool:
+    match state:
+        case TransferState.QUEUED | TransferState.RUNNING | TransferState.WAITING | TransferState.PAUSED:
+            return False
+        case TransferState.COMPLETE | TransferState.PARTIAL | TransferState.FAILED | TransferState.CANCELED:
+            return True
+
+
+END_STATES: Final = frozenset(filter(_is_end, TransferState))
 """A transfer in one of these goes on only by a retry."""
 
 

@@ -38,7 +38,7 @@ MAX_STEPS = 16
 MAX_GLOBS = 256
 _CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d", re.ASCII)
 _SELECTIONS = frozenset({"all", "largest", "smallest", "oldest", "newest", "slowest", "fastest"})
-_STATES = frozenset({"failed", "running", "queued", "paused", "completed", "cancelled"})
+_STATES = frozenset({"failed", "running", "queued", "paused", "complete", "canceled"})
 _GLOB_SLOTS = ("include", "exclude", "add_include", "add_exclude", "drop_include", "drop_exclude")
 
 
