@@ -16,12 +16,13 @@ from tests.service.refusals import refused
 from typer.testing import CliRunner
 
 from headrace.api.app.service import Service
+from headrace.api.audit import strangers
 from headrace.api.audit.command import audit
 from headrace.api.audit.heads import Head, HeadsFile, last_head
 from headrace.api.clock import utc_now
-from headrace.api.errors import ServiceError
+from headrace.api.errors import AuditUnwritable, ServiceError
 from headrace.api.store.tables_site import InvitationRow
-from headrace.auth import AuthError
+from headrace.auth import AuthError, Limit
 from headrace.client import models as m
 from headrace.guardrails import SigningKey
 
@@ -275,3 +276,44 @@ def test_the_newest_head_is_found_from_the_end_behind_any_rubbish(tmp_path: Path
     newest = last_head(path, key.public)
     assert newest is not None
     assert newest.sequence == 399
+
+
+@pytest.mark.anyio
+async def test_one_network_writes_few_refused_sign_ins_an_hour_and_hides_no_other(quiet_site: Site) -> None:
+    async def tries(name: str, address: str) -> None:
+        with pytest.raises(AuthError):
+            await quiet_site.use_cases.people.sign_in(m.SignIn(name=name, password=PASSWORD), address)
+
+    for number in range(12):
+        await tries(f"nobody{number}", f"2001:db8::{number}")
+    await tries("somebody", "192.0.2.1")
+    written = [event.detail.get("address", "") for event in await quiet_site.audited("sign_in_failed")]
+    assert written == [f"2001:db8::{number}" for number in range(10)] + ["192.0.2.1"]
+    core = quiet_site.service.whole.core
+    await core.strangers.tell()
+    quiet_site.clock.shift = timedelta(minutes=59)
+    await tries("nobody", "2001:db8::1")
+    await core.strangers.tell()
+    said = [event.detail["reason"] for event in await quiet_site.audited("sign_in_failed")][11:]
+    assert said == ["2 more were refused that have no line of their own"]
+    quiet_site.clock.shift = timedelta(minutes=61)
+    await core.strangers.tell()
+    said = [event.detail["reason"] for event in await quiet_site.audited("sign_in_failed")][12:]
+    assert said == ["1 more were refused that have no line of their own"]
+
+
+@pytest.mark.anyio
+async def test_what_strangers_were_refused_is_told_once_the_log_can_be_written_again(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strangers, "_OF_ALL", Limit(1, timedelta(hours=1)))
+    told = quiet_site.service.whole.core.strangers
+    for number in range(3):
+        await told.refused(m.AuditKind.NODE_REFUSED, subject=f"key {number}", detail={"reason": "no"})
+    await break_the_audit(quiet_site, broken=True)
+    with pytest.raises(AuditUnwritable):
+        await told.tell()
+    await break_the_audit(quiet_site, broken=False)
+    await told.tell()
+    said = [event.detail["reason"] for event in await quiet_site.audited("node_refused")]
+    assert said == ["no", "2 more were refused that have no line of their own"]

@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import delete
+from tests.servers.counted import counted
 from tests.servers.site import WAIT_S, Site
 from tests.service.refusals import refused
 
 from headrace.api.app.hub_events import HubEvents
+from headrace.api.audit import strangers
 from headrace.api.jobs.local import LocalJobs
 from headrace.api.store.tables_site import NodeRow
+from headrace.auth import Limit
 from headrace.client import models as m
 from headrace.engine import EngineError, HubEvent, Node, NodeRefused
 
@@ -45,6 +48,24 @@ async def test_a_join_token_is_good_for_one_node(quiet_site: Site) -> None:
         await join(quiet_site, made.token, "dtn2", [])
     [refusal] = await quiet_site.audited("node_refused")
     assert "used up" in refusal.detail["reason"]
+
+
+@pytest.mark.anyio
+async def test_joins_of_strangers_are_written_up_to_a_limit_and_then_only_counted(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strangers, "_OF_ALL", Limit(2, timedelta(hours=1)))
+    core = quiet_site.service.whole.core
+    costs = []
+    for number in range(4):
+        with counted() as cost, pytest.raises(EngineError, match="unknown, used up or expired"):
+            await join(quiet_site, core.hub.join_token(secret=f"made up {number}"), "dtn1", [])
+        costs.append(cost.commits)
+    assert costs == [1, 1, 0, 0]
+    for _ in range(2):
+        await core.strangers.tell()
+    said = [event.detail["reason"] for event in await quiet_site.audited("node_refused")]
+    assert (len(said), said[-1]) == (3, "2 more were refused that have no line of their own")
 
 
 @pytest.mark.anyio

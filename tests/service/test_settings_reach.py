@@ -13,6 +13,7 @@ from tests.servers.site import Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS
 
+from headrace.api.audit import strangers
 from headrace.api.jobs.local import LocalJobs
 from headrace.api.settings import Settings
 from headrace.api.sites.halts import LOOK_S
@@ -30,6 +31,7 @@ DUTIES = {
     "sweep plans": SETTINGS.sweep_s,
     "sweep transfers": SETTINGS.sweep_s,
     "keep progress": KEEP_S,
+    "count strangers": strangers.LOOK_S,
     "remove old changes": 3600,
     "look for halts": LOOK_S,
 }

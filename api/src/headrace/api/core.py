@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from headrace.api.audit.chain import Audit
+from headrace.api.audit.strangers import Strangers
 from headrace.api.clock import Clock
 from headrace.api.events.broker import Broker
 from headrace.api.events.outbox import Outbox
@@ -15,10 +16,11 @@ from headrace.engine import Hub
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """The store, its audit chain, the clock, settings, wake-ups, reactions, jobs, and the way to the nodes."""
+    """The store, the audit chain, what strangers cause in it, the clock, settings, and the ways to everybody else."""
 
     database: Database
     audit: Audit
+    strangers: Strangers
     clock: Clock
     settings: Settings
     broker: Broker

@@ -14,7 +14,7 @@ from headrace.auth.store import (
     SessionRecord,
     TokenRecord,
 )
-from headrace.auth.throttle import network_of
+from headrace.auth.throttle import Limit, Throttle, network_of
 
 __all__ = [
     "BOOTSTRAP_ROLES",
@@ -25,6 +25,7 @@ __all__ = [
     "Authenticator",
     "InvitationRecord",
     "Lifetimes",
+    "Limit",
     "MemoryPeopleStore",
     "NameTaken",
     "PeopleStore",
@@ -35,6 +36,7 @@ __all__ = [
     "Scope",
     "SessionRecord",
     "SignedIn",
+    "Throttle",
     "TokenRecord",
     "TokenWish",
     "TooManyAttempts",

@@ -13,6 +13,7 @@ from headrace.api.access.use_cases import UseCases
 from headrace.api.app.hub_events import HubEvents
 from headrace.api.audit.chain import Audit
 from headrace.api.audit.heads import HeadsFile
+from headrace.api.audit.strangers import LOOK_S, Strangers
 from headrace.api.clock import Clock
 from headrace.api.core import Core
 from headrace.api.durable import sync_folder, write_whole
@@ -69,7 +70,8 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)
     outbox = Outbox(database, broker, clock)
     jobs = LocalJobs(database, clock)
-    core = Core(database, audit, clock, settings, broker, Reactions(), outbox, jobs, hub)
+    strangers = Strangers(database, audit, clock)
+    core = Core(database, audit, strangers, clock, settings, broker, Reactions(), outbox, jobs, hub)
     nodes = Nodes(core, key.public)
     endpoints = Endpoints(core, nodes)
     redaction = Redaction(endpoints)
@@ -112,6 +114,7 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
         transfers=transfers,
     )
     jobs.every("export the audit head", settings.audit_head_s, audit.export_head)
+    jobs.every("count strangers", LOOK_S, strangers.tell)
     jobs.every("remove old changes", _OUTBOX_PERIOD_S, partial(outbox.remove_old, settings.outbox_kept_s))
     return Whole(core, use_cases, HubEvents(core, use_cases))
 

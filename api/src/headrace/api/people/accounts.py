@@ -35,18 +35,13 @@ class People:
     # -- before there is a principal --
 
     async def sign_in(self, request: m.SignIn, address: str) -> m.Session:
-        """Start a session; a refused try is audited, too (tries are throttled, so these events are bounded)."""
+        """Start a session; a refused try is audited, too (tries at a person are throttled)."""
         try:
             with coming_from(address):
                 return _session(await self._auth.sign_in(request.name, request.password, address))
         except AuthError as error:
             if error.code is AuthCode.SIGN_IN_REFUSED:
-                async with self._core.database.write() as tx:
-                    # A name that nobody has may be a password in the wrong field: it is not kept.
-                    detail = {"address": address, "reason": error.reason}
-                    await self._core.audit.append(
-                        tx, m.AuditKind.SIGN_IN_FAILED, subject=error.person or "", detail=detail
-                    )
+                await self._refused(error, address)
             raise
 
     async def accept_invitation(self, request: m.AcceptInvitation, address: str) -> m.Session:
@@ -76,6 +71,15 @@ class People:
         """Make the one-time link for the first admin, or `None` when there is one."""
         secret = await self._auth.bootstrap()
         return self._link(secret) if secret else None
+
+    async def _refused(self, error: AuthError, address: str) -> None:
+        kind, detail = m.AuditKind.SIGN_IN_FAILED, {"address": address, "reason": error.reason}
+        if error.person is None:
+            # A name that nobody has may be a password in the wrong field: it is not kept.
+            await self._core.strangers.refused(kind, address=address, detail=detail)
+            return
+        async with self._core.database.write() as tx:
+            await self._core.audit.append(tx, kind, subject=error.person, detail=detail)
 
     # -- for somebody --
 

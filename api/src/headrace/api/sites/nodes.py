@@ -234,16 +234,21 @@ class Nodes:
     async def _judge_join(self, event: JoinRequested) -> str:
         """Return why a node may not join, or nothing: its token is used up in one update, good for one node only."""
         now = self._core.clock()
+        good = (
+            JoinTokenRow.secret_hash == _hash(event.secret),
+            or_(JoinTokenRow.used_at.is_(None), JoinTokenRow.used_by == event.node),
+            JoinTokenRow.expires > now,
+        )
+        # Looked at first: whoever reaches the hub can ask as often as they like, and a refusal takes nobody's turn.
+        async with self._core.database.read() as tx:
+            reason = await self._join_problem(tx, await tx.scalar(select(JoinTokenRow).where(*good)), event)
+        if reason:
+            detail = {"reason": reason}
+            await self._core.strangers.refused(m.AuditKind.NODE_REFUSED, subject=event.node, detail=detail)
+            return reason
         async with self._core.database.write() as tx:
             used = await tx.scalar(
-                update(JoinTokenRow)
-                .where(
-                    JoinTokenRow.secret_hash == _hash(event.secret),
-                    or_(JoinTokenRow.used_at.is_(None), JoinTokenRow.used_by == event.node),
-                    JoinTokenRow.expires > now,
-                )
-                .values(used_at=now, used_by=event.node)
-                .returning(JoinTokenRow)
+                update(JoinTokenRow).where(*good).values(used_at=now, used_by=event.node).returning(JoinTokenRow)
             )
             reason = await self._join_problem(tx, used, event)
             if used is None or reason:
