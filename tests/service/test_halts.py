@@ -1,19 +1,24 @@
 """The kill switch: what is held stops and waits, and goes on when it is released."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.servers.site import Site, digest_of
+from tests.servers.site import WAIT_S, Site, digest_of
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, until, until_durable
 
 from headrace.api.errors import ServiceError
+from headrace.api.signing.signer import Signer
 from headrace.api.sites.halts import HALT_FILE, LOOK_S, Work
+from headrace.api.store import Tx
+from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.attempts import Attempts
 from headrace.api.transfers.run_state import Run
+from headrace.api.transfers.state_machine import Standing
 from headrace.client import models as m
 
 
@@ -43,6 +48,36 @@ async def test_what_is_held_waits_with_the_reason_and_goes_on_when_it_is_release
     [event] = await site.audited("halted")
     assert (event.person, event.detail["reason"]) == (operator.principal.id, "storage maintenance")
     assert len(await site.audited("halt_released")) == 1
+
+
+@pytest.mark.anyio
+async def test_what_waits_for_its_release_is_only_looked_at_and_begins_once_when_it_is_released(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transfer = await running(site)
+    operator = await site.person("oli", "operator")
+    held = await operator.port.halt(asked("endpoint", "archive"))
+    await until(site, transfer, "waiting")
+    begin, halted, begun, looks = Attempts.begin, Signer.halted, list[str](), asyncio.Semaphore(0)
+
+    async def begins(self: Attempts, run: Run, standing: Standing) -> bool:
+        begun.append(run.transfer)
+        return await begin(self, run, standing)
+
+    async def looked(self: Signer, tx: Tx, row: TransferRow) -> str:
+        looks.release()
+        return await halted(self, tx, row)
+
+    monkeypatch.setattr(Attempts, "begin", begins)
+    monkeypatch.setattr(Signer, "halted", looked)
+    for _ in range(3):
+        site.use_cases.scheduler.wake(transfer.id)
+        async with asyncio.timeout(WAIT_S):
+            await looks.acquire()
+    assert begun == []
+    await operator.port.release_halt(held.id)
+    assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
+    assert begun == [transfer.id]
 
 
 @pytest.mark.anyio

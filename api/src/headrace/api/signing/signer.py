@@ -132,8 +132,7 @@ class Signer:
         if row is None or row.document is None:
             raise ServiceError(Code.PLAN_NOT_READY, f"plan `{transfer.plan}` was never sealed; plan again")
         # Before everything that is final: a halt passes.
-        work = Work(transfer.requester, transfer.agent, roots_of(row.document), transfer.id)
-        await self._halts.require_none(tx, work)
+        await self._halts.require_none(tx, _work(transfer, row.document))
         # Were that column altered: a plan that needs consent is not released without.
         confirmation, approvals = await self._consent(tx, transfer, starts=starts) if row.obligations else (None, ())
         submission = Submission(
@@ -157,6 +156,15 @@ class Signer:
             )
         tx.info[asked] = plan
         return plan
+
+    async def halted(self, tx: Tx, transfer: TransferRow) -> str:
+        """Say why nothing of this transfer may run until an operator releases it; empty when nothing is halted."""
+        document = await tx.scalar(select(PlanRow.document).where(PlanRow.id == transfer.plan))
+        try:
+            await self._halts.require_none(tx, _work(transfer, document or ""))
+        except ServiceError as error:
+            return error.detail
+        return ""
 
     async def _consent(
         self, tx: Tx, transfer: TransferRow, *, starts: bool
@@ -216,6 +224,10 @@ class Signer:
         written = {name: str(fact) if isinstance(fact, int) else fact for name, fact in facts.items()}
         record["context"] = {**sealed, **written}
         return redecide(self._policies.active, canonical(record).decode())
+
+
+def _work(transfer: TransferRow, document: str) -> Work:
+    return Work(transfer.requester, transfer.agent, roots_of(document), transfer.id)
 
 
 def _folder_now(endpoints: Iterable[Known], place: JsonObject, folder: JsonObject) -> JsonObject:

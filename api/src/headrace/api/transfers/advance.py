@@ -74,7 +74,7 @@ class Advance:
                 now = standing_of(row, run)
                 if now.state in END_STATES:
                     return None
-                seen = await self._look(tx, run)
+                seen = await self._look(tx, row, run)
             after = self._next(run, now, seen)
             if not await self._act(run, now, after):
                 return None if after.standing.state in END_STATES else self._look_at(run, after.look_at)
@@ -88,7 +88,7 @@ class Advance:
         if after.effect is Effect.BEGIN:
             await self._attempts.record(tx, row, run, after.standing)
 
-    async def _look(self, tx: Tx, run: Run) -> Seen:
+    async def _look(self, tx: Tx, row: TransferRow, run: Run) -> Seen:
         """Say what is the case for this run."""
         clock, moved = self._core.clock(), run.progress.bytes_durable > run.durable_before
         if run.unknown_since is not None and run.end is None and clock >= run.unknown_since + _ON_ITS_WAY:
@@ -99,10 +99,12 @@ class Advance:
         absent = await self._absent(tx, run)
         since = run.stopping_since
         gone = all(self._parts.nodes.attached(key) is None for key in run.nodes)
-        halt, run.halt = run.halt, "" if not run.open else run.halt
+        if run.halt and not run.open:
+            # What was halted is looked at here, and begins (which writes) once it is not.
+            run.halt = await self._parts.signer.halted(tx, row)
         return Seen(
             refusal=_cause(run.refusal),
-            halt=halt,
+            halt=run.halt,
             absent=absent,
             starts=run.starts,
             renew=run.new_rate or run.renew_at is None or clock >= run.renew_at,
