@@ -172,6 +172,31 @@ async def test_a_wish_that_comes_while_an_attempt_begins_is_not_lost(site: Site)
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(("action", "state"), [("pause", "paused"), ("cancel", "canceled")])
+async def test_a_stop_while_an_attempt_is_handed_over_is_noted_at_once_and_acts_when_that_returns(
+    site: Site, monkeypatch: pytest.MonkeyPatch, action: Any, state: str
+) -> None:
+    large_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS)
+    hand_over, under_way, returns = Attempts.hand_over, asyncio.Event(), asyncio.Event()
+
+    async def slowly(self: Attempts, run: Run) -> bool:
+        under_way.set()
+        await returns.wait()
+        return await hand_over(self, run)
+
+    monkeypatch.setattr(Attempts, "hand_over", slowly)
+    transfer = await site.ada.submit(plan)
+    async with asyncio.timeout(WAIT_S):
+        await under_way.wait()
+        shown = await site.ada.port.control(transfer.id, m.ControlRequest(action=action, reason="lunch"))
+    assert (shown.wish, shown.state) == (action, m.TransferState.RUNNING)
+    returns.set()
+    stopped = await until(site, transfer, state)
+    assert "lunch" in stopped.state_reason
+
+
+@pytest.mark.anyio
 async def test_an_error_that_nobody_foresaw_strands_no_transfer_and_shows_in_health(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
