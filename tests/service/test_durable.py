@@ -174,7 +174,7 @@ async def test_a_wish_that_comes_while_an_attempt_begins_is_not_lost(site: Site)
 @pytest.mark.anyio
 @pytest.mark.parametrize(("action", "state"), [("pause", "paused"), ("cancel", "canceled")])
 async def test_a_stop_while_an_attempt_is_handed_over_is_noted_at_once_and_acts_when_that_returns(
-    site: Site, monkeypatch: pytest.MonkeyPatch, action: Any, state: str
+    site: Site, monkeypatch: pytest.MonkeyPatch, action: m.ControlAction, state: str
 ) -> None:
     large_set(site)
     plan = await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS)

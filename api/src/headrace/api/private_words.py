@@ -9,7 +9,8 @@ from typing import Final, TypeVar
 
 from headrace.client import models as m
 
-_QUOTED: Final = re.compile(r": “[^”]*”")
+_QUOTED: Final = re.compile(r": “[^”]*(?:”|\Z)")
+"""A quotation that does not end was cut off on its way, as by a node that keeps only the beginning of a reason."""
 _T = TypeVar("_T", m.Plan, m.Transfer, m.TransferEvent, m.Problem, m.Health)
 _TEXTS: Final = ("state_reason", "summary", "message", "detail")
 
