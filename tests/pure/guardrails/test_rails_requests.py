@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.pure.guardrails.made import NODE_A, NOW, Asked, counts, destination, route, source
 
 from headrace.guardrails import Rail, Refused, SurveyCounts, check_request, check_survey, execution_of, settle, shown
-from headrace.guardrails.rails.checks import MAX_COUNT
+from headrace.guardrails.intents.limits import MAX_COUNT
 from headrace.guardrails.rails.slots import TransferSlots
 
 
@@ -32,7 +32,7 @@ def survey_rules(asked: Asked, found: SurveyCounts, at: Any = None) -> set[str]:
         Asked(verify="blake3"),
         Asked(encryption=False),
         Asked(include=("*.mrc", "a/**/b", "[0-9]*", "x..y"), exclude=("tmp/", "Ünïcode*")),
-        Asked(min_size_bytes=0, max_size_bytes=0),
+        Asked(min_size_bytes=1, max_size_bytes=1),
         Asked(rate_limit_bps=1),
         Asked(modified_after=NOW, modified_before=NOW + timedelta(seconds=1)),
         Asked(preserve=()),
@@ -62,7 +62,8 @@ def test_an_ordinary_request_meets_no_rail(asked: Asked) -> None:
         (Asked(rate_limit_bps=0), Rail.NUMBER_OUT_OF_RANGE),
         (Asked(rate_limit_bps=-5), Rail.NUMBER_OUT_OF_RANGE),
         (Asked(rate_limit_bps=2**63), Rail.NUMBER_OUT_OF_RANGE),
-        (Asked(min_size_bytes=-1), Rail.NUMBER_OUT_OF_RANGE),
+        (Asked(rate_limit_bps=10**14 + 1), Rail.NUMBER_OUT_OF_RANGE),
+        (Asked(min_size_bytes=0), Rail.NUMBER_OUT_OF_RANGE),
         (Asked(max_size_bytes=2**64), Rail.NUMBER_OUT_OF_RANGE),
         (Asked(min_size_bytes=2, max_size_bytes=1), Rail.EMPTY_RANGE),
         (Asked(modified_after=NOW, modified_before=NOW), Rail.EMPTY_RANGE),

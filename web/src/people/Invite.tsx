@@ -43,7 +43,7 @@ export function Invite({ blocked }: { blocked: string | null }) {
               invite.mutate();
             }}
           >
-            <TextInput data-autofocus label={t("person.name")} required maxLength={120} value={name} onChange={(event) => setName(event.currentTarget.value)} />
+            <TextInput data-autofocus label={t("person.name")} required maxLength={64} value={name} onChange={(event) => setName(event.currentTarget.value)} />
             <Checkbox.Group mt="sm" label={t("people.roles")} value={roles} onChange={setRoles}>
               {ROLES.map((role) => (
                 <Checkbox key={role} mt={6} value={role} label={t(`role.${role}`)} description={t(`role.${role}.detail`)} />

@@ -48,7 +48,7 @@ export function ApproverActions({ plan }: { plan: Plan }) {
         label={t("approval.reason")}
         description={t("approval.reason.detail")}
         value={reason}
-        maxLength={1000}
+        maxLength={500}
         autosize
         onChange={(event) => setReason(event.currentTarget.value)}
       />

@@ -8,6 +8,8 @@ from typing import Final, TypeVar
 
 import typer
 
+from headrace.client.models import MAX_RATE_BPS, MAX_SIZE_BYTES
+
 _PREFIXES: Final = {
     "": 1,
     "k": 10**3,
@@ -30,7 +32,6 @@ _SIZE: Final = re.compile(rf"{_NUMBER} ?{_PREFIX}(?P<unit>B|bytes?)")
 _RATE: Final = re.compile(rf"{_NUMBER} ?{_PREFIX}(?P<unit>b|bit|B)(?:/s|ps)")
 _AGE: Final = re.compile(r"(?P<number>[0-9]+) ?(?P<unit>s|min|h|d|w)")
 _AGE_UNITS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_LARGEST: Final = 2**63 - 1
 
 T = TypeVar("T")
 
@@ -38,12 +39,12 @@ T = TypeVar("T")
 def size_bytes(text: str) -> int:
     """Read `512`, `10MB`, `1.5 GiB` as bytes. Raises ValueError that shows how to write it."""
     if re.fullmatch(r"[0-9]{1,19}", text):
-        return _bounded(Fraction(text), text, "size")
+        return _bounded(Fraction(text), text, "size", MAX_SIZE_BYTES)
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         message = f"`{text}` is no size: write bytes, or a number with B, kB, MB, GiB and so on, like 10MB"
         raise ValueError(message)
-    return _bounded(Fraction(match["number"]) * _PREFIXES[match["prefix"]], text, "size")
+    return _bounded(Fraction(match["number"]) * _PREFIXES[match["prefix"]], text, "size", MAX_SIZE_BYTES)
 
 
 def rate_bps(text: str) -> int:
@@ -53,7 +54,7 @@ def rate_bps(text: str) -> int:
         message = f"`{text}` is no rate: write b for bits or B for bytes and `/s`, like 5Gb/s or 600MB/s"
         raise ValueError(message)
     bits = 8 if match["unit"] == "B" else 1
-    value = _bounded(Fraction(match["number"]) * _PREFIXES[match["prefix"]] * bits, text, "rate")
+    value = _bounded(Fraction(match["number"]) * _PREFIXES[match["prefix"]] * bits, text, "rate", MAX_RATE_BPS)
     if value == 0:
         message = "a rate of 0 moves nothing: use `headrace pause`"
         raise ValueError(message)
@@ -95,8 +96,8 @@ def as_flag(read: Callable[[str], T]) -> Callable[[str | T], T]:
     return parser
 
 
-def _bounded(value: Fraction, text: str, what: str) -> int:
-    if value.denominator != 1 or value > _LARGEST:
+def _bounded(value: Fraction, text: str, what: str, most: int) -> int:
+    if value.denominator != 1 or value > most:
         message = f"`{text}` is no whole {what} that can be counted"
         raise ValueError(message)
     return int(value)

@@ -39,8 +39,8 @@ FAILED_PAGE: Final = 20
 PortFor = Callable[[AccessToken | None], Awaitable[Headrace]]
 """Binds the port to the verified token of a request (over stdio there is none: the process has its own)."""
 
-PlanId = Annotated[str, Field(description="The plan's id (`pl_...`) or digest.", min_length=1, max_length=120)]
-TransferId = Annotated[str, Field(description="The transfer's id, or a unique beginning of it.", max_length=120)]
+PlanId = Annotated[m.Handle, Field(description="The plan's id (`pl_...`) or digest.", min_length=1)]
+TransferId = Annotated[m.Handle, Field(description="The transfer's id, or a unique beginning of it.")]
 Limit = Annotated[int, Field(ge=1, le=200, description="How many to list.")]
 After = Annotated[str | None, Field(description="`next_after` of the page before.", max_length=1000)]
 
@@ -96,8 +96,8 @@ class Tools:
 
     async def browse_endpoint(
         self,
-        endpoint: Annotated[str, Field(description="Endpoint id or alias.", max_length=120)],
-        path: Annotated[str, Field(description="Absolute path of a folder there.", max_length=5000)] = "/",
+        endpoint: Annotated[m.Handle, Field(description="Endpoint id or alias.")],
+        path: Annotated[m.Location, Field(description="Absolute path of a folder there.")] = "/",
         after: After = None,
         limit: Limit = PAGE,
     ) -> Folder:
@@ -109,14 +109,13 @@ class Tools:
         self,
         ctx: Context[Any, Any],
         request: Annotated[
-            str | None,
-            Field(description="The person's own words, unchanged. Give either this or `transfer`.", max_length=4000),
+            m.Words | None, Field(description="The person's own words, unchanged. Give either this or `transfer`.")
         ] = None,
         transfer: Annotated[m.TransferIntent | None, Field(description="The same in typed slots.")] = None,
         answers: Annotated[
-            str | None, Field(description="Id of the plan whose questions this answers; it is closed.", max_length=120)
+            m.Handle | None, Field(description="Id of the plan whose questions this answers; it is closed.")
         ] = None,
-        timezone: Annotated[str | None, Field(description="IANA zone of the person.", max_length=64)] = None,
+        timezone: Annotated[m.Zone | None, Field(description="IANA zone of the person.")] = None,
     ) -> PlanCard:
         """Plan a copy, sync or move without moving anything: what it would touch, what policy says, what comes next.
 
@@ -132,10 +131,10 @@ class Tools:
         ctx: Context[Any, Any],
         plan_id: PlanId,
         request: Annotated[
-            str | None, Field(description="The person's own words for the change, unchanged.", max_length=4000)
+            m.Words | None, Field(description="The person's own words for the change, unchanged.")
         ] = None,
         changes: Annotated[m.Changes | None, Field(description="The same in typed slots.")] = None,
-        timezone: Annotated[str | None, Field(description="IANA zone of the person.", max_length=64)] = None,
+        timezone: Annotated[m.Zone | None, Field(description="IANA zone of the person.")] = None,
     ) -> PlanCard:
         """Make a changed plan from an earlier one ("also skip *.bak"): a new plan with a new digest."""
         self._one_of({"request": request, "changes": changes})
@@ -220,9 +219,9 @@ class Tools:
             ),
         ],
         rate_bps: Annotated[
-            int | None, Field(gt=0, le=2**63 - 1, description="With set_rate: bits per second; null lifts the ceiling.")
+            m.Rate | None, Field(description="With set_rate: bits per second; null lifts the ceiling.")
         ] = None,
-        reason: Annotated[str, Field(description="For the record.", max_length=500)] = "",
+        reason: Annotated[m.Reason, Field(description="For the record.")] = "",
     ) -> TransferView:
         """Pause, resume, cancel, retry or change the rate of a transfer."""
         request = m.ControlRequest(action=action, reason=reason, rate_bps=rate_bps)
@@ -230,7 +229,7 @@ class Tools:
             return TransferView.of(await (await self.port()).control(transfer_id, request))
 
     async def get_receipt(
-        self, receipt_id: Annotated[str, Field(description="Receipt id, or the transfer's id.", max_length=120)]
+        self, receipt_id: Annotated[m.Handle, Field(description="Receipt id, or the transfer's id.")]
     ) -> ReceiptView:
         """Get the signed proof of a finished transfer."""
         async with public_errors():

@@ -19,11 +19,12 @@ from headrace.api.core import Core
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
-from headrace.api.sites.nodes import MAX_CLOCK_SKEW_MS, Nodes
+from headrace.api.sites.nodes import Nodes
 from headrace.api.store.tables_site import NodeRow
 from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
+from headrace.guardrails import MAX_CLOCK_SKEW_MS
 
 FRESH: Final = timedelta(seconds=10)
 """How old a write may be to say something of the next one."""

@@ -18,8 +18,6 @@ from headrace.client import models as m
 from headrace.engine import NodeAttached, NodeRoot
 from headrace.guardrails import Access, endpoint_name_fault, new_id, shown
 
-_MAX_ALIASES = 16
-_MAX_LABELS = 32
 _LABEL = re.compile(r"[A-Za-z0-9][\w.@ /-]{0,119}")
 
 
@@ -166,10 +164,10 @@ class Endpoints:
     async def _rename(self, tx: Tx, row: EndpointRow, main: str, aliases: tuple[str, ...]) -> None:
         names = (main, *aliases)
         keys = [name.casefold() for name in names]
-        if len(set(keys)) != len(keys) or len(aliases) > _MAX_ALIASES:
+        if len(set(keys)) != len(keys):
             raise ServiceError(
                 Code.INVALID_REQUEST,
-                f"an endpoint has one id and at most {_MAX_ALIASES} aliases, all different",
+                "an endpoint's id and aliases are all different",
                 fields=("aliases",),
             )
         for name in names:
@@ -218,8 +216,6 @@ def _name_fault(name: str) -> str | None:
 
 
 def _check_labels(labels: Mapping[str, str]) -> None:
-    if len(labels) > _MAX_LABELS:
-        raise ServiceError(Code.INVALID_REQUEST, f"an endpoint has at most {_MAX_LABELS} labels", fields=("labels",))
     for text in (*labels.keys(), *labels.values()):
         if not _LABEL.fullmatch(text):
             raise ServiceError(

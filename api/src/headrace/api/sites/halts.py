@@ -29,11 +29,9 @@ from headrace.guardrails import new_id, shown
 
 HALT_FILE: Final = "halt"
 LOOK_S: Final = 1
-_MAX_REASON: Final = 500
 _BYTES_OF_ONE: Final = 4
 """The most that a character takes in UTF-8."""
 _UNREADABLE: Final = f"the file `{HALT_FILE}` in the data folder can't be read"
-_MAX_NAME: Final = 120
 
 Root = tuple[str, str]
 """Node key and name of a root."""
@@ -186,7 +184,7 @@ class Halts:
             case "node":
                 return await self._nodes.key_of(tx, named)
             case _:
-                if not named or len(named) > _MAX_NAME:
+                if not named:
                     raise ServiceError(Code.INVALID_REQUEST, "name the assistant", fields=("subject",))
                 return named, named
 
@@ -198,12 +196,12 @@ class Halts:
             if not stat.S_ISREG(file.stat().st_mode):
                 return _UNREADABLE
             with file.open("rb") as opened:
-                text = opened.read(_MAX_REASON * _BYTES_OF_ONE).decode(errors="replace").strip()
+                text = opened.read(m.MAX_REASON * _BYTES_OF_ONE).decode(errors="replace").strip()
         except FileNotFoundError:
             return _UNREADABLE if file.is_symlink() else ""
         except OSError:
             return _UNREADABLE
-        return text[:_MAX_REASON] or "no reason is given"
+        return text[: m.MAX_REASON] or "no reason is given"
 
 
 def roots_of(document: str) -> tuple[Root, ...]:

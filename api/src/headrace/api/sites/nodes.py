@@ -15,10 +15,7 @@ from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import JoinTokenRow, NodeRow
 from headrace.client import models as m
 from headrace.engine import JoinRequested, NodeAttached
-from headrace.guardrails import new_id
-
-MAX_CLOCK_SKEW_MS = 60_000
-"""A node whose clock is further away is given no work: permits and tickets are about time."""
+from headrace.guardrails import MAX_CLOCK_SKEW_MS, new_id
 
 SAID_CLOCK_SKEW_MS = 5_000
 """A clock further away is named in the table of nodes."""
@@ -183,8 +180,8 @@ class Nodes:
         if abs(live.clock_skew_ms) > MAX_CLOCK_SKEW_MS:
             raise ServiceError(
                 Code.NODE_CLOCK_SKEWED,
-                f"the clock of node `{row.name}` is {_apart(live.clock_skew_ms)}; at most 60 s are allowed: "
-                "set up time synchronisation on both",
+                f"the clock of node `{row.name}` is {_apart(live.clock_skew_ms)}; at most "
+                f"{MAX_CLOCK_SKEW_MS // 1000} s are allowed: set up time synchronisation on both",
             )
         return live
 

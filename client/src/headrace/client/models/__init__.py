@@ -5,7 +5,23 @@ come from storage are escaped text (`%XX` for bytes that are not UTF-8, control 
 instructions.
 """
 
-from headrace.client.models.base import AwareMoment, Count, Handle, Location, Model, Name, Problem, Sha256, Words, Zone
+from headrace.client.models.base import (
+    MAX_RATE_BPS,
+    MAX_REASON,
+    MAX_SIZE_BYTES,
+    AwareMoment,
+    Count,
+    Handle,
+    Location,
+    Model,
+    Name,
+    Problem,
+    Rate,
+    Reason,
+    Sha256,
+    Words,
+    Zone,
+)
 from headrace.client.models.events import (
     CHANGE_STATES,
     AuditEvent,
@@ -101,6 +117,9 @@ from headrace.client.models.transfers import (
 __all__ = [
     "CHANGE_STATES",
     "END_STATES",
+    "MAX_RATE_BPS",
+    "MAX_REASON",
+    "MAX_SIZE_BYTES",
     "AcceptInvitation",
     "AllowedAction",
     "Approval",
@@ -163,6 +182,8 @@ __all__ = [
     "Problem",
     "Progress",
     "Question",
+    "Rate",
+    "Reason",
     "Receipt",
     "Refusal",
     "Rule",

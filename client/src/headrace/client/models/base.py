@@ -1,9 +1,14 @@
 """What all models stand on: the base class, limits of single values, and the problem document."""
 
 from datetime import MAXYEAR, MINYEAR, datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+
+MAX_REASON: Final = 500
+"""Characters of a reason that somebody gives."""
+MAX_SIZE_BYTES: Final = 2**62 - 1
+MAX_RATE_BPS: Final = 10**14
 
 Words = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -12,12 +17,17 @@ Location = Annotated[str, StringConstraints(min_length=1, max_length=5000)]
 Handle = Annotated[str, StringConstraints(max_length=120)]
 Zone = Annotated[str, StringConstraints(max_length=64)]
 Count = Annotated[int, Field(ge=0)]
-Amount = Annotated[int, Field(ge=0, le=2**63 - 1)]
-"""A count that somebody asks for."""
+Size = Annotated[int, Field(gt=0, le=MAX_SIZE_BYTES)]
+Rate = Annotated[int, Field(gt=0, le=MAX_RATE_BPS)]
+"""Bits per second."""
 Glob = Annotated[str, StringConstraints(max_length=1024)]
 Globs = Annotated[list[Glob], Field(max_length=100)]
 ClockTime = Annotated[str, StringConstraints(max_length=40)]
 Recurrence = Annotated[str, StringConstraints(max_length=500)]
+PersonName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+"""A name that somebody is given."""
+Password = Annotated[str, StringConstraints(min_length=1, max_length=1000), Field(repr=False)]
+Reason = Annotated[str, StringConstraints(max_length=MAX_REASON)]
 Word = Annotated[str, StringConstraints(max_length=60)]
 """One of a few known words; what is not known is refused by name."""
 

@@ -6,7 +6,6 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from headrace.client.models.base import (
-    Amount,
     ClockTime,
     Count,
     Globs,
@@ -14,7 +13,9 @@ from headrace.client.models.base import (
     Location,
     Model,
     Moment,
+    Rate,
     Recurrence,
+    Size,
     Words,
     Zone,
 )
@@ -25,7 +26,6 @@ OnConflict = Literal["skip", "overwrite", "fail", "newer"]
 Compare = Literal["size-mtime", "checksum"]
 Preserve = Literal["timestamps", "permissions", "symlinks", "xattrs"]
 Preserved = Annotated[list[Preserve], Field(max_length=20)]
-Rate = Annotated[int, Field(gt=0, le=2**63 - 1)]
 
 
 class Changes(Model):
@@ -37,8 +37,8 @@ class Changes(Model):
     exclude: Globs | None = None
     include_add: Globs = []
     exclude_add: Globs = []
-    min_size_bytes: Amount | None = None
-    max_size_bytes: Amount | None = None
+    min_size_bytes: Size | None = None
+    max_size_bytes: Size | None = None
     modified_after: Moment | None = None
     modified_before: Moment | None = None
     start: Moment | None = None
@@ -65,8 +65,8 @@ class TransferIntent(Model):
     destination: Location = Field(description="`endpoint:/path`; a trailing slash means 'into this folder'")
     include: Globs = Field(default=[], description="globs of which a file must match one; none: every file")
     exclude: Globs = Field(default=[], description="globs of which a file must match none")
-    min_size_bytes: Amount | None = Field(default=None, description="smallest size, inclusive")
-    max_size_bytes: Amount | None = Field(default=None, description="largest size, inclusive")
+    min_size_bytes: Size | None = Field(default=None, description="smallest size, inclusive")
+    max_size_bytes: Size | None = Field(default=None, description="largest size, inclusive")
     modified_after: Moment | None = Field(default=None, description="earliest modification time, inclusive")
     modified_before: Moment | None = Field(default=None, description="modification times from here on are left out")
     start: Moment | None = Field(default=None, description="when to start")

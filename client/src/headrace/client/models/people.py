@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from headrace.client.models.base import Model, Name, Word
+from headrace.client.models.base import Model, Name, Password, PersonName, Word
 
 
 class Me(Model):
@@ -23,7 +23,7 @@ class SignIn(Model):
     """A local person's name and password."""
 
     name: Name
-    password: Annotated[str, StringConstraints(min_length=1, max_length=1000), Field(repr=False)]
+    password: Password
 
 
 class Session(Model):
@@ -37,7 +37,7 @@ class Session(Model):
 class InvitationRequest(Model):
     """Invite a person by a one-time link."""
 
-    name: Name
+    name: PersonName
     roles: Annotated[list[Word], Field(min_length=1, max_length=10)]
     valid_s: Annotated[int, Field(ge=300, le=30 * 86400)] = 3 * 86400
 
@@ -55,8 +55,10 @@ class AcceptInvitation(Model):
     """The invited person's choice of password."""
 
     token: Annotated[str, StringConstraints(max_length=200), Field(repr=False)]
-    password: Annotated[str, StringConstraints(min_length=12, max_length=1000), Field(repr=False)]
-    name: Name | None = Field(default=None, description="only for the bootstrap link, whose person has no name yet")
+    password: Annotated[Password, Field(min_length=12)]
+    name: PersonName | None = Field(
+        default=None, description="only for the bootstrap link, whose person has no name yet"
+    )
 
 
 class Person(Model):

@@ -2,11 +2,11 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from headrace.client.models.base import Count, Handle, Model, Sha256, Words, Zone
+from headrace.client.models.base import Count, Handle, Model, Reason, Sha256, Words, Zone
 from headrace.client.models.intents import Changes, PlannedIntent, Question, Refusal, TransferIntent
 from headrace.client.models.policy import Rule
 from headrace.client.models.steps import AllowedAction, NextStep
@@ -165,4 +165,4 @@ class Approval(Model):
 
     digest: Sha256
     verdict: Literal["approved", "refused"]
-    reason: Annotated[str, StringConstraints(max_length=1000)] = ""
+    reason: Reason = ""

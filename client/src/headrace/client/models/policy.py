@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from headrace.client.models.base import Count, Model
+from headrace.client.models.base import Count, Model, Reason
 
 
 class Rule(Model):
@@ -19,7 +19,7 @@ class PolicyText(Model):
     """Cedar text and the examples that must hold before it may be published."""
 
     text: Annotated[str, StringConstraints(max_length=200_000)]
-    note: Annotated[str, StringConstraints(max_length=500)] = ""
+    note: Reason = ""
 
 
 class PolicyProblem(Model):

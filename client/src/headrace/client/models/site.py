@@ -4,9 +4,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from headrace.client.models.base import Count, Model, Name
+from headrace.client.models.base import Count, Handle, Model, Name, Reason
 
 
 class Endpoint(Model):
@@ -28,8 +28,8 @@ class EndpointUpdate(Model):
     """Changes an operator may make to an endpoint; its root is declared on the node."""
 
     id: Name | None = None
-    aliases: Annotated[list[Name], Field(max_length=50)] | None = None
-    labels: Annotated[dict[Name, Name], Field(max_length=50)] | None = None
+    aliases: Annotated[list[Name], Field(max_length=16)] | None = None
+    labels: Annotated[dict[Name, Name], Field(max_length=32)] | None = None
 
 
 class Entry(Model):
@@ -94,10 +94,10 @@ class HaltRequest(Model):
     """Halt something: what runs of it stops and waits until it is released."""
 
     scope: HaltScope
-    subject: Annotated[str, StringConstraints(max_length=120)] = Field(
+    subject: Handle = Field(
         default="", description="id or name of the transfer, person, assistant, endpoint or node; empty for everything"
     )
-    reason: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+    reason: Annotated[Reason, Field(min_length=1)]
 
 
 class Halt(Model):

@@ -4,9 +4,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from headrace.client.models.base import Count, Model, Problem, Sha256
+from headrace.client.models.base import Count, Model, Problem, Rate, Reason, Sha256
 from headrace.client.models.steps import AllowedAction, ControlAction, NextStep
 
 
@@ -127,8 +127,8 @@ class ControlRequest(Model):
     """Steer a running transfer. `rate_bps` with `set_rate`: null lifts the ceiling to the plan's own."""
 
     action: ControlAction
-    reason: Annotated[str, StringConstraints(max_length=500)] = ""
-    rate_bps: Annotated[int, Field(gt=0, le=2**63 - 1)] | None = None
+    reason: Reason = ""
+    rate_bps: Rate | None = None
 
 
 class Receipt(Model):

@@ -14,9 +14,6 @@ from typing import Final
 
 MAX_SHOWN: Final = 300
 """Characters that `shown` keeps unless told otherwise."""
-MAX_COMPONENT_BYTES: Final = 255
-MAX_PATH_BYTES: Final = 4096
-MAX_DEPTH: Final = 256
 
 _WRITTEN_TOGETHER: Final = frozenset({"CJK", "HANGUL", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 _ESCAPE: Final = re.compile(r"%([0-9A-F]{2})")

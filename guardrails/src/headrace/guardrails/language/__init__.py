@@ -19,8 +19,9 @@ from headrace.guardrails.intents import (
     Target,
     TransferRef,
 )
+from headrace.guardrails.intents.limits import MAX_CHARACTERS
 from headrace.guardrails.language.canonical import canonical_sentence
-from headrace.guardrails.language.interpret import MAX_CHARACTERS, interpret
+from headrace.guardrails.language.interpret import interpret
 from headrace.guardrails.resolve import apply_changes, check_intent
 
 __all__ = [

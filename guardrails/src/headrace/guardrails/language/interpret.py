@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Interpretation, Question, Refusal, Span
+from headrace.guardrails.intents.limits import MAX_CHARACTERS
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Intent
 from headrace.guardrails.language.assemble import assemble, runs_of
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from headrace.guardrails.intents.context import Context
     from headrace.guardrails.intents.draft import Fact
 
-MAX_CHARACTERS = 4000
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _DIRECTION = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Amount
-from headrace.guardrails.intents.limits import MAX_RATE_BPS, MAX_SIZE_BYTES
+from headrace.guardrails.intents.limits import MAX_COUNT, MAX_RATE_BPS
 from headrace.guardrails.language.numbers import Number, number_at
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _amount(number: Number, unit: _Unit, items: Sequence[Item], at: int, width: 
     if kind == "rate" and unit.seconds not in (None, 1):
         # A ceiling an hour or a day is rounded down to whole bits a second.
         total = Fraction(int(total)) or total
-    doubt = _total_doubt(total, words, MAX_RATE_BPS if kind == "rate" else MAX_SIZE_BYTES)
+    doubt = _total_doubt(total, words, MAX_RATE_BPS if kind == "rate" else MAX_COUNT)
     if doubt is not None:
         return Amount(words, "rate" if kind == "rate" else "size", None, doubt)
     return Amount(words, "rate" if kind == "rate" else "size", int(total))

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from headrace.guardrails.errors import Rail, RailRefusal, Refused
+from headrace.guardrails.intents.limits import MAX_CLOCK_SKEW_MS
 from headrace.guardrails.plan.planning import RESERVED
 from headrace.guardrails.policy.decide import redecide
 from headrace.guardrails.policy.decision import NeedsApproval, Obligation, parse_obligations
@@ -17,7 +18,7 @@ from headrace.guardrails.policy.policy_set import PolicySet
 from headrace.guardrails.seal.documents import JsonObject, new_id, utc_text, utc_time, verify
 
 TICKET_LIFETIME: Final = timedelta(minutes=15)
-MAX_CLOCK_SKEW: Final = timedelta(seconds=60)
+_CLOCK_SKEW: Final = timedelta(milliseconds=MAX_CLOCK_SKEW_MS)
 APPROVAL_LIFETIME: Final = timedelta(hours=24)
 _MADE_HERE: Final = object()
 
@@ -191,7 +192,7 @@ def receipt_body(plan: ReleasedPlan, ended: Ended, approvals: Sequence[Approval]
 def _check_time(fields: JsonObject, begun: datetime) -> None:
     """Hold a plan to its time limit; one from the future means that a clock is wrong."""
     created, expires = utc_time(str(fields["created"])), utc_time(str(fields["expires"]))
-    if not created - MAX_CLOCK_SKEW <= begun < expires:
+    if not created - _CLOCK_SKEW <= begun < expires:
         raise _refused(Rail.PLAN_EXPIRED, f"the plan could be started until {utc_text(expires)}; plan again")
 
 

@@ -8,10 +8,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from headrace.guardrails.errors import Rail, RailRefusal, Refused
-from headrace.guardrails.intents.text import (
+from headrace.guardrails.intents.limits import (
     MAX_COMPONENT_BYTES,
+    MAX_COUNT,
     MAX_DEPTH,
+    MAX_GLOB_BYTES,
+    MAX_GLOBS,
     MAX_PATH_BYTES,
+    MAX_RATE_BPS,
+)
+from headrace.guardrails.intents.text import (
     counted,
     endpoint_name_fault,
     escape_component,
@@ -23,10 +29,6 @@ from headrace.guardrails.rails.routes import Access, Route
 from headrace.guardrails.rails.slots import TransferSlots
 from headrace.guardrails.seal.execution import Execution, SurveyCounts
 
-MAX_COUNT: Final = (1 << 62) - 1
-"""Largest count of bytes, files or bits per second: two of them still add up in 64 bits."""
-MAX_GLOBS: Final = 100
-MAX_GLOB_BYTES: Final = 1024
 CHECKSUMS: Final = frozenset({"sha256", "sha1", "md5", "crc32c"})
 _ACCESS: Final[tuple[Access, ...]] = ("read", "write", "delete")
 _PRESERVABLE: Final = frozenset({"timestamps", "permissions", "symlinks"})
@@ -183,12 +185,12 @@ def _check_places(slots: TransferSlots, route: Route) -> Iterator[RailRefusal]:
 
 def _check_numbers(slots: TransferSlots) -> Iterator[RailRefusal]:
     """Numbers that overflow, are zero or negative, and ranges that nothing fits."""
-    if slots.rate_limit_bps is not None and not 0 < slots.rate_limit_bps <= MAX_COUNT:
+    if slots.rate_limit_bps is not None and not 0 < slots.rate_limit_bps <= MAX_RATE_BPS:
         message = f"{slots.rate_limit_bps} bits per second is no rate ceiling; leave it out to have none"
         yield _refusal(Rail.NUMBER_OUT_OF_RANGE, message)
     low, high = slots.min_size_bytes, slots.max_size_bytes
     for size in (low, high):
-        if size is not None and not 0 <= size <= MAX_COUNT:
+        if size is not None and not 0 < size <= MAX_COUNT:
             yield _refusal(Rail.NUMBER_OUT_OF_RANGE, f"a size of {size} bytes is out of range")
     if low is not None and high is not None and low > high:
         yield _refusal(Rail.EMPTY_RANGE, f"no file is at least {sized(low)} and at most {sized(high)}")

@@ -8,11 +8,10 @@ import unicodedata
 from headrace.guardrails.intents.answer import Choice, Refusal
 from headrace.guardrails.intents.context import LOCAL_ENDPOINT, Context, Endpoint
 from headrace.guardrails.intents.draft import Doubt, Place
+from headrace.guardrails.intents.limits import MAX_PATH_BYTES
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Location
 from headrace.guardrails.resolve.endpoint_names import deceives, resolve_name
-
-MAX_PATH = 4096
 
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/]*)(?P<path>/.*)?", re.DOTALL)
 _COMPONENTS = re.compile(r"[/\\]")
@@ -80,8 +79,8 @@ def _path_doubt(place: Place, path: str, context: Context) -> Doubt | None:
         return Doubt(f"`{shown(place.words)}` is no absolute path: it must start with /", choices)
     if path.startswith("//"):
         return Doubt(f"`{shown(place.words)}` starts with two slashes")
-    if len(path) > MAX_PATH:
-        return Doubt(f"a path may have {MAX_PATH} characters at most")
+    if len(path.encode("utf-8", "surrogatepass")) > MAX_PATH_BYTES:
+        return Doubt(f"a path may have {MAX_PATH_BYTES:,} bytes at most")
     return None if place.literal else _unquoted_doubt(path, context)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from headrace.guardrails.intents.answer import Interpretation, Refusal
 from headrace.guardrails.intents.context import Endpoint
 from headrace.guardrails.intents.draft import Doubt, Place
-from headrace.guardrails.intents.limits import MAX_RATE_BPS, MAX_SIZE_BYTES
+from headrace.guardrails.intents.limits import MAX_COUNT, MAX_GLOBS, MAX_RATE_BPS
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import (
     TRANSFER_ACTIONS,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _Step = TypeVar("_Step", Intent, Changes)
 
 MAX_STEPS = 16
-MAX_GLOBS = 256
 _CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d", re.ASCII)
 _SELECTIONS = frozenset({"all", "largest", "smallest", "oldest", "newest", "slowest", "fastest"})
 _STATES = frozenset({"failed", "running", "queued", "paused", "complete", "canceled"})
@@ -136,8 +135,8 @@ def _location(place: Location, context: Context) -> Location | Doubt | Refusal:
 
 def _check_numbers(slots: Slots, found: Findings) -> None:
     limits = {
-        "min_size": MAX_SIZE_BYTES,
-        "max_size": MAX_SIZE_BYTES,
+        "min_size": MAX_COUNT,
+        "max_size": MAX_COUNT,
         "rate_limit_bps": MAX_RATE_BPS,
     }
     for slot, most in limits.items():

@@ -31,7 +31,7 @@ JsonObject: TypeAlias = Mapping[str, Json]
 MAX_BODY_BYTES: Final = 1 << 20
 MAX_SIGNATURES: Final = 16
 # Canonical JSON holds no raw control characters: as a JSON string it doubles at most. The rest is signatures.
-MAX_DOCUMENT_BYTES: Final = 2 * MAX_BODY_BYTES + 8192
+MAX_DOCUMENT_BYTES: Final = 2 * MAX_BODY_BYTES + 16 * 1024
 MAX_DEPTH: Final = 32
 
 _KEY_BYTES: Final = 32
