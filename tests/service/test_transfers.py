@@ -341,6 +341,27 @@ async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: 
 
 
 @pytest.mark.anyio
+async def test_the_receipt_of_a_move_that_was_tried_again_proves_every_source_that_is_gone(site: Site) -> None:
+    files = small_set(site)
+    (site.archive / "copy" / "a.txt").mkdir(parents=True)  # a folder stands where a file should go
+    plan = await site.ada.plan("lab:/set", "archive:/copy", action="move")
+    if plan.decision is not None and plan.decision.outcome == "confirm":
+        plan = await site.ada.confirm(plan)
+    ended = await site.ada.end_of(await site.ada.submit(plan))
+    assert ended.state is m.TransferState.PARTIAL, ended.summary
+    assert set(arrived(site.lab / "set")) == {"a.txt"}
+    (site.archive / "copy" / "a.txt").rmdir()
+    await site.ada.port.control(ended.id, m.ControlRequest(action="retry"))
+    again = await site.ada.end_of(ended)
+    assert again.state is m.TransferState.COMPLETE, again.summary
+    receipt = await site.ada.port.receipt(ended.id)
+    assert receipt.summary.startswith(f"complete: {len(files)} files there ({len(files)} copied, "), receipt.summary
+    text = b"".join([chunk async for chunk in site.ada.port.receipt_files(receipt.id)])
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert {"/".join(line["path"]) for line in lines if line["type"] == "file"} == set(files)
+
+
+@pytest.mark.anyio
 async def test_a_retry_may_begin_for_seven_days_from_the_end_however_long_the_transfer_ran(site: Site) -> None:
     small_set(site)
     (site.archive / "copy" / "a.txt").mkdir(parents=True)

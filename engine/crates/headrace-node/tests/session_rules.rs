@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use headrace_core::access::Access;
 use headrace_core::code::Code;
+use headrace_core::message::Totals;
 use headrace_core::ticket::{Action, Compare, OnConflict, Preserve, Verify};
 use headrace_node::session::{AttemptEnd, Outcome, Role, StopReason, start};
 use session_support::{Pair, content, lines, put, root_of, tree};
@@ -214,26 +215,97 @@ fn a_move_deletes_what_has_arrived_and_nothing_else() {
     );
 }
 
-#[test]
-fn a_move_whose_end_was_lost_is_told_whole_by_the_next_attempt() {
+/// A move of `from`, whose ends nobody hears of.
+fn moving() -> Pair {
     let mut pair = Pair::new();
     pair.ticket.execution.action = Action::Move;
     pair.ticket.execution.delete_source = true;
+    pair
+}
+
+fn totals(end: &AttemptEnd) -> Totals {
+    end.statement.as_ref().expect("a statement").totals
+}
+
+#[test]
+fn a_move_whose_end_was_lost_is_told_whole_by_the_next_attempt() {
+    let mut pair = moving();
+    let link = pair.from().join("sub/link");
     put(&pair.from(), "a", b"1");
     put(&pair.from(), "sub/b", &content(3 << 20, 1));
-    let first = pair.run().1.statement.expect("a statement");
-    assert_eq!((first.totals.files, tree(&pair.from()).len()), (2, 0));
-    // Nobody has heard of that end: the node was killed when the sources were gone.
-    for attempt in [2, 3] {
-        pair.ticket.attempt = attempt;
+    symlink("b", &link).expect("a symlink");
+    std::fs::create_dir(pair.from().join("empty")).expect("a folder");
+    let first = totals(&pair.run().1);
+    assert_eq!((first.files, tree(&pair.from()).len()), (3, 0));
+    // Nobody has heard of that end: the node was killed when the sources were gone, or all but some.
+    for left in [false, true, false] {
+        pair.ticket.attempt += 1;
+        if left {
+            std::fs::create_dir_all(pair.from().join("empty")).expect("a folder");
+            std::fs::create_dir_all(pair.from().join("sub")).expect("a folder");
+            symlink("b", &link).expect("a symlink");
+            put(&pair.from(), "a", b"1");
+        }
         let (source, destination) = pair.run();
         for end in [&source, &destination] {
-            let totals = end.statement.as_ref().expect("a statement").totals;
-            assert_eq!((totals.files, totals.bytes), (2, first.totals.bytes));
-            assert_eq!(totals.list_digest, first.totals.list_digest);
+            let totals = totals(end);
+            assert_eq!((totals.files, totals.bytes), (3, first.bytes));
+            assert_eq!(totals.identical, 0);
+            assert_eq!(totals.list_digest, first.list_digest);
         }
-        assert_eq!(lines(destination.files_list.as_ref()).len(), 3);
+        assert_eq!(lines(destination.files_list.as_ref()).len(), 5);
+        assert_eq!(tree(&pair.from()).len(), 0);
     }
+}
+
+#[test]
+fn a_partial_move_proves_every_source_that_any_attempt_has_deleted() {
+    let mut pair = moving();
+    put(&pair.from(), "a", b"1");
+    put(&pair.from(), "conflict", b"ours");
+    put(&pair.from(), "z", b"222");
+    put(&pair.to(), "conflict", b"their");
+    let proven = |end: &AttemptEnd| {
+        let Totals {
+            files,
+            bytes,
+            failed,
+            ..
+        } = totals(end);
+        (files, bytes, failed, lines(end.files_list.as_ref()).len())
+    };
+    assert_eq!(proven(&pair.run().1), (2, 4, 1, 2));
+    for only_failed in [false, true] {
+        pair.ticket.attempt += 1;
+        pair.ticket.only_failed = only_failed;
+        assert_eq!(proven(&pair.run().1), (2, 4, 1, 2));
+    }
+    std::fs::remove_file(pair.to().join("conflict")).expect("removed");
+    for _ in 0..2 {
+        pair.ticket.attempt += 1;
+        assert_eq!(proven(&pair.run().1), (3, 8, 0, 3));
+    }
+}
+
+#[test]
+fn a_single_file_that_was_moved_when_its_node_died_ends_complete_and_proven() {
+    let mut pair = moving();
+    std::fs::write(pair.from(), b"the file").expect("a file");
+    let first = totals(&pair.run().1);
+    assert_eq!((first.files, pair.from().exists()), (1, false));
+    pair.ticket.attempt = 2;
+    let (source, destination) = pair.run();
+    for end in [&source, &destination] {
+        assert_eq!(end.outcome, Outcome::Complete, "{end:?}");
+        assert_eq!(totals(end).list_digest, first.list_digest);
+    }
+    assert_eq!(std::fs::read(pair.to()).expect("the file"), b"the file");
+}
+
+#[test]
+fn a_move_of_nothing_is_missing_its_source() {
+    let source = moving().run().0;
+    assert_eq!(code(&source), Some(Code::SourceMissing));
 }
 
 #[test]

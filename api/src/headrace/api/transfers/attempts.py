@@ -215,7 +215,7 @@ class Attempts:
             async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 plan = run.released or await self._parts.signer.released(tx, row, starts=False)
                 row.ended = self._core.clock()
-                totals = await totals_of(tx, row, checked)
+                totals = await totals_of(tx, row, plan, checked)
                 require_whole_move(row, plan, totals)
                 run.progress = totals.final(run.progress, run.resent_before, for_good)
                 await self._close_attempt(tx, row, run, end)

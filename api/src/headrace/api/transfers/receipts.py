@@ -180,10 +180,10 @@ def span_s(started: datetime, ended: datetime) -> float:
     return max(0.0, (ended - started).total_seconds())
 
 
-async def totals_of(tx: Tx, transfer: TransferRow, checked: Checked) -> Totals:
-    """Add up what is signed: an attempt speaks of all before it, but a retry of failed files only of these."""
+async def totals_of(tx: Tx, transfer: TransferRow, plan: ReleasedPlan, checked: Checked) -> Totals:
+    """Add up what is signed: an attempt speaks of all before it, but a retry of a copy's failed files only of these."""
     before: list[JsonObject] = []
-    if transfer.only_failed:
+    if transfer.only_failed and not plan.execution["delete_source"]:
         partial = select(AttemptRow.statements).where(
             AttemptRow.transfer == transfer.id,
             AttemptRow.outcome == "partial",

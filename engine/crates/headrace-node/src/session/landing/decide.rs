@@ -16,6 +16,7 @@ use headrace_io::descriptors::is_shortage;
 use headrace_io::storage::{Existing, Folder, Metadata};
 
 use super::conflict::{FailedCursor, ListCursor, Verdict, differs, judge};
+use super::finish::symlink_hash;
 use super::folders::Freshness;
 use super::incoming::{Incoming, IncomingState, OpenPart, Phase};
 use super::{Landing, WINDOW, violation};
@@ -130,10 +131,11 @@ impl Landing {
                 "the number of entries is wrong",
             )));
         }
-        if !intake.prepared {
-            intake.prepared = true;
+        // All was moved before, so what is at the destination is no folder to be made.
+        if !intake.prepared && !self.has_moved()? {
             self.prepare(None)?;
         }
+        intake.prepared = true;
         intake.over = true;
         drop(intake);
         if self.is_settled() {
@@ -355,6 +357,8 @@ impl Landing {
                 self.totals.lock().identical += 1;
                 intake.there += 1;
                 add(&self.counters.files_done, 1);
+                // A symlink's content is its target, which was compared.
+                let hash = hash.or((entry.kind == Kind::Symlink).then(|| symlink_hash(entry)));
                 self.record(id, Outcome::Identical(hash))?;
                 Ok(Decision::Nothing)
             }

@@ -81,10 +81,6 @@ impl Landing {
             self.spec.scratch.join("files.jsonl"),
             self.spec.scratch.join("failed.jsonl"),
         );
-        let moves = self.spec.execution.delete_source;
-        if moves {
-            self.keep_earlier_list()?;
-        }
         let mut source = self.ledger.lock().read().map_err(state_failed)?;
         let mut gone = deleted.read().map_err(state_failed)?;
         let digests = super::lists::write(&mut source, &mut gone, self, &files_list, &failed_list)
@@ -101,7 +97,7 @@ impl Landing {
             failed_list,
         };
         // The source is told, and deletes what has arrived, only after this.
-        if moves {
+        if self.spec.execution.delete_source {
             return self.settle_move(finished);
         }
         Ok(finished)
@@ -409,7 +405,7 @@ impl Landing {
 }
 
 /// A symlink's content is its target.
-fn symlink_hash(entry: &Entry) -> [u8; 32] {
+pub(super) fn symlink_hash(entry: &Entry) -> [u8; 32] {
     *blake3::hash(entry.target.as_deref().unwrap_or_default()).as_bytes()
 }
 

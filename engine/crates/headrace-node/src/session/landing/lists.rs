@@ -39,14 +39,14 @@ struct FailedLine<'l> {
 }
 
 /// A file of lines that is hashed while it is written.
-struct Lines {
+pub(super) struct Lines {
     out: BufWriter<File>,
     sha256: Sha256,
     blake3: blake3::Hasher,
 }
 
 impl Lines {
-    fn create(path: &Path) -> io::Result<Self> {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
         let out = BufWriter::with_capacity(256 * 1024, File::create(path)?);
         Ok(Self {
             out,
@@ -55,16 +55,21 @@ impl Lines {
         })
     }
 
-    fn push(&mut self, line: &impl Serialize) -> io::Result<()> {
+    pub(super) fn push(&mut self, line: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
-        self.sha256.update(&text);
-        self.blake3.update(&text);
-        self.out.write_all(&text)
+        self.push_text(&text)
+    }
+
+    /// Add a line as it is written, with its end.
+    pub(super) fn push_text(&mut self, text: &[u8]) -> io::Result<()> {
+        self.sha256.update(text);
+        self.blake3.update(text);
+        self.out.write_all(text)
     }
 
     /// Make the file durable; its SHA-256 and its BLAKE3.
-    fn finish(self) -> io::Result<([u8; 32], [u8; 32])> {
+    pub(super) fn finish(self) -> io::Result<([u8; 32], [u8; 32])> {
         self.out
             .into_inner()
             .map_err(io::IntoInnerError::into_error)?

@@ -1,113 +1,137 @@
-//! What a move remembers of its end, from before its sources are deleted until it is forgotten.
+//! What a move remembers: a line for every name that has arrived, from before its source may be deleted until the transfer is forgotten.
 //!
-//! A node that is killed while the sources are deleted has told nobody what arrived. The next session finds fewer sources, or none: by
-//! itself it would sign that nothing was to be moved. So the lists and counts of a whole arrival are kept, and stand for the
-//! next session, too, if that brought nothing which they do not name.
+//! A node that is killed while the sources are deleted has told nobody what arrived, and the next session finds fewer sources, or none.
+//! So every session adds what it found to what earlier ones have kept, and its lists and counts speak of all of it: the
+//! receipt of a move proves every source that was deleted.
 
+use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use headrace_core::code::Failure;
+use headrace_core::entry::Kind;
+use headrace_core::list::MAX_LINE_BYTES;
 use headrace_core::message::Totals;
-use headrace_core::value::Digest;
+use headrace_core::name::RelPath;
+use headrace_core::value::{Digest, decimal};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
-use super::Landing;
 use super::finish::Finished;
+use super::lists::Lines;
+use super::{Landing, MAX_DRIFTED};
 use crate::session::state_failed;
-use crate::state;
+use crate::state::sync_parent;
 
-/// The kept counts, and the list that belongs to them, in the scratch folder.
-const KEPT: &str = "moved.json";
-const KEPT_LIST: &str = "moved.jsonl";
-const MAX_KEPT_BYTES: u64 = 1 << 20;
+/// What is kept, in the scratch folder: a line of its own, then those of `files.jsonl`.
+const KEPT: &str = "moved.jsonl";
+/// Longest first line: as many drifted names as there may be, each written in three.
+const MAX_HEAD_BYTES: usize = 2 << 20;
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
-    plan: Digest,
-    files: u64,
-    bytes: u64,
-    identical: u64,
-    list_digest: [u8; 32],
-    list_root: [u8; 32],
+struct Head {
     drifted: Vec<String>,
+    plan: Digest,
+}
+
+/// What matters of a line of `files.jsonl`.
+#[derive(Debug, Deserialize)]
+struct Line {
+    blake3: String,
+    path: RelPath,
+    result: String,
+    #[serde(with = "decimal")]
+    size: u64,
+    #[serde(rename = "type")]
+    kind: Kind,
+}
+
+impl Line {
+    /// Whether both say that the same is there. Times, modes and the sizes of folders change, and what an earlier session copied is found
+    /// to be identical.
+    fn says_the_same(&self, other: &Self) -> bool {
+        let content =
+            |line: &Self| (line.kind != Kind::Dir).then(|| (line.size, line.blake3.clone()));
+        self.kind == other.kind
+            && (self.result == "deleted") == (other.result == "deleted")
+            && content(self) == content(other)
+    }
+
+    fn count(&self, totals: &mut Totals) {
+        match (self.result.as_str(), self.kind) {
+            ("deleted", _) => totals.deleted += 1,
+            (_, Kind::Dir) => {}
+            ("copied", kind) => {
+                totals.files += 1;
+                // A symlink has no content of its own.
+                totals.bytes += if kind == Kind::File { self.size } else { 0 };
+            }
+            _ => totals.identical += 1,
+        }
+    }
 }
 
 impl Landing {
-    /// Put the list of an earlier session's whole arrival aside, before this one writes its own.
-    pub(super) fn keep_earlier_list(&self) -> Result<(), Failure> {
-        let (kept, list) = (self.scratch(KEPT), self.scratch(KEPT_LIST));
-        if kept.exists() && !list.exists() {
-            std::fs::rename(self.scratch("files.jsonl"), list).map_err(state_failed)?;
-        }
-        Ok(())
-    }
-
-    /// The end of this session, or that of an earlier one when everything that this one found is in there. Kept, durably, in
-    /// either case when it is whole.
+    /// Add what earlier sessions of this move have kept to the end of this one, and keep all of it, durably.
     pub(super) fn settle_move(&self, ours: Finished) -> Result<Finished, Failure> {
-        if ours.totals.failed > 0 {
-            return Ok(ours);
-        }
-        if let Some(earlier) = self.earlier(&ours).map_err(state_failed)? {
-            return Ok(earlier);
-        }
-        self.keep(&ours).map_err(state_failed)?;
-        Ok(ours)
+        self.add_earlier(ours).map_err(state_failed)
     }
 
-    fn keep(&self, ours: &Finished) -> io::Result<()> {
-        let Totals {
-            files,
-            bytes,
-            identical,
-            list_digest,
-            list_root,
-            ..
-        } = ours.totals;
-        let kept = Kept {
-            plan: self.spec.plan,
-            files,
-            bytes,
-            identical,
-            list_digest,
-            list_root,
-            drifted: ours.drifted.clone(),
+    /// Whether an earlier session of this move has come to its end.
+    pub(super) fn has_moved(&self) -> Result<bool, Failure> {
+        Ok(self.spec.execution.delete_source && self.earlier().map_err(state_failed)?.is_some())
+    }
+
+    fn add_earlier(&self, mut ours: Finished) -> io::Result<Finished> {
+        let (earlier_drifted, earlier) = match self.earlier()? {
+            Some((head, lines)) => (head.drifted, Some(lines)),
+            None => (Vec::new(), None),
         };
-        // The old list first: without it, counts stand for nothing.
-        state::remove(&self.scratch(KEPT_LIST)).map_err(io::Error::other)?;
-        let text = serde_json::to_vec(&kept)?;
-        state::write_durably(&self.scratch(KEPT), &text).map_err(io::Error::other)
-    }
-
-    fn earlier(&self, ours: &Finished) -> io::Result<Option<Finished>> {
-        let (kept, list) = (self.scratch(KEPT), self.scratch(KEPT_LIST));
-        if self.spec.only_failed.is_some() || !kept.exists() || !list.exists() {
-            return Ok(None);
+        for name in earlier_drifted {
+            if ours.drifted.len() < MAX_DRIFTED && !ours.drifted.contains(&name) {
+                ours.drifted.push(name);
+            }
         }
-        let kept: Kept = serde_json::from_slice(&state::read_bounded(&kept, MAX_KEPT_BYTES)?)?;
-        if kept.plan != self.spec.plan
-            || sha256_of(&list)? != kept.list_digest
-            || !names_all_of(&list, &ours.files_list)?
-        {
-            return Ok(None);
-        }
-        let totals = Totals {
-            files: kept.files,
-            bytes: kept.bytes,
-            identical: kept.identical,
-            list_digest: kept.list_digest,
-            list_root: kept.list_root,
+        let (whole, kept) = (self.scratch("files.whole"), self.scratch("moved.new"));
+        let (mut files, mut keeping) = (Lines::create(&whole)?, Lines::create(&kept)?);
+        keeping.push(&Head {
+            drifted: ours.drifted.clone(),
+            plan: self.spec.plan,
+        })?;
+        let mut totals = Totals {
+            files: 0,
+            bytes: 0,
+            identical: 0,
+            deleted: 0,
             ..ours.totals
         };
-        Ok(Some(Finished {
-            totals,
-            drifted: kept.drifted,
-            files_list: list,
-            failed_list: ours.failed_list.clone(),
-        }))
+        let (found, failed) = (
+            Listed::open(&ours.files_list)?,
+            Listed::open(&ours.failed_list)?,
+        );
+        merge(earlier, found, failed, &mut |line, text| {
+            line.count(&mut totals);
+            files.push_text(text)?;
+            keeping.push_text(text)
+        })?;
+        (totals.list_digest, totals.list_root) = files.finish()?;
+        keeping.finish()?;
+        std::fs::rename(&whole, &ours.files_list)?;
+        std::fs::rename(&kept, self.scratch(KEPT))?;
+        // One folder holds both names.
+        sync_parent(&self.scratch(KEPT))?;
+        Ok(Finished { totals, ..ours })
+    }
+
+    /// What earlier sessions of this very move have kept.
+    fn earlier(&self) -> io::Result<Option<(Head, Listed)>> {
+        let mut listed = match Listed::open(&self.scratch(KEPT)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        let text = listed.text(MAX_HEAD_BYTES)?.unwrap_or_default();
+        let head: Head = serde_json::from_slice(&text)?;
+        Ok((head.plan == self.spec.plan).then_some((head, listed)))
     }
 
     fn scratch(&self, name: &str) -> PathBuf {
@@ -115,51 +139,156 @@ impl Landing {
     }
 }
 
-fn sha256_of(path: &Path) -> io::Result<[u8; 32]> {
-    let mut file = File::open(path)?;
-    let (mut sha256, mut buffer) = (Sha256::new(), vec![0; 256 << 10]);
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(sha256.finalize().into()),
-            count => sha256.update(&buffer[..count]),
-        }
+/// The lines of a list, in path order.
+struct Listed(BufReader<File>);
+
+impl Listed {
+    fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self(BufReader::with_capacity(256 << 10, File::open(path)?)))
+    }
+
+    /// The next line as it is written.
+    fn text(&mut self, max_bytes: usize) -> io::Result<Option<Vec<u8>>> {
+        let mut text = Vec::new();
+        let count = (&mut self.0)
+            .take(max_bytes as u64)
+            .read_until(b'\n', &mut text)?;
+        Ok((count > 0).then_some(text))
+    }
+
+    fn next<T: for<'de> Deserialize<'de>>(&mut self) -> io::Result<Option<(T, Vec<u8>)>> {
+        self.text(MAX_LINE_BYTES)?
+            .map(|text| Ok((serde_json::from_slice(&text)?, text)))
+            .transpose()
     }
 }
 
-/// Whether every line of `part` that is no folder's stands in `whole`; both are in path order.
-fn names_all_of(whole: &Path, part: &Path) -> io::Result<bool> {
-    let mut whole = BufReader::new(File::open(whole)?).split(b'\n');
-    for line in BufReader::new(File::open(part)?).split(b'\n') {
-        let line = line?;
-        if line.ends_with(b"\"type\":\"dir\"}") {
-            continue;
-        }
-        loop {
-            match whole.next().transpose()? {
-                Some(other) if other == line => break,
-                Some(_) => {}
-                None => return Ok(false),
+/// Give `each` the lines that stand in either list, in path order: what an earlier session said of a name, unless this one found
+/// something else there or failed on it.
+fn merge(
+    mut earlier: Option<Listed>,
+    mut found: Listed,
+    mut failed: Listed,
+    each: &mut dyn FnMut(&Line, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    #[derive(Deserialize)]
+    struct Failed {
+        path: RelPath,
+    }
+    let mut next_earlier = || match &mut earlier {
+        Some(earlier) => earlier.next::<Line>(),
+        None => Ok(None),
+    };
+    let (mut before, mut now) = (next_earlier()?, found.next::<Line>()?);
+    let mut failing = failed.next::<Failed>()?;
+    loop {
+        let order = match (&before, &now) {
+            (Some((before, _)), Some((now, _))) => before.path.cmp(&now.path),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return Ok(()),
+        };
+        let ours = if order.is_ge() {
+            std::mem::replace(&mut now, found.next()?)
+        } else {
+            None
+        };
+        let theirs = if order.is_le() {
+            let line = before.take();
+            before = next_earlier()?;
+            line
+        } else {
+            None
+        };
+        match (theirs, ours) {
+            (Some((line, text)), None) => {
+                while failing
+                    .as_ref()
+                    .is_some_and(|(failing, _)| failing.path < line.path)
+                {
+                    failing = failed.next()?;
+                }
+                if failing
+                    .as_ref()
+                    .is_none_or(|(failing, _)| failing.path != line.path)
+                {
+                    each(&line, &text)?;
+                }
             }
+            (Some((theirs, text)), Some((ours, _))) if theirs.says_the_same(&ours) => {
+                each(&theirs, &text)?;
+            }
+            (_, Some((line, text))) => each(&line, &text)?,
+            (None, None) => {}
         }
     }
-    Ok(true)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::names_all_of;
+    use super::*;
 
-    #[test]
-    fn a_list_holds_another_when_each_file_of_that_is_in_it() {
+    fn line(path: &str, kind: &str, content: &str, result: &str) -> String {
+        format!(
+            "{{\"blake3\":\"{content}\",\"mode\":\"644\",\"mtime_ns\":\"{}\",\"path\":[\"{path}\"],\"result\":\"{result}\",\"size\":\"{}\",\"type\":\"{kind}\"}}\n",
+            result.len(),
+            if kind == "dir" { result.len() } else { 2 },
+        )
+    }
+
+    fn merged(earlier: &[String], found: &[String], failed: &[&str]) -> (Vec<String>, Totals) {
         let folder = tempfile::tempdir().expect("a folder");
-        let write = |name: &str, text: &str| {
+        let write = |name: &str, text: String| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).expect("a file");
-            path
+            Listed::open(&path).expect("a list")
         };
-        let whole = write("whole", "a\nb\n{\"type\":\"dir\"}\nc\n");
-        let holds = |text: &str| names_all_of(&whole, &write("part", text)).expect("readable");
-        assert!(holds("") && holds("b\n") && holds("a\nc\n") && holds("{x,\"type\":\"dir\"}\nc\n"));
-        assert!(!holds("d\n") && !holds("b\na\n"));
+        let failed = failed
+            .iter()
+            .map(|path| format!("{{\"path\":[\"{path}\"]}}\n"));
+        let (mut lines, mut totals) = (Vec::new(), Totals::default());
+        merge(
+            Some(write("earlier", earlier.concat())),
+            write("found", found.concat()),
+            write("failed", failed.collect()),
+            &mut |line, text| {
+                line.count(&mut totals);
+                lines.push(String::from_utf8(text.to_vec()).expect("text"));
+                Ok(())
+            },
+        )
+        .expect("readable");
+        (lines, totals)
+    }
+
+    #[test]
+    fn what_an_earlier_session_said_of_a_name_stays_unless_something_else_is_found_there() {
+        let earlier = [
+            line("a", "file", "1", "copied"),
+            line("b", "dir", "", "created"),
+            line("c", "symlink", "3", "copied"),
+            line("d", "file", "4", "copied"),
+            line("f", "file", "6", "copied"),
+            line("g", "file", "7", "deleted"),
+        ];
+        let found = [
+            line("b", "dir", "", "identical"),
+            line("c", "symlink", "3", "identical"),
+            line("d", "file", "another", "copied"),
+            line("e", "file", "5", "identical"),
+        ];
+        let (lines, totals) = merged(&earlier, &found, &["b", "f", "h"]);
+        let expected = [&earlier[..3], &found[2..], &earlier[5..]].concat();
+        assert_eq!(lines, expected);
+        let Totals {
+            files,
+            bytes,
+            identical,
+            deleted,
+            ..
+        } = totals;
+        assert_eq!((files, bytes, identical, deleted), (3, 4, 1, 1));
+        assert_eq!(merged(&[], &found, &[]).0, found);
+        assert_eq!(merged(&earlier, &[], &[]).0, earlier);
     }
 }

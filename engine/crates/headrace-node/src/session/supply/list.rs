@@ -54,6 +54,7 @@ impl Supply {
                 Ok(Picked::Selected(entry)) => items.push(Item::Entry(entry)),
                 Ok(Picked::Special(entry)) => items.push(self.special(entry)),
                 Ok(Picked::Excluded(_)) => {}
+                Err(error) if self.is_moved_away(&error) => break,
                 Err(error) => items.push(self.unlisted(error)?),
             }
             if items.len() == ITEMS_PER_FRAME {
@@ -116,8 +117,7 @@ impl Supply {
 
     /// What could not be listed.
     fn unlisted(&self, error: WalkError) -> Result<Item, Failure> {
-        let missing = matches!(&error.problem, WalkProblem::Io(io) if io.kind() == std::io::ErrorKind::NotFound);
-        if missing && error.path.is_root() {
+        if is_nothing(&error) {
             return Err(Failure::new(
                 Code::SourceMissing,
                 format!("nothing is at {}", self.place(&error.path)),
@@ -154,6 +154,11 @@ impl Supply {
         Ok(Item::Failed(entry, failure))
     }
 
+    /// Whether nothing is there because an earlier session has begun to delete what it moved.
+    fn is_moved_away(&self, error: &WalkError) -> bool {
+        is_nothing(error) && self.spec.delete_source && self.removing().exists()
+    }
+
     /// Where an entry is, for messages.
     pub(super) fn place(&self, path: &RelPath) -> String {
         let full = self
@@ -163,4 +168,10 @@ impl Supply {
             .unwrap_or_else(|_| path.clone());
         format!("`{full}` in root `{}`", self.spec.root.name())
     }
+}
+
+/// Whether there is nothing at the source path.
+fn is_nothing(error: &WalkError) -> bool {
+    error.path.is_root()
+        && matches!(&error.problem, WalkProblem::Io(io) if io.kind() == std::io::ErrorKind::NotFound)
 }

@@ -1,6 +1,7 @@
 //! The second half of a move: sources that have safely arrived are deleted.
 
 use std::io;
+use std::path::PathBuf;
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::entry::{Entry, Kind};
@@ -13,6 +14,7 @@ use super::Supply;
 use super::outgoing::Looked;
 use crate::session::ledger::Outcome;
 use crate::session::state_failed;
+use crate::state;
 
 /// What was deleted at the source, and what could not be.
 #[derive(Debug, Clone, Default)]
@@ -46,11 +48,13 @@ impl Supply {
     /// empty, each after `permitted` was asked. Of a file that this session did not send, the destination's hash has to be that of the source. Only called when the destination has confirmed the end.
     ///
     /// # Errors
-    /// [`Code::StateFailed`] when the scratch folder cannot be read.
+    /// [`Code::StateFailed`] when the scratch folder cannot be read or written.
     pub fn remove_sources(
         &self,
         permitted: &dyn Fn() -> Result<(), Failure>,
     ) -> Result<Removed, Failure> {
+        state::write_durably(&self.removing(), b"")
+            .map_err(|error| state_failed(io::Error::other(error)))?;
         let mut removed = Removed::default();
         let mut entries = self.ledger.lock().read().map_err(state_failed)?;
         let mut open: Vec<Entry> = Vec::new();
@@ -87,6 +91,11 @@ impl Supply {
             self.remove_folder(&folder);
         }
         Ok(removed)
+    }
+
+    /// The file that says that deleting has begun: all had arrived then, so a source that is gone was moved.
+    pub(super) fn removing(&self) -> PathBuf {
+        self.spec.scratch.join("removing")
     }
 
     fn remove_source(&self, entry: &Entry, told: Option<PieceHash>, removed: &mut Removed) {
