@@ -341,6 +341,17 @@ async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: 
 
 
 @pytest.mark.anyio
+async def test_what_goes_on_after_a_restart_of_the_service_is_said_to_run(site: Site) -> None:
+    large_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    await until_durable(site, transfer)
+    await site.use_cases.scheduler.take_up()
+    again = await until(site, transfer, "running")
+    assert (again.attempt, again.state_reason) == (1, "")
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+
+
+@pytest.mark.anyio
 async def test_the_receipt_of_a_move_that_was_tried_again_proves_every_source_that_is_gone(site: Site) -> None:
     files = small_set(site)
     (site.archive / "copy" / "a.txt").mkdir(parents=True)  # a folder stands where a file should go

@@ -155,7 +155,8 @@ class Advance:
             case Effect.BEGIN:
                 return await self._attempts.begin(run, standing)
             case Effect.RENEW:
-                return await self._attempts.renew(run)
+                # What stood in its way before is over: the next look says so.
+                return await self._attempts.renew(run) or _shown(standing) != _shown(now)
             case Effect.STOP:
                 return await self._attempts.stop(run, _why_stop(run, standing))
             case Effect.CONCLUDE:
