@@ -171,3 +171,13 @@ def test_a_reason_that_states_a_wish_is_asked_about(words: str) -> None:
 )
 def test_a_reason_that_only_says_why_is_none_of_the_request(words: str) -> None:
     assert intent_of(f"{ROUTE} {words}") == intent_of(ROUTE)
+
+
+@pytest.mark.parametrize("names", ["Dr. A. Novak", "J", "QA", "Prof. Jana K."])
+def test_names_below_the_end_of_a_letter_are_no_request(names: str) -> None:
+    assert intent_of(f"{ROUTE}.\nKind regards,\n{names}") == intent_of(ROUTE)
+
+
+@pytest.mark.parametrize("words", ["Eva, delete the source", "Move it", "Tom, not to archive"])
+def test_a_wish_below_the_end_of_a_letter_is_no_name(words: str) -> None:
+    assert read(f"{ROUTE}.\nKind regards,\n{words}").to_json()["intent"] != intent_of(ROUTE)

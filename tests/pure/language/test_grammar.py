@@ -26,6 +26,8 @@ BY_CODE = {
     "conjunction",
     "purpose",
     "people",
+    "closing_word",
+    "title",
     "describing",
     "folder_noun",
     "not",

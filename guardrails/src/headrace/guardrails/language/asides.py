@@ -19,6 +19,9 @@ _SOON = frozenset({"start"})
 _WHERE = frozenset({"at", "place"})
 _WISHES = frozenset({"want", "wants", "need", "needs", "like", "prefer", "send", "go", "goes"})
 _MAX_ITEMS = 24
+_MAX_NAMES = 10
+_CLOSINGS = frozenset(words_of("closing_word"))
+_TITLES = frozenset(words_of("title"))
 _REASONS = Openings(words_of("reason"))
 _WITH_A_VERB = Openings(words_of("reason_with_verb"))
 _PURPOSES = frozenset(words_of("purpose"))
@@ -35,13 +38,27 @@ def asides(items: Sequence[Item], filled: Mapping[int, frozenset[str]]) -> list[
     found: list[range] = []
     at = 0
     while at < len(items):
-        end = _end_of(items, at)
-        if end is not None and _harmless(items, range(at, end), filled):
+        end = _signature(items, at)
+        if end is None and (end := _end_of(items, at)) is not None and not _harmless(items, range(at, end), filled):
+            end = None
+        if end is not None:
             found.append(range(at, end))
             at = end
         else:
             at += 1
     return found
+
+
+def _signature(items: Sequence[Item], at: int) -> int | None:
+    """Give the end of the names below a closing, at the end of a letter: "Kind regards, Dr. A. Novak"."""
+    if not at or plain_word(items[at - 1]) not in _CLOSINGS:
+        return None
+    names = [item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}") or item.text.isupper() for item in items[at:]]
+    plain = [item.symbol in _ENDS or plain_word(item) in _TITLES for item in items[at:]]
+    if sum(item.symbol.startswith(UNKNOWN_MARK) for item in items[at:]) == 1:
+        names = [item.symbol.startswith(UNKNOWN_MARK) for item in items[at:]]
+    signed = any(names) and len(names) <= _MAX_NAMES and all(map(max, names, plain))
+    return len(items) if signed else None
 
 
 def _end_of(items: Sequence[Item], at: int) -> int | None:

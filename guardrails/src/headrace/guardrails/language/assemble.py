@@ -45,6 +45,7 @@ class _Steps:
     waiting: list[Fact] | None = None
     refusals: list[Refusal] = field(default_factory=list)
     condition: Fact | None = None
+    again: set[int] = field(default_factory=set)
 
     def add(self, fact: Fact) -> None:
         """Add a fact to the step that it belongs to."""
@@ -65,6 +66,8 @@ class _Steps:
                 self.waiting = []
             self.waiting.append(fact)
         elif fact.slot == "action" and self._begins(fact):
+            if self.waiting is None and fact.value in {known.value for known in self.steps[-1].of("action")}:
+                self.again.add(len(self.steps))
             self.steps.append(Step((*(self.waiting or ()), fact)))
             self.waiting = None
         elif self.waiting is not None:
@@ -89,12 +92,13 @@ class _Steps:
         if not self.waiting:
             return
         waiting, self.waiting = self.waiting, None
-        actions = self.steps[-1].of("action")
-        if actions and {"there", "destination"} <= {fact.slot for fact in waiting}:
-            # "and from there to C": one more step of the same kind.
-            self.steps.append(Step((actions[-1], *waiting)))
+        actions, slots = self.steps[-1].of("action"), {fact.slot for fact in waiting}
+        again = not slots.isdisjoint(_PLACES) and self.steps[-1].has("destination")
+        if "destination" in slots and (again or (actions and "there" in slots)):
+            # "and from there to C", "2) C to D": one more step of the same kind.
+            self.steps.append(Step((*actions[-1:], *waiting)))
         else:
-            self._extend(*(_doubted_later(fact) for fact in waiting))
+            self._extend(*(_doubted_later(fact, after=self.steps[-1]) for fact in waiting))
 
     def leave(self, leftover: Leftover) -> None:
         """Add words that nothing owns to the step that they stand in."""
@@ -112,11 +116,22 @@ class _Steps:
         self._settle()
         if self.condition:
             self._ask_condition()
+        for number in sorted(self.again, reverse=True):
+            self._join_again(number)
         return Draft(tuple(self.steps), tuple(self.refusals))
 
+    def _join_again(self, number: int) -> None:
+        """Join an order that says the same of "it" to the step before: "A has to be on B, please copy it"."""
+        before, step = self.steps[number - 1 : number + 1]
+        if step.has("it") and not step.leftovers and not step.has(*_PLACES, "more") and before.has("destination"):
+            rest = (fact for fact in step.facts if fact.slot not in ("action", "it"))
+            self.steps[number - 1 : number + 1] = [replace(before, facts=(*before.facts, *rest))]
 
-def _doubted_later(fact: Fact) -> Fact:
+
+def _doubted_later(fact: Fact, after: Step) -> Fact:
     """Doubt a choice of files that is to come later, without a transfer of its own: "afterwards only *.log"."""
+    if fact.slot == "place" and after.has("place") and not after.has("destination"):
+        return replace(fact, value=Doubt(f"`{fact.words}`: say what goes where"))
     if fact.slot not in FILTERS or isinstance(fact.value, Doubt):
         return fact
     return replace(fact, value=Doubt(f"`{fact.words}`: say whether it holds from the start, or for another transfer"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from headrace.guardrails.intents.draft import Clock, Day, When
 from headrace.guardrails.language.days import WEEKDAYS, day_at, split_moment, word_at
 from headrace.guardrails.language.lengths import length_at
+from headrace.guardrails.language.numbers import WORDS
 from headrace.guardrails.language.zones import zone_at, zone_of_suffix
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ _FITS = {
     "evening": range(16, 24),
     "night": range(18, 24),
 }
+_MINUTES = {
+    **{word: value for word, value in WORDS.items() if value in (5, 10, 20, 25, 15, 30, 40, 45, 50)},
+    "quarter": 15,
+    "half": 30,
+}
+_HOURS = {word: value for word, value in WORDS.items() if value <= _NOON}
 _DAYS_BEFORE_PART = frozenset({"today", "tomorrow", "yesterday", "this", *WEEKDAYS})
 _JOINERS = ({"at"}, {"on"}, {"of"}, {",", "at"}, {","}, {"the"})
 _ENDS = (
@@ -192,9 +199,36 @@ def clock_at(items: Sequence[Item], at: int, part: str | None = None) -> tuple[i
         width = 1 if text[-1] in "mM" else 2
         return width, Clock(0, doubt=f"`{text}` is not written as hours:minutes"), ""
     match = _TIME.fullmatch(text)
-    if match is None:
+    return _digital(match, items, at, part) if match else _spoken(items, at)
+
+
+def _spoken(items: Sequence[Item], at: int) -> tuple[int, Clock, str] | None:
+    """Read "half past seven", "a quarter to 9 pm", "ten thirty pm"; without "am" or "pm" it is a bare hour."""
+    first = at + 1 if word_at(items, at) == "a" and word_at(items, at + 1) == "quarter" else at
+    minutes, link = _MINUTES.get(word_at(items, first)), word_at(items, first + 1)
+    minute, width = 0, first - at
+    if minutes is not None and (link == "past" or (link == "to" and minutes != 30)):  # noqa: PLR2004 (half past only)
+        hour, minute, width = _hour(items, first + 2), minutes if link == "past" else -minutes, width + 3
+    elif (hour := _HOURS.get(word_at(items, at))) is not None:
+        minute = _MINUTES.get(link, 0) if link not in ("half", "quarter") else 0
+        width = 2 if minute else 1
+    if hour is None or (first == at and minute == 0 and word_at(items, at + width) not in (*_HALVES, "o'clock")):
         return None
-    return _digital(match, items, at, part)
+    hour, minute = (hour, minute) if minute >= 0 else ((hour - 2) % _NOON + 1, 60 + minute)
+    half = _HALVES.get(word_at(items, at + width))
+    if half is not None:
+        return width + 1, _twelve_hour(hour, minute, 0, half, ""), ""
+    if word_at(items, at + width) in ("o'clock", "oclock"):
+        return width + 1, Clock(hour, bare=True), ""
+    # "five to ten" may be an amount.
+    told = link == "past" or (link == "to" and word_at(items, first) == "quarter")
+    return (width, Clock(hour, minute, bare=True), "") if told else None
+
+
+def _hour(items: Sequence[Item], at: int) -> int | None:
+    word = word_at(items, at)
+    digits = int(word) if _BARE.fullmatch(word) else 0
+    return _HOURS.get(word, digits if 1 <= digits <= _NOON else None)
 
 
 def _digital(match: re.Match[str], items: Sequence[Item], at: int, part: str | None) -> tuple[int, Clock, str] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact, Hours, Place
@@ -18,7 +18,7 @@ from headrace.guardrails.language.clauses import heard_out
 from headrace.guardrails.language.clock import when_at
 from headrace.guardrails.language.grammar import ACTION_OF, UNSURE_VERBS
 from headrace.guardrails.language.lengths import length_at
-from headrace.guardrails.language.numbers import number_at
+from headrace.guardrails.language.numbers import WORDS, number_at
 from headrace.guardrails.language.operators import operated
 from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, Hit, Item, Line, Reading
 from headrace.guardrails.language.recognisers import KNOWN, RULES
@@ -43,7 +43,10 @@ _OF_A_VERB = frozenset({"it", "the", "my", "our", "this", "that", "everything", 
 _NOT_BEFORE_A_VERB = frozenset({"to", "from", "at", "on", "in", "the", "->", "not", "of", "for", "into", "onto"})
 _VERBS = frozenset(ACTION_OF) | UNSURE_VERBS | {"cp", "mv", "scp"}
 _FILLERS = frozenset({"um", "uh", "er", "erm", "uhm", "umm", "uhh", "ehm"})
-_HOURS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_SPOKEN_MARKS = {("full", "stop"): ".", ("new", "line"): ".", ("next", "line"): ".", ("period",): ".", ("comma",): ","}
+_SPOKEN_DIGITS = {**{word: str(value) for word, value in WORDS.items() if value < 10}, "zero": "0", "oh": "0"}  # noqa: PLR2004
+_LONGEST_ID = 40
+_IN_A_NAME = 2
 RRULE = re.compile(r"(?:rrule:)?freq=[a-z]+(?:;[a-z]+=[a-z0-9,+-]+)*", re.IGNORECASE)
 _AND = frozenset({",", "and", "or", "&", "plus"})
 _IN_A_LIST = frozenset({"the", "all", "any", "as", "well", "also"})
@@ -95,12 +98,14 @@ def _with_asides(chosen: list[Chosen], items: list[Item], words_of: Callable[[in
 
 def build_items(tokens: Sequence[Token], context: Context) -> list[Item]:
     """Turn tokens into words and values: locations, globs, amounts, times, lists of globs."""
-    items = _hours_in_words(_without_fillers([_spelled(item) for item in read_atoms(tokens, context)]))
+    items = _without_fillers([_spelled(item) for item in read_atoms(tokens, context)])
     items = [_verb_or_name(items, at) for at in range(len(items))]
+    items = _merged(items, _spoken_mark)
+    items = _merged(items, partial(_spoken_id, context=context))
     items = _merged(items, _value_at)
     items = _merged(items, _composite_at)
     items = _merged(items, _globs_at)
-    return [_marked(item) for item in items]
+    return [_marked(_unglued(item)) for item in items]
 
 
 def _without_fillers(items: Sequence[Item]) -> list[Item]:
@@ -114,14 +119,22 @@ def _without_fillers(items: Sequence[Item]) -> list[Item]:
     return result
 
 
-def _hours_in_words(items: Sequence[Item]) -> list[Item]:
-    """Write "ten pm" in digits."""
-    result = list(items)
-    for at, (item, after) in enumerate(pairwise(items)):
-        if item.value is None and item.symbol in _HOURS and after.symbol in ("am", "pm"):
-            digits = str(_HOURS.index(item.symbol) + 1)
-            result[at] = replace(item, symbol=digits, text=digits)
-    return result
+def _spoken_mark(items: list[Item], at: int) -> tuple[int, str, Value | None] | None:
+    """Read "full stop" and "comma" as the marks that they are, when they stand between words."""
+    for words, mark in _SPOKEN_MARKS.items():
+        if tuple(item.symbol for item in items[at : at + len(words)]) == words:
+            return len(words), mark, None
+    return None
+
+
+def _spoken_id(items: list[Item], at: int, context: Context) -> tuple[int, str, Value | None] | None:
+    """Read "seven f three a two one" as the id of a transfer that exists."""
+    said = ""
+    for width, item in enumerate(items[at : at + _LONGEST_ID], 1):
+        said += _SPOKEN_DIGITS.get(item.symbol, item.symbol if len(item.symbol) == 1 and item.symbol.isalnum() else "-")
+        if width > 1 and item.value is None and any(known.id.lower() == said for known in context.transfers):
+            return width, "<id>", said
+    return None
 
 
 def _spelled(item: Item) -> Item:
@@ -129,6 +142,13 @@ def _spelled(item: Item) -> Item:
         return item
     word = corrected(item.symbol)
     return item if word == item.symbol else replace(item, symbol=word, text=word)
+
+
+def _unglued(item: Item) -> Item:
+    """Take no path that ends in a comma and an ordinary word ("archive:/a,encrypted"): it may be a wish."""
+    path = item.value.path if isinstance(item.value, Place) and not item.value.literal else None
+    word = (path or "").rpartition(",")[2].lower() if "," in (path or "") else ""
+    return replace(item, symbol=item.text, value=None) if len(word) > _IN_A_NAME and corrected(word) in KNOWN else item
 
 
 def _marked(item: Item) -> Item:
@@ -156,7 +176,9 @@ def _verb_or_name(items: Sequence[Item], at: int) -> Item:
     return item
 
 
-def _merged(items: list[Item], recognise: Callable[[list[Item], int], tuple[int, str, Value] | None]) -> list[Item]:
+def _merged(
+    items: list[Item], recognise: Callable[[list[Item], int], tuple[int, str, Value | None] | None]
+) -> list[Item]:
     """Replace stretches of items by the values that they are recognised as."""
     merged: list[Item] = []
     at = 0

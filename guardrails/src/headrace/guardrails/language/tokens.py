@@ -26,6 +26,12 @@ _ARROWS = {"->", "-->", "=>", "==>", "\u2192", "\u27f6", "\u21d2", "\u27a1"}
 # What opens a line of a list.
 _BULLETS = {"*", "\u2022", "\u2013", "+"}
 _DASHES = {"-", "--", "\u2013", "\u2014"}
+# What separates the fields of a form: "from krios1:/a | to archive:/a".
+_BARS = {"|", "||", "\u00b7"}
+_SMILEY = re.compile(r"[:;]-?[)D]+(?!\S)")
+# "1." and "2)" open an item of a list: the first says nothing, one after it says "then".
+_LIST_NUMBER = re.compile(r"(?:\d{1,2}|[a-h])[.)]")
+_NUMBERED = re.compile(r"(?P<number>\d{1,2}|[a-h])(?P<mark>[.)])(?=\s)")
 _PREFIXED_QUOTE = re.compile(r"[^\s\"'`]{1,200}?[:=](?=[\"'\u201c\u201e\u00ab])")
 # "--exclude=*.tmp" is an option, an equals sign and a value; "confirmed=true" is one odd word.
 _FIELDS = (
@@ -35,8 +41,10 @@ _FIELDS = (
 _ASSIGNED = re.compile(rf"(--[A-Za-z][A-Za-z-]*|(?:{_FIELDS})(?==))=(?=\S)", re.IGNORECASE)
 _COMPARED = re.compile(r"[<>]=?(?=\d)")
 # After a question mark: a line end, or a word that opens a sentence and no location.
-_NEW_SENTENCE = re.compile(r"[ \t]*\n|\s+[A-Z][a-z]*(?:'[a-z]+)?(?=[\s,.!](?!\S*[:/]))")
+_NEW_SENTENCE = re.compile(r"[ \t]*\n|\s+[A-Z][A-Za-z]*(?:'[a-z]+)?(?=[\s,.!](?!\S*[:/]))")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00b4": "'"})
+
+_BEFORE_A_LIST = {".", ";", ":", ","}
 
 Kind = Literal["word", "quoted", "mark"]
 
@@ -76,9 +84,9 @@ def scan(text: str) -> tuple[Token, ...]:
 
 def _take(text: str, start: int, tokens: list[Token]) -> int:
     """Add the tokens that begin at `start`; give where the next one may begin."""
-    if text[start] in _OPENERS:
-        tokens.append(_mark(text, start, start + 1))
-        return start + 1
+    if whole := _mark(text, start, start + 1) if text[start] in _OPENERS else _list_mark(text, start, tokens):
+        tokens.append(whole)
+        return whole.end
     if text[start] in QUOTES:
         if end := _closing(text, start):
             value = text[start + 1 : end - 1]
@@ -103,6 +111,26 @@ def _take(text: str, start: int, tokens: list[Token]) -> int:
     return end
 
 
+def _list_mark(text: str, start: int, tokens: list[Token]) -> Token | None:
+    """Take the number of an item of a list, or a smiley, which ends a sentence at most."""
+    if smiley := _SMILEY.match(text, start):
+        return Token(start, smiley.end(), smiley[0], ".", "mark")
+    number = _NUMBERED.match(text, start)
+    if number is None:
+        return None
+    before = next((token.text for token in reversed(tokens) if _LIST_NUMBER.fullmatch(token.text)), "")
+    follows = before == f"{_before(number['number'])}{number['mark']}"
+    if follows:
+        return Token(start, number.end(), number[0], "then", "word")
+    opens = number["number"] in ("1", "a") and (not tokens or tokens[-1].value in _BEFORE_A_LIST)
+    return Token(start, number.end(), number[0], ".", "mark") if opens else None
+
+
+def _before(number: str) -> str:
+    """Give what comes before a number or letter of a list."""
+    return str(int(number) - 1) if number.isdigit() else chr(ord(number) - 1)
+
+
 def _closing(text: str, opening: int) -> int | None:
     """Give the end of the quoted string that opens here, after its closing quote."""
     closers = QUOTES[text[opening]]
@@ -117,6 +145,10 @@ def _closing(text: str, opening: int) -> int | None:
 
 def _split_chunk(text: str, start: int, end: int, tokens: list[Token]) -> None:
     """Peel punctuation off the end of a run without white space."""
+    while end - start > 1 and text[start] in ",;":
+        # ",skip" is a comma and a word.
+        tokens.append(_mark(text, start, start + 1))
+        start += 1
     tail: list[Token] = []
     while end - start > 1 and _peels(text, start, end):
         tail.append(_mark(text, end - 1, end))
@@ -128,6 +160,7 @@ def _split_chunk(text: str, start: int, end: int, tokens: list[Token]) -> None:
     if (
         chunk in _ARROWS
         or chunk in _DASHES
+        or chunk in _BARS
         or (chunk in _BULLETS and tokens and not tokens[-1].text)
         or (len(chunk) == 1 and chunk in _TRAILERS)
         or (len(chunk) == 1 and chunk in _CLOSERS)
@@ -167,6 +200,8 @@ def _mark(text: str, start: int, end: int) -> Token:
         value = "->"
     elif piece in _DASHES or piece in _BULLETS:
         value = "-"
+    elif piece in _BARS:
+        value = ";"
     else:
         value = unicodedata.normalize("NFKC", piece).replace("\u3002", ".").replace("\u3001", ",")
     return Token(start, end, piece, value, "mark")

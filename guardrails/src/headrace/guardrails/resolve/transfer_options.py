@@ -219,6 +219,10 @@ def resolve_places(step: Step, context: Context, found: Findings) -> None:
     if bare and step.has("source") and bare[0].first < step.of("source")[0].first and not step.has("destination"):
         # "copy X from Y": X may be where it goes, or what is wanted from Y.
         found.ask("destination", Doubt("say where it goes, with to"), bare[0].words)
+    opens = placed["source"][:1] if placed["destination"] == [*bare] else []
+    if any(fact.slot in ("for", "at") and _has_path(fact) for fact in opens):
+        # "for A: B", "on A place B": which of them is the source is open.
+        found.ask("destination", Doubt("say what goes where, with from and to"), placed["source"][0].words)
     for fact in step.of("more"):
         # "to B and C", "A and B to C": one of each is all that a transfer takes.
         before = [one for one in step.facts if one.slot in _PLACED and one.first < fact.first]
@@ -229,6 +233,10 @@ def resolve_places(step: Step, context: Context, found: Findings) -> None:
     source, destination = found.values.get("source"), found.values.get("destination")
     if source is not None and source == destination:
         found.ask("destination", Doubt("the source and the destination are the same place"))
+
+
+def _has_path(fact: Fact) -> bool:
+    return isinstance(fact.value, Place) and fact.value.path is not None
 
 
 def _is_path(fact: Fact) -> bool:
