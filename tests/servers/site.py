@@ -25,12 +25,16 @@ WAIT_S = 20
 
 
 class ShiftedClock:
-    """The real clock, moved by as much as a test says."""
+    """The real clock, moved by as much as a test says: `shift` lets time pass, `jump` only sets the clock."""
 
     def __init__(self) -> None:
         self.shift = timedelta()
+        self.jump = timedelta()
 
     def __call__(self) -> datetime:
+        return self.waits() + self.jump
+
+    def waits(self) -> datetime:
         return utc_now() + self.shift
 
 
@@ -155,7 +159,9 @@ class Site:
         address = self.service.whole.core.hub.address
         await self.service.close()
         self.settings = replace(self.settings, hub_listen=address)
-        self.service = await Service.start(self.settings, public_url="http://127.0.0.1", clock=self.clock)
+        self.service = await Service.start(
+            self.settings, public_url="http://127.0.0.1", clock=self.clock, waits=self.clock.waits
+        )
 
     async def close(self) -> None:
         """Close what runs."""
@@ -169,7 +175,7 @@ async def started_site(folder: Path, settings: Settings | None = None) -> AsyncI
     """Start a service in `folder` with its first admin `ada`, and no nodes yet."""
     clock = ShiftedClock()
     settings = replace(settings or Settings(), data=folder / "service", hub_listen="127.0.0.1:0")
-    service = await Service.start(settings, public_url="http://127.0.0.1", clock=clock)
+    service = await Service.start(settings, public_url="http://127.0.0.1", clock=clock, waits=clock.waits)
     site = Site(folder, settings, clock, service)
     site.lab.mkdir()
     site.archive.mkdir()

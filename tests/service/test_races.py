@@ -19,11 +19,13 @@ from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, pla
 from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set, until
 
 from headrace.api.audit.chain import Audit
+from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Tx, after_commit, driver
 from headrace.api.store.tables_work import ApprovalRow, ReservationRow, TransferRow
+from headrace.auth import AuthError
 from headrace.client import END_STATES, HeadraceError
 from headrace.client import models as m
-from headrace.engine import EngineError, Node
+from headrace.engine import EngineError, Node, NodeAttached
 
 pytestmark = pytest.mark.anyio
 
@@ -250,6 +252,54 @@ async def test_a_clock_that_jumps_refuses_by_name_and_hurts_nothing_when_it_is_r
         ended = await site.ada.end_of(again)
     assert ended.state is m.TransferState.COMPLETE, ended.summary
     assert (await site.use_cases.audit.verify(full=True)).intact
+
+
+async def test_a_clock_that_is_set_ends_no_wait_for_a_node_and_prolongs_none(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_set(site)
+    plans = [await site.ada.plan("lab:/set", f"archive:/{number}") for number in range(2)]
+    await site.stop_node("right")
+    waits, ends = [await site.ada.submit(plan) for plan in plans]
+    for transfer in (waits, ends):
+        await until(site, transfer, "waiting")
+    looks, require_usable = asyncio.Semaphore(0), Nodes.require_usable
+
+    async def looked(self: Nodes, tx: Tx, key: str) -> NodeAttached:
+        looks.release()
+        return await require_usable(self, tx, key)
+
+    monkeypatch.setattr(Nodes, "require_usable", looked)
+    for jump in (timedelta(days=8), timedelta(days=-8)):
+        site.clock.jump = jump
+        site.use_cases.scheduler.wake(waits.id)
+        async with asyncio.timeout(WAIT_S):
+            # Both nodes: the look before has ended when the next one begins.
+            for _ in range(4):
+                await looks.acquire()
+                site.use_cases.scheduler.wake(waits.id)
+        assert (await site.ada.port.transfer(waits.id)).state is m.TransferState.WAITING
+    site.clock.shift = timedelta(seconds=site.settings.away_limit_s + 1)
+    site.use_cases.scheduler.wake(ends.id)
+    ended = await site.ada.end_of(ends)
+    assert (ended.state, ended.error and ended.error.code) == (m.TransferState.FAILED, "node_away")
+
+
+async def test_a_clock_that_is_set_neither_frees_nor_shuts_out_who_tried_too_often(quiet_site: Site) -> None:
+    async def tries(count: int) -> set[str]:
+        found = set()
+        for _ in range(count):
+            try:
+                await quiet_site.use_cases.people.sign_in(m.SignIn(name="ada", password="wrong one"), "192.0.2.7")  # noqa: S106 - wrong
+            except AuthError as error:
+                found.add(str(error.code))
+        return found
+
+    assert await tries(10) == {"sign_in_refused"}
+    quiet_site.clock.jump = timedelta(days=1)
+    assert await tries(1) == {"too_many_attempts"}
+    quiet_site.clock.jump, quiet_site.clock.shift = timedelta(days=-1), timedelta(minutes=16)
+    assert await tries(1) == {"sign_in_refused"}
 
 
 @pytest.fixture

@@ -245,6 +245,13 @@ CAUSES = st.sampled_from([None, GONE])
 OUTCOMES = st.sampled_from(["complete", "partial", "failed", "stopped"])
 
 
+def test_a_start_ahead_is_told_by_the_clock_and_waited_for_however_that_is_set() -> None:
+    told = NOW - timedelta(days=3)
+    early = step(QUEUED, Seen(starts=SOON - timedelta(days=3), told=told), NOW, LIMITS)
+    assert (early.standing.reason, early.look_at) == ("starts at 2026-11-22 12:00:05 UTC", SOON)
+    assert step(QUEUED, Seen(starts=SOON, told=SOON), NOW, LIMITS).effect is Effect.BEGIN
+
+
 class EveryWay(RuleBasedStateMachine):
     """Wishes, obstacles, ends, restarts and time in every order."""
 

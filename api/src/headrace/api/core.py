@@ -22,6 +22,8 @@ class Core:
     audit: Audit
     strangers: Strangers
     clock: Clock
+    steady: Clock
+    """Measures waits; see `clock.steady`."""
     settings: Settings
     broker: Broker
     reactions: Reactions

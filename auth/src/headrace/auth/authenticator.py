@@ -86,8 +86,11 @@ class Authenticator:
         clock: Callable[[], datetime],
         pepper: Pepper,
         lifetimes: Lifetimes | None = None,
+        *,
+        steady: Callable[[], datetime] | None = None,
     ) -> None:
-        """`clock` answers aware UTC times."""
+        """`clock` answers aware UTC times; `steady` measures for how long tries count, however the clock is set."""
+        self._steady = steady or clock
         self._store = store
         self._clock = clock
         self._pepper = pepper
@@ -112,7 +115,7 @@ class Authenticator:
         What others try, at this name from elsewhere or at other names from this network, does not shut a person out of
         a network from which they signed in before.
         """
-        network, now = network_of(address), self._clock()
+        network = network_of(address)
         person = await self._store.person_named(name)
         pair, whole = f"pair:{network}:{fold(name)}", f"network:{network}"
         known = person is not None and (network, person.id) in self._familiar
@@ -122,7 +125,7 @@ class Authenticator:
             if person is not None:
                 # Only people who exist: names that strangers make up can't push them out.
                 limits[f"person:{person.id}"] = PERSON_LIMIT
-        self._count(limits, now)
+        self._count(limits)
         stored = person.password_hash if person and person.state == "active" else None
         fits = await self._in_thread(password_fits, password, stored)
         if person is None:
@@ -220,7 +223,7 @@ class Authenticator:
         invitation = await self._store.invitation(hashed) if is_invitation(token) else None
         # What strangers make up counts for their network; who holds a link is not held up by it.
         tried = f"invitation:{network}:{hashed}" if invitation else f"network:{network}"
-        self._count({tried: PAIR_LIMIT if invitation else NETWORK_LIMIT}, now)
+        self._count({tried: PAIR_LIMIT if invitation else NETWORK_LIMIT})
         person = await self._store.person(invitation.person) if invitation else None
         if invitation is None or person is None or now >= invitation.expires:
             raise AuthError(AuthCode.INVITATION_REFUSED, "unknown, used or expired invitation")
@@ -302,8 +305,8 @@ class Authenticator:
         await self._store.delete_token(token)
         return record
 
-    def _count(self, limits: dict[str, Limit], now: datetime) -> None:
-        wait = self._throttle.attempt(limits, now)
+    def _count(self, limits: dict[str, Limit]) -> None:
+        wait = self._throttle.attempt(limits, self._steady())
         if wait is not None:
             raise TooManyAttempts(int(wait.total_seconds()) + 1)
 

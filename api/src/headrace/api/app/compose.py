@@ -62,16 +62,20 @@ class Whole:
     hub_events: HubEvents
 
 
-def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, public_url: str) -> Whole:
-    """Join the parts of a service; the data folder exists and the store is migrated."""
+def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database, hub: Hub, public_url: str) -> Whole:
+    """Join the parts of a service; the data folder exists and the store is migrated.
+
+    `clocks`: what tells the time, and what measures waits.
+    """
+    clock, steady = clocks
     key = SigningKey.load_or_create(settings.data / "authority.key")
     heads = HeadsFile(settings.data / "audit-heads.jsonl", key)
     audit = Audit(database, clock, heads)
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)
     outbox = Outbox(database, broker, clock)
     jobs = LocalJobs(database, clock)
-    strangers = Strangers(database, audit, clock)
-    core = Core(database, audit, strangers, clock, settings, broker, Reactions(), outbox, jobs, hub)
+    strangers = Strangers(database, audit, steady)
+    core = Core(database, audit, strangers, clock, steady, settings, broker, Reactions(), outbox, jobs, hub)
     nodes = Nodes(core, key.public)
     endpoints = Endpoints(core, nodes)
     redaction = Redaction(endpoints)
@@ -91,7 +95,11 @@ def compose(settings: Settings, clock: Clock, database: Database, hub: Hub, publ
         idle=timedelta(seconds=settings.session_idle_s), session=timedelta(seconds=settings.session_valid_s)
     )
     authenticator = Authenticator(
-        SqlPeopleStore(database, audit), clock, Pepper(_secret_file(settings.data / "pepper.key")), lifetimes
+        SqlPeopleStore(database, audit),
+        clock,
+        Pepper(_secret_file(settings.data / "pepper.key")),
+        lifetimes,
+        steady=steady,
     )
     use_cases = UseCases(
         audit=audit,

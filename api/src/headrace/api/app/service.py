@@ -11,7 +11,7 @@ from headrace.api.access.gate import Gate
 from headrace.api.app.compose import Whole, compose
 from headrace.api.app.data_lock import DataLock
 from headrace.api.caller import Door
-from headrace.api.clock import Clock, utc_now
+from headrace.api.clock import Clock, steady, utc_now
 from headrace.api.settings import Settings
 from headrace.api.store import Database
 from headrace.api.store.migrate import migrate
@@ -36,8 +36,13 @@ class Service:
         self._closed = False
 
     @classmethod
-    async def start(cls, settings: Settings, *, public_url: str, clock: Clock = utc_now) -> Self:
-        """Open (or make) the data folder, update the store, listen for nodes, and take up what was under way."""
+    async def start(
+        cls, settings: Settings, *, public_url: str, clock: Clock = utc_now, waits: Clock | None = None
+    ) -> Self:
+        """Open (or make) the data folder, update the store, listen for nodes, and take up what was under way.
+
+        `clock` tells the time; `waits` measures waits.
+        """
         settings = replace(settings, data=settings.data.resolve())
         _private_folder(settings.data)
         path = settings.data / "headrace.sqlite"
@@ -51,7 +56,12 @@ class Service:
                 listen=settings.hub_listen, state_dir=str(settings.data / "hub"), max_nodes=settings.max_nodes
             )
             opened.push_async_callback(hub.close)
-            service = cls(settings, compose(settings, clock, database, hub, public_url), public_url, lock)
+            service = cls(
+                settings,
+                compose(settings, (clock, waits or steady(clock)), database, hub, public_url),
+                public_url,
+                lock,
+            )
             await service._take_up()
             opened.pop_all()
         return service

@@ -44,7 +44,7 @@ class Intake:
         self._words = words
         self._under_way: dict[str, str] = {}
         """Plans that are being made, and whose each is."""
-        self._began = core.clock()
+        self._began = core.steady()
         settings = core.settings
         self._turns = Turns(settings.plan_concurrency, settings.plan_concurrency_of_one)
         # All of them may be looked at; those whose turn it is are made.
@@ -202,7 +202,7 @@ class Intake:
             planned = await self._outcome(caller, requested.request, card, before)
         else:
             planned = Planned(_interrupted(card))
-        if taken_up and _lacks_a_node(planned) and self._core.clock() < self._began + _NODES_BACK:
+        if taken_up and _lacks_a_node(planned) and self._core.steady() < self._began + _NODES_BACK:
             # Nodes dial in anew after a start: a moment later they are there.
             self._under_way.pop(plan, None)
             return self._core.clock() + _LOOK_AGAIN

@@ -90,7 +90,7 @@ class Advance:
 
     async def _look(self, tx: Tx, row: TransferRow, run: Run) -> Seen:
         """Say what is the case for this run."""
-        clock, moved = self._core.clock(), run.progress.bytes_durable > run.durable_before
+        clock, moved = self._core.steady(), run.progress.bytes_durable > run.durable_before
         if run.unknown_since is not None and run.end is None and clock >= run.unknown_since + _ON_ITS_WAY:
             run.end = End("failed", ATTEMPT_UNKNOWN, "no node knows the attempt any more", retryable=True)
         if run.open and run.end is not None:
@@ -129,11 +129,12 @@ class Advance:
 
     def _next(self, run: Run, now: Standing, seen: Seen) -> Step:
         """Ask the state machine; who would begin gets in line first."""
-        seen = replace(seen, refusal=_cause(run.refusal))
-        after = step(now, seen, self._core.clock(), self._limits)
+        clock = self._core.steady()
+        seen = replace(seen, refusal=_cause(run.refusal), told=self._core.clock())
+        after = step(now, seen, clock, self._limits)
         if after.effect is Effect.BEGIN:
             if not self._turns.is_next(run.place):
-                after = step(now, replace(seen, turn=False), self._core.clock(), self._limits)
+                after = step(now, replace(seen, turn=False), clock, self._limits)
         elif not now.open:
             self._turns.leave(run.transfer)
         return after
@@ -168,13 +169,14 @@ class Advance:
         return standing.state not in END_STATES
 
     def _look_at(self, run: Run, look_at: datetime | None) -> datetime:
-        """Return the time of the next look: what the state machine says, or the next renewal."""
+        """Return the time of the next look, by the clock: what the state machine says, or the next renewal."""
         unknown_until = run.unknown_since and run.unknown_since + _ON_ITS_WAY
         if run.open:
             look_at = _earliest(look_at or run.renew_at, unknown_until)
         # Whatever is waited for wakes the job; this is only how long a lost word may go unnoticed.
-        clock = self._core.clock()
-        return look_at if look_at and look_at > clock else clock + timedelta(seconds=self._core.settings.sweep_s)
+        clock = self._core.steady()
+        wait = look_at - clock if look_at and look_at > clock else timedelta(seconds=self._core.settings.sweep_s)
+        return self._core.clock() + wait
 
 
 def _cause(refusal: Exception | None) -> Cause | None:

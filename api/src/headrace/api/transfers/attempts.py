@@ -158,7 +158,7 @@ class Attempts:
         except AuditUnwritable:
             # Unrenewed, the nodes stop by themselves; until then a later renewal may succeed.
             _log.exception("the ticket of transfer %s was not renewed", run.transfer)
-            run.renew_at, run.new_rate = self._core.clock() + _AUDIT_RETRY, new_rate
+            run.renew_at, run.new_rate = self._core.steady() + _AUDIT_RETRY, new_rate
             return False
         except (ServiceError, GuardrailError) as error:
             return self._stands_against(run, error)
@@ -169,7 +169,7 @@ class Attempts:
         except EngineError as error:
             if error.code == ATTEMPT_UNKNOWN:
                 # It may just have ended: its end is on the way then.
-                run.unknown_since = run.unknown_since or self._core.clock()
+                run.unknown_since = run.unknown_since or self._core.steady()
                 return True
             if not error.retryable:
                 run.end = run.end or End.failed(error)
@@ -180,13 +180,13 @@ class Attempts:
 
     async def stop(self, run: Run, reason: str) -> bool:
         """Let the nodes stop; how that ended comes as an event."""
-        run.stopping_since = self._core.clock()
+        run.stopping_since = self._core.steady()
         try:
             await self._core.hub.stop_attempt(transfer=run.transfer, reason=reason)
         except EngineError as error:
             if error.code == ATTEMPT_UNKNOWN:
                 # It may just have ended: its end is on the way then, and says what arrived.
-                run.unknown_since = run.unknown_since or self._core.clock()
+                run.unknown_since = run.unknown_since or self._core.steady()
                 return True
             # The attempt goes on until its nodes say that it ended; the hub repeats the stop until then.
             _log.warning("the stop of transfer %s is repeated: %s", run.transfer, error)
@@ -301,7 +301,7 @@ class Attempts:
         return True
 
     def _next_renewal(self) -> datetime:
-        return self._core.clock() + timedelta(seconds=self._core.settings.ticket_renew_s)
+        return self._core.steady() + timedelta(seconds=self._core.settings.ticket_renew_s)
 
 
 def _keep_progress(tx: Tx, row: TransferRow, run: Run) -> None:

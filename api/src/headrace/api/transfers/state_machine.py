@@ -140,6 +140,8 @@ class Seen:
     absent: Cause | None = None
     """Which node can't work now."""
     starts: datetime | None = None
+    told: datetime | None = None
+    """What the clock says that `starts` is about, where it is another one than that which measures waits."""
     turn: bool = True
     renew: bool = False
     lost: bool = False
@@ -189,7 +191,7 @@ class _Case:
 
 
 def step(now: Standing, seen: Seen, clock: datetime, limits: Limits) -> Step:
-    """Say what happens next."""
+    """Say what happens next; `clock` measures waits, and every time but `starts` is by it."""
     case = _Case(now, seen, clock, limits)
     if now.state in END_STATES:
         return Step(now)
@@ -262,11 +264,11 @@ def _held(case: _Case) -> Step | None:
 
 
 def _too_early(case: _Case) -> Step | None:
-    starts = case.seen.starts
-    if starts is None or starts <= case.clock:
+    starts, told = case.seen.starts, case.seen.told or case.clock
+    if starts is None or starts <= told:
         return None
     at = f"{starts:%Y-%m-%d %H:%M}" if starts.second == 0 else f"{starts:%Y-%m-%d %H:%M:%S}"
-    return Step(case.to(State.QUEUED, f"starts at {at} UTC", away_since=None), look_at=starts)
+    return Step(case.to(State.QUEUED, f"starts at {at} UTC", away_since=None), look_at=case.clock + (starts - told))
 
 
 def _away(case: _Case) -> Step | None:
