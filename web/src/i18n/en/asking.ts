@@ -11,7 +11,6 @@ export const asking = {
 
   "approval.approved": "Approved.",
   "approval.needsReason": "Give a reason for refusing.",
-  "approval.own": "Nobody approves their own plan.",
   "approval.reason": "Reason",
   "approval.reason.detail": "Needed for a refusal; kept with the plan either way.",
   "approval.refused": "Refused.",
