@@ -1,9 +1,12 @@
 """Lists: searching, counting, the newest first, and what a plan may take from what was moved before."""
 
+from datetime import timedelta
+
 import pytest
 from tests.servers.site import Site
 from tests.service.refusals import refused
 
+from headrace.api.planning import found
 from headrace.client import models as m
 
 
@@ -57,3 +60,33 @@ async def test_a_plan_says_how_long_it_may_take_once_something_was_moved(site: S
     assert asked.eta_s is not None
     assert asked.eta_s >= 80, "a megabyte at 12.5 kB/s takes no less"
     assert (await site.ada.port.plan_counts()).mine_open == 2
+
+
+@pytest.mark.anyio
+async def test_a_search_that_looks_at_no_more_says_how_far_it_came_and_how_to_go_on(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, transfers = site.ada.port, [await moved(site, f"run{number}") for number in range(3)]
+    monkeypatch.setattr(found, "LOOKED_AT", 4)
+    assert [one.id for one in await port.transfers(search="run0")] == [transfers[0].id], "one word: four rows"
+    for search in ("run run0", "run run2"):
+        with refused("search_too_wide") as refusal:
+            await port.transfers(search=search)
+        assert f"newest 2 were looked at, and {int('2' in search)} of them fit" in str(refusal.value)
+        with refused("search_too_wide"):
+            await port.plans(search=search)
+        assert not (await port.transfer_counts(search=search)).exact
+    assert [one.id for one in await port.transfers(search="run run2", limit=1)] == [transfers[2].id], "a full page"
+    at = transfers[0].created + timedelta(milliseconds=1)
+    assert [one.id for one in await port.transfers(search="run run2", since=at)] == [transfers[2].id]
+    assert [one.id for one in await port.transfers(search="run run0", until=at)] == [transfers[0].id]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("search", ["a " * 11, "a" * 101])
+async def test_a_search_of_too_many_words_or_letters_is_refused_by_name(quiet_site: Site, search: str) -> None:
+    port = quiet_site.ada.port
+    for call in (port.plans, port.transfers, port.transfer_counts):
+        with refused("invalid_request"):
+            await call(search=search)
+    assert await port.transfers(search="a " * 10) == []

@@ -13,6 +13,7 @@ class Code(StrEnum):
     """Stable codes of the service itself; docs/errors.md says what each means and what to do."""
 
     INVALID_REQUEST = "invalid_request"
+    SEARCH_TOO_WIDE = "search_too_wide"
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     BODY_TOO_LARGE = "body_too_large"

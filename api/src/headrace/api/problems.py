@@ -17,6 +17,7 @@ _log = logging.getLogger(__name__)
 
 STATUS: dict[str, Status] = {
     Code.INVALID_REQUEST: Status.UNPROCESSABLE_ENTITY,
+    Code.SEARCH_TOO_WIDE: Status.UNPROCESSABLE_ENTITY,
     Code.NOT_FOUND: Status.NOT_FOUND,
     Code.METHOD_NOT_ALLOWED: Status.METHOD_NOT_ALLOWED,
     Code.BODY_TOO_LARGE: Status.REQUEST_ENTITY_TOO_LARGE,

@@ -104,10 +104,10 @@ class Plans:
         after: str | None,
     ) -> list[m.Plan]:
         """List the caller's plans, newest first; or those of others that wait for the caller's approval."""
-        query = select(PlanRow).order_by(PlanRow.created.desc(), PlanRow.id.desc()).limit(limit)
+        query = select(PlanRow).order_by(PlanRow.created.desc(), PlanRow.id.desc())
         # To an assistant, a hit would tell a name that may be withheld.
         looked_at: Columns = [] if caller.principal.agent else [PlanRow.words, PlanRow.requester_name, _SENTENCE]
-        query = query.where(visible_to(caller), *found.conditions(PlanRow.id, PlanRow.created, looked_at))
+        query = query.where(visible_to(caller), *found.made(PlanRow.created))
         if state:
             query = query.where(self._in_state(state))
         async with self._core.database.read() as tx:
@@ -118,7 +118,12 @@ class Plans:
                 query = query.where(
                     or_(PlanRow.created < last.created, and_(PlanRow.created == last.created, PlanRow.id < last.id))
                 )
-            return await self._views(tx, caller, list(await tx.scalars(query)))
+            edge = await found.edge(tx, query, PlanRow.created)
+            query = query.where(*found.words(PlanRow.id, looked_at))
+            query = query if edge is None else query.where(PlanRow.created > edge)
+            rows = list(await tx.scalars(query.limit(limit)))
+            found.require_through(edge, len(rows), limit)
+            return await self._views(tx, caller, rows)
 
     async def why(self, caller: Caller, plan: str) -> m.Decision:
         """Explain the decision on a plan; one without a decision is refused with where it stands."""

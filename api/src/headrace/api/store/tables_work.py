@@ -14,6 +14,7 @@ class PlanRow(Base):
     """A plan: `document` is the sealed document's exact text; `card` what people see (JSON of `models.Plan`)."""
 
     __tablename__ = "plans"
+    __table_args__ = (Index("ix_plans_requester_created", "requester", "created"),)
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     digest: Mapped[str | None] = mapped_column(String(64), unique=True)
@@ -84,7 +85,10 @@ class TransferRow(Base):
     """The execution of a plan; a plan has at most one."""
 
     __tablename__ = "transfers"
-    __table_args__ = (Index("ix_transfers_requester_created", "requester", "created"),)
+    __table_args__ = (
+        Index("ix_transfers_requester_created", "requester", "created"),
+        Index("ix_transfers_created", "created", "id"),
+    )
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     plan: Mapped[str] = mapped_column(ForeignKey("plans.id"), unique=True)

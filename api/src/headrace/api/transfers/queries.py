@@ -84,8 +84,7 @@ class Transfers:
         after: str | None,
     ) -> list[m.Transfer]:
         """List transfers that the caller may see, newest first."""
-        query = _found(select(TransferRow), caller, found)
-        query = query.order_by(TransferRow.created.desc(), TransferRow.id.desc()).limit(limit)
+        query = _seen(select(TransferRow), caller, found)
         if states:
             query = query.where(TransferRow.state.in_(states))
         if after:
@@ -93,17 +92,27 @@ class Transfers:
             older = and_(TransferRow.created == last.created, TransferRow.id < last.id)
             query = query.where(or_(TransferRow.created < last.created, older))
         async with self._parts.core.database.read() as tx:
-            return await self._views(tx, caller, list(await tx.scalars(query)))
+            query, edge = await _searched(tx, query, caller, found)
+            query = query.order_by(TransferRow.created.desc(), TransferRow.id.desc()).limit(limit)
+            rows = list(await tx.scalars(query))
+            found.require_through(edge, len(rows), limit)
+            return await self._views(tx, caller, rows)
 
     async def counts(self, caller: Caller, *, found: Found = EVERYTHING) -> m.TransferCounts:
-        """Count the transfers that the caller may see by state: exactly up to 1,000, above that the newest 1,000."""
-        query = _found(select(TransferRow.state), caller, found)
-        newest = query.order_by(TransferRow.created.desc()).limit(MAX_COUNTED + 1).subquery()
+        """Count the transfers that the caller may see by state: exactly up to 1,000, above that the newest 1,000.
+
+        A search that looks at no more rows has no exact count either.
+        """
+        query = _seen(select(TransferRow.state), caller, found)
         async with self._parts.core.database.read() as tx:
+            query, edge = await _searched(tx, query, caller, found)
+            newest = query.order_by(TransferRow.created.desc()).limit(MAX_COUNTED + 1).subquery()
             counted = await tx.execute(select(newest.c.state, func.count()).group_by(newest.c.state))
             by_state = {m.TransferState(state): number for state, number in counted}
         total = sum(by_state.values())
-        return m.TransferCounts(by_state=by_state, total=min(total, MAX_COUNTED), exact=total <= MAX_COUNTED)
+        return m.TransferCounts(
+            by_state=by_state, total=min(total, MAX_COUNTED), exact=total <= MAX_COUNTED and edge is None
+        )
 
     async def events(
         self, caller: Caller, transfer: str, *, after: int, limit: int, newest: bool = False
@@ -336,14 +345,21 @@ class Transfers:
         return transfer_view(row, status, caller.principal, live)
 
 
-def _found(query: Select[_T], caller: Caller, found: Found) -> Select[_T]:
-    """Narrow a query to what the caller may see and looks for, by words in id, places and the requester's name."""
+def _seen(query: Select[_T], caller: Caller, found: Found) -> Select[_T]:
+    """Narrow a query to what the caller may see, of the time that is asked for."""
+    return query.where(visible_transfers(caller), *found.made(TransferRow.created))
+
+
+async def _searched(tx: Tx, query: Select[_T], caller: Caller, found: Found) -> tuple[Select[_T], datetime | None]:
+    """Narrow a query by words in id, places and the requester's name; returns also where that ends, if it does."""
     looked_at: Columns = [TransferRow.requester_name]
     agent = caller.principal.agent
     for place in (TransferRow.source, TransferRow.destination):
         # To an assistant, a hit in what it did not plan itself would tell a name that may be withheld.
         looked_at = [*looked_at, place if agent is None else case((TransferRow.agent == agent, place), else_="")]
-    return query.where(visible_transfers(caller), *found.conditions(TransferRow.id, TransferRow.created, looked_at))
+    edge = await found.edge(tx, query, TransferRow.created)
+    query = query.where(*found.words(TransferRow.id, looked_at))
+    return (query, None) if edge is None else (query.where(TransferRow.created > edge), edge)
 
 
 def _hopeless(row: TransferRow) -> bool:
