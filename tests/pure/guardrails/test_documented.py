@@ -4,19 +4,26 @@ from pathlib import Path
 import pytest
 
 from headrace.auth import AuthCode, Role
-from headrace.guardrails import PolicySet, Rail, SealCode, check_policy, default_policy, schema_text
+from headrace.guardrails import PolicySet, Rail, SealCode, Unreleased, check_policy, default_policy, schema_text
 from headrace.guardrails.policy.decide import LARGE_DELETES, NO_POLICY, NO_RULE, NOT_ASKED, POLICY_ERROR
 from headrace.guardrails.policy.decision import QOS_CLASSES, ROLES
 
 DOCS = Path(__file__).parents[3] / "docs"
+SOURCE = Path(__file__).parents[3] / "guardrails/src/headrace/guardrails"
 ERRORS = (DOCS / "errors-guardrails.md").read_text("utf-8")
 POLICY = (DOCS / "policy.md").read_text("utf-8")
 OWN_RULES = {rule.id for rule in (NO_POLICY, NO_RULE, NOT_ASKED, POLICY_ERROR)} | {LARGE_DELETES}
-CODES = {str(code) for codes in (Rail, SealCode, AuthCode) for code in codes} | OWN_RULES
+CODES = {str(code) for codes in (Rail, Unreleased, SealCode, AuthCode) for code in codes} | OWN_RULES
 
 
 def test_every_code_is_documented_and_every_documented_code_exists() -> None:
     assert set(re.findall(r"^\| `([^`]+)` \|", ERRORS, re.MULTILINE)) == CODES
+
+
+@pytest.mark.parametrize(("codes", "module"), [(Rail, "rails/checks.py"), (Unreleased, "plan/release.py")])
+def test_a_code_stands_where_it_is_decided(codes: type[Rail | Unreleased], module: str) -> None:
+    text = (SOURCE / module).read_text("utf-8")
+    assert [code for code in codes if f"{codes.__name__}.{code.name}" not in text] == []
 
 
 def test_every_fact_of_the_schema_is_documented_and_every_documented_fact_exists() -> None:

@@ -29,11 +29,11 @@ from headrace.guardrails import (
     Document,
     Ended,
     PolicySet,
-    Rail,
     Refused,
     ReleasedPlan,
     SealError,
     Submission,
+    Unreleased,
     decide,
     default_policy,
     receipt_body,
@@ -122,7 +122,7 @@ def denied() -> Document:
 
 
 def test_invariant_1_a_denied_plan_is_not_released() -> None:
-    assert refusal(denied()) == Rail.NOT_RUNNABLE
+    assert refusal(denied()) == Unreleased.NOT_RUNNABLE
 
 
 @pytest.mark.parametrize(
@@ -141,27 +141,27 @@ def test_invariant_3_a_decision_that_can_not_be_read_is_not_released(broken: dic
     body = draft().to_body()
     sealed_decision = body["decision"]
     assert isinstance(sealed_decision, dict)
-    assert refusal(seal("plan", {**body, "decision": {**sealed_decision, **broken}}, KEY)) == Rail.NOT_RUNNABLE
+    assert refusal(seal("plan", {**body, "decision": {**sealed_decision, **broken}}, KEY)) == Unreleased.NOT_RUNNABLE
 
 
 def test_invariant_2_another_digest_than_the_plans_is_not_released() -> None:
-    assert refusal(PLAIN, digest=CONFIRM.digest) == Rail.DIGEST_MISMATCH
-    assert refusal(PLAIN, digest="") == Rail.DIGEST_MISMATCH
+    assert refusal(PLAIN, digest=CONFIRM.digest) == Unreleased.DIGEST_MISMATCH
+    assert refusal(PLAIN, digest="") == Unreleased.DIGEST_MISMATCH
 
 
 def test_a_plan_past_its_time_limit_is_not_released() -> None:
     assert submit(PLAIN, at=NOW + timedelta(hours=24, milliseconds=-1))
-    assert refusal(PLAIN, at=NOW + timedelta(hours=24)) == Rail.PLAN_EXPIRED
+    assert refusal(PLAIN, at=NOW + timedelta(hours=24)) == Unreleased.PLAN_EXPIRED
 
 
 def test_invariant_3_a_plan_from_the_future_means_a_wrong_clock_and_is_not_released() -> None:
     assert submit(PLAIN, at=NOW - timedelta(seconds=60))
-    assert refusal(PLAIN, at=NOW - timedelta(seconds=61)) == Rail.PLAN_EXPIRED
+    assert refusal(PLAIN, at=NOW - timedelta(seconds=61)) == Unreleased.PLAN_EXPIRED
 
 
 def test_a_plan_decided_by_another_policy_is_not_started() -> None:
     text = '@id("a") @reason("r") permit (principal, action, resource);'
-    assert refusal(PLAIN, policies=other_policy(text)) == Rail.POLICY_CHANGED
+    assert refusal(PLAIN, policies=other_policy(text)) == Unreleased.POLICY_CHANGED
 
 
 def test_invariant_3_without_a_policy_nothing_is_released() -> None:
@@ -169,7 +169,7 @@ def test_invariant_3_without_a_policy_nothing_is_released() -> None:
     for started in (None, NOW):
         with pytest.raises(Refused) as refused:
             release(replace(submission, started=started), keys={KEY.public}, policies=None, now=NOW)
-        assert refused.value.code == Rail.POLICY_CHANGED
+        assert refused.value.code == Unreleased.POLICY_CHANGED
 
 
 def test_a_running_plan_goes_on_under_a_policy_that_still_allows_it_and_stops_under_one_that_denies_it() -> None:
@@ -177,14 +177,14 @@ def test_a_running_plan_goes_on_under_a_policy_that_still_allows_it_and_stops_un
     permits = other_policy('@id("a") @reason("r") permit (principal, action, resource);')
     forbids = other_policy('@id("a") @reason("r") forbid (principal, action, resource);')
     assert submit(PLAIN, started=NOW, at=later, policies=permits)
-    assert refusal(PLAIN, started=NOW, at=later, policies=forbids) == Rail.POLICY_CHANGED
+    assert refusal(PLAIN, started=NOW, at=later, policies=forbids) == Unreleased.POLICY_CHANGED
 
 
 @pytest.mark.parametrize("changes", [{"person": "pn_grace"}, {"digest": PLAIN.digest}, {"session": False}], ids=str)
 def test_invariant_1_only_the_requesters_own_session_confirms_and_only_that_plan(changes: dict[str, Any]) -> None:
     assert submit(CONFIRM, confirmation=confirmation(CONFIRM))
-    assert refusal(CONFIRM) == Rail.CONFIRMATION_MISSING
-    assert refusal(CONFIRM, confirmation=confirmation(CONFIRM, **changes)) == Rail.CONFIRMATION_MISSING
+    assert refusal(CONFIRM) == Unreleased.CONFIRMATION_MISSING
+    assert refusal(CONFIRM, confirmation=confirmation(CONFIRM, **changes)) == Unreleased.CONFIRMATION_MISSING
 
 
 @pytest.mark.parametrize(
@@ -204,12 +204,12 @@ def test_invariant_1_only_the_requesters_own_session_confirms_and_only_that_plan
 def test_invariant_1_an_approval_binds_plan_policy_requester_approver_and_time(changes: dict[str, Any]) -> None:
     yes = confirmation(APPROVE)
     assert submit(APPROVE, confirmation=yes, approvals=(approval(APPROVE),))
-    assert refusal(APPROVE, confirmation=yes) == Rail.APPROVAL_MISSING
-    assert refusal(APPROVE, confirmation=yes, approvals=(approval(APPROVE, **changes),)) == Rail.APPROVAL_MISSING
+    assert refusal(APPROVE, confirmation=yes) == Unreleased.APPROVAL_MISSING
+    assert refusal(APPROVE, confirmation=yes, approvals=(approval(APPROVE, **changes),)) == Unreleased.APPROVAL_MISSING
 
 
 def test_an_approval_does_not_stand_for_the_confirmation() -> None:
-    assert refusal(APPROVE, approvals=(approval(APPROVE),)) == Rail.CONFIRMATION_MISSING
+    assert refusal(APPROVE, approvals=(approval(APPROVE),)) == Unreleased.CONFIRMATION_MISSING
 
 
 def needs_two() -> Document:
@@ -227,17 +227,17 @@ def _two() -> Any:  # noqa: ANN401
 def test_two_approvals_are_two_different_people() -> None:
     plan = needs_two()
     first = approval(plan, groups=frozenset({"stewards"}))
-    assert refusal(plan, approvals=(first, first)) == Rail.APPROVAL_MISSING
-    assert refusal(plan, approvals=(first, replace(first, person="pn_ada"))) == Rail.APPROVAL_MISSING
+    assert refusal(plan, approvals=(first, first)) == Unreleased.APPROVAL_MISSING
+    assert refusal(plan, approvals=(first, replace(first, person="pn_ada"))) == Unreleased.APPROVAL_MISSING
     assert submit(plan, approvals=(first, replace(first, person="pn_hedy")))
 
 
 def test_a_renewal_is_held_against_the_moment_the_plan_was_started() -> None:
     later = NOW + timedelta(days=2)
     yes, approvals = confirmation(APPROVE), (approval(APPROVE),)
-    assert refusal(APPROVE, at=later, confirmation=yes, approvals=approvals) == Rail.PLAN_EXPIRED
+    assert refusal(APPROVE, at=later, confirmation=yes, approvals=approvals) == Unreleased.PLAN_EXPIRED
     assert submit(APPROVE, at=later, started=NOW, confirmation=yes, approvals=approvals)
-    assert refusal(APPROVE, at=later, started=NOW, confirmation=yes) == Rail.APPROVAL_MISSING
+    assert refusal(APPROVE, at=later, started=NOW, confirmation=yes) == Unreleased.APPROVAL_MISSING
 
 
 def test_invariant_2_a_ticket_carries_the_plans_execution_verbatim() -> None:

@@ -11,7 +11,7 @@ from headrace.auth import AuthCode, AuthError
 from headrace.client import HeadraceError
 from headrace.client import models as m
 from headrace.engine import EngineError
-from headrace.guardrails import GuardrailError, Rail
+from headrace.guardrails import GuardrailError, Unreleased
 
 _log = logging.getLogger(__name__)
 
@@ -90,14 +90,14 @@ STATUS: dict[str, Status] = {
     AuthCode.PASSWORD_REFUSED: Status.UNPROCESSABLE_ENTITY,
     AuthCode.SIGN_IN_REFUSED: Status.UNAUTHORIZED,
     AuthCode.TOO_MANY_ATTEMPTS: Status.TOO_MANY_REQUESTS,
-    Rail.PLAN_EXPIRED: Status.CONFLICT,
-    Rail.POLICY_CHANGED: Status.CONFLICT,
-    Rail.DIGEST_MISMATCH: Status.CONFLICT,
-    Rail.NOT_RUNNABLE: Status.CONFLICT,
-    Rail.CONFIRMATION_MISSING: Status.CONFLICT,
-    Rail.APPROVAL_MISSING: Status.CONFLICT,
+    Unreleased.PLAN_EXPIRED: Status.CONFLICT,
+    Unreleased.POLICY_CHANGED: Status.CONFLICT,
+    Unreleased.DIGEST_MISMATCH: Status.CONFLICT,
+    Unreleased.NOT_RUNNABLE: Status.CONFLICT,
+    Unreleased.CONFIRMATION_MISSING: Status.CONFLICT,
+    Unreleased.APPROVAL_MISSING: Status.CONFLICT,
 }
-"""The status of every code of service and auth. Other rails are 422, the engine's own codes 502."""
+"""The status of every code of service and auth. Rails are 422, the engine's own codes 502."""
 
 _BAD_ARGUMENT = "bad_argument"
 """The engine's word for an argument that can't be meant: the request is at fault, no node."""

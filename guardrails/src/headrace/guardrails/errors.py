@@ -4,7 +4,7 @@ Exception tree::
 
     GuardrailError                  base; `code` is stable and listed in docs/errors-guardrails.md
     ├── SealError                   a sealed document or key that can't be trusted
-    └── Refused                     a request that a rail stopped; carries every `RailRefusal`
+    └── Refused                     a request or plan that rules stopped; carries every `RailRefusal`
 """
 
 from collections.abc import Sequence
@@ -28,15 +28,12 @@ class SealCode(StrEnum):
 
 
 class Rail(StrEnum):
-    """Rules nobody can switch off, each with a stable id."""
+    """Rules nobody can switch off about what is asked for and what a survey finds: `rails/checks.py`."""
 
     ACCESS_TOO_LOW = "access_too_low"
-    APPROVAL_MISSING = "approval_missing"
     CASE_COLLISION = "case_collision"
-    CONFIRMATION_MISSING = "confirmation_missing"
     DELETE_EMPTY_SOURCE = "delete_empty_source"
     DELETE_NEEDS_SYNC = "delete_needs_sync"
-    DIGEST_MISMATCH = "digest_mismatch"
     EMPTY_RANGE = "empty_range"
     ENDPOINT_NAME = "endpoint_name"
     HOME_PATH = "home_path"
@@ -45,14 +42,11 @@ class Rail(StrEnum):
     MOVE_OF_ROOT = "move_of_root"
     MOVE_NEEDS_AT_REST = "move_needs_at_rest"
     NOT_ENOUGH_SPACE = "not_enough_space"
-    NOT_RUNNABLE = "not_runnable"
     NUL_IN_PATH = "nul_in_path"
     NUMBER_OUT_OF_RANGE = "number_out_of_range"
     OVERLAPPING_PLACES = "overlapping_places"
     PARENT_COMPONENT = "parent_component"
     PATH_TOO_LONG = "path_too_long"
-    PLAN_EXPIRED = "plan_expired"
-    POLICY_CHANGED = "policy_changed"
     RELATIVE_PATH = "relative_path"
     SYNC_OF_FILE = "sync_of_file"
     TOO_MANY_GLOBS = "too_many_globs"
@@ -63,15 +57,26 @@ class Rail(StrEnum):
     VERIFY_NONE = "verify_none"
 
 
+class Unreleased(StrEnum):
+    """Why a sealed plan is not released to the signer: `plan/release.py`."""
+
+    APPROVAL_MISSING = "approval_missing"
+    CONFIRMATION_MISSING = "confirmation_missing"
+    DIGEST_MISMATCH = "digest_mismatch"
+    NOT_RUNNABLE = "not_runnable"
+    PLAN_EXPIRED = "plan_expired"
+    POLICY_CHANGED = "policy_changed"
+
+
 @dataclass(frozen=True, slots=True)
 class RailRefusal:
-    """A rule nobody can switch off that stopped a request.
+    """A rule nobody can switch off that stopped a request or a release.
 
     `rule` is its stable id, `message` says what, where and what to do, `words` are the caller's
     own words that met the rule (empty when there are none). Names in both are escaped already.
     """
 
-    rule: Rail
+    rule: Rail | Unreleased
     message: str
     words: str = ""
 
@@ -90,7 +95,7 @@ class SealError(GuardrailError):
 
 
 class Refused(GuardrailError):  # noqa: N818 - the word of the design
-    """A rail stopped the request; `refusals` holds at least one."""
+    """A rail stopped the request, or its plan is not released; `refusals` holds at least one."""
 
     def __init__(self, refusals: Sequence[RailRefusal]) -> None:
         """Take the first refusal's rule and message as code and text."""

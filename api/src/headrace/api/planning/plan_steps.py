@@ -15,7 +15,7 @@ from headrace.api.private_words import because
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
 from headrace.client.text import plural, sentence
-from headrace.guardrails import NeedsApproval, Obligation, Rail
+from headrace.guardrails import NeedsApproval, Obligation, Unreleased
 
 By = Literal["you", "others", "service", "nobody"]
 
@@ -308,7 +308,7 @@ def _not_open(plan: PlanStatus) -> Objection:
 
 def _too_old(plan: PlanStatus) -> Objection:
     if plan.state is m.PlanState.EXPIRED:
-        return ServiceError(Rail.PLAN_EXPIRED, f"plan `{plan.id}` is too old; plan again")
+        return ServiceError(Unreleased.PLAN_EXPIRED, f"plan `{plan.id}` is too old; plan again")
     return None
 
 
@@ -345,7 +345,7 @@ def _said_no(plan: PlanStatus) -> Objection:
 def _other_policy(plan: PlanStatus) -> Objection:
     if plan.policy_changed:
         return ServiceError(
-            Rail.POLICY_CHANGED, "the policy has changed since this was planned; its requester must plan again"
+            Unreleased.POLICY_CHANGED, "the policy has changed since this was planned; its requester must plan again"
         )
     return None
 

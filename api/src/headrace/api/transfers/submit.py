@@ -16,7 +16,7 @@ from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import Wish
 from headrace.client import models as m
-from headrace.guardrails import Rail, Refused, new_id
+from headrace.guardrails import Refused, Unreleased, new_id
 
 _OF_PLAN = select(TransferRow).where(TransferRow.plan == bindparam("of_plan"))
 _APPROVALS = Base.metadata.tables[ApprovalRow.__tablename__]
@@ -117,9 +117,9 @@ class Submissions:
 
 def _what_is_missing(error: Refused, plan: PlanRow) -> Exception:
     """Say where a missing yes is given."""
-    if error.code == Rail.CONFIRMATION_MISSING:
+    if error.code == Unreleased.CONFIRMATION_MISSING:
         return needs_confirmation(plan.id)
-    if error.code == Rail.APPROVAL_MISSING:
+    if error.code == Unreleased.APPROVAL_MISSING:
         return needs_approval(plan.id, str(error.args[0]))
     return error
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from headrace.guardrails.errors import Rail, RailRefusal, Refused
+from headrace.guardrails.errors import RailRefusal, Refused, Unreleased
 from headrace.guardrails.intents.limits import MAX_CLOCK_SKEW_MS
 from headrace.guardrails.plan.planning import RESERVED
 from headrace.guardrails.policy.decide import redecide
@@ -119,7 +119,7 @@ def release(
     """
     sealed = verify(submission.document, "plan", keys)
     if not hmac.compare_digest(sealed.digest.encode(), submission.digest.encode()):
-        raise _refused(Rail.DIGEST_MISMATCH, "the plan is not the one that was submitted; plan again")
+        raise _refused(Unreleased.DIGEST_MISMATCH, "the plan is not the one that was submitted; plan again")
     plan = ReleasedPlan(_MADE_HERE, sealed.digest, sealed.fields())
     begun = submission.started or now
     _check_time(plan.fields, begun)
@@ -129,7 +129,9 @@ def release(
         if isinstance(need, NeedsApproval):
             _check_approvals(need, _valid_approvals(plan, submission.approvals, begun))
         elif not _is_confirmed(plan, submission.confirmation):
-            raise _refused(Rail.CONFIRMATION_MISSING, "the requester has not confirmed this plan in their own session")
+            raise _refused(
+                Unreleased.CONFIRMATION_MISSING, "the requester has not confirmed this plan in their own session"
+            )
     return plan
 
 
@@ -193,7 +195,7 @@ def _check_time(fields: JsonObject, begun: datetime) -> None:
     """Hold a plan to its time limit; one from the future means that a clock is wrong."""
     created, expires = utc_time(str(fields["created"])), utc_time(str(fields["expires"]))
     if not created - _CLOCK_SKEW <= begun < expires:
-        raise _refused(Rail.PLAN_EXPIRED, f"the plan could be started until {utc_text(expires)}; plan again")
+        raise _refused(Unreleased.PLAN_EXPIRED, f"the plan could be started until {utc_text(expires)}; plan again")
 
 
 def _check_policy(decision: JsonObject, policies: PolicySet | None, *, going_on: bool) -> None:
@@ -203,7 +205,7 @@ def _check_policy(decision: JsonObject, policies: PolicySet | None, *, going_on:
     else:
         holds = policies is not None and policies.version == decision["policy_version"]
     if not holds:
-        raise _refused(Rail.POLICY_CHANGED, "the policy has changed since this was planned; plan again")
+        raise _refused(Unreleased.POLICY_CHANGED, "the policy has changed since this was planned; plan again")
 
 
 def _is_confirmed(plan: ReleasedPlan, confirmation: Confirmation | None) -> bool:
@@ -233,7 +235,7 @@ def _check_approvals(need: NeedsApproval, approvals: Sequence[Approval]) -> None
     given = sum(need.may_be_given_by(approval.roles, approval.groups) for approval in approvals)
     if given < need.count:
         message = f"{need.count} of `{need.by}` must approve this plan, and {given} did; ask in the approvals inbox"
-        raise _refused(Rail.APPROVAL_MISSING, message)
+        raise _refused(Unreleased.APPROVAL_MISSING, message)
 
 
 def _needs(decision: JsonObject) -> tuple[Obligation, ...]:
@@ -243,16 +245,16 @@ def _needs(decision: JsonObject) -> tuple[Obligation, ...]:
         return ()
     needs = parse_obligations(";".join(map(str, written))) if isinstance(written, list) and written else None
     if outcome not in {"confirm", "approve"} or not needs:
-        raise _refused(Rail.NOT_RUNNABLE, f"the policy's decision on this plan is `{outcome}`; it can't run")
+        raise _refused(Unreleased.NOT_RUNNABLE, f"the policy's decision on this plan is `{outcome}`; it can't run")
     return needs
 
 
 def _mapping(fields: JsonObject, name: str) -> JsonObject:
     value = fields[name]
     if not isinstance(value, Mapping):
-        raise _refused(Rail.NOT_RUNNABLE, f"the plan's `{name}` can't be read; plan again")
+        raise _refused(Unreleased.NOT_RUNNABLE, f"the plan's `{name}` can't be read; plan again")
     return value
 
 
-def _refused(rule: Rail, message: str) -> Refused:
+def _refused(rule: Unreleased, message: str) -> Refused:
     return Refused([RailRefusal(rule, message)])

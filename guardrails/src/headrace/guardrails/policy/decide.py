@@ -30,7 +30,7 @@ from headrace.guardrails.seal.documents import Json
 MAX_UNAPPROVED_DELETES: Final = 10_000
 MAX_UNAPPROVED_SHARE_PERCENT: Final = 50
 FEW_DELETES: Final = 10
-"""A rail nobody can switch off: deletes above the count, or above the share when more than a few, need an approval."""
+"""Above the count, or above the share when more than a few, deletes need an approval whatever the policy says."""
 
 NO_POLICY: Final = RuleReason("headrace-no-policy", "no policy is active, so nothing is allowed")
 NO_RULE: Final = RuleReason("headrace-no-rule", "no rule of the policy permits this")
@@ -125,14 +125,14 @@ def _evaluate(policies: PolicySet, context_json: str) -> Decision:
 
 
 def _granted(record: Mapping[str, Json], deciding: list[PolicyRule], version: str, context_json: str) -> Decision:
-    """Merge what the deciding rules ask for, and what the rails add."""
+    """Merge what the deciding rules ask for, and the approval that many deletes need in any case."""
     needs: set[Obligation] = {need for rule in deciding for need in rule.obligations}
     asking = [rule for rule in deciding if rule.obligations]
     reasons = _reasons(asking or deciding)
-    rail = _large_deletes(record["context"])
-    if rail and not any(isinstance(need, NeedsApproval) for need in needs):
+    large = _large_deletes(record["context"])
+    if large and not any(isinstance(need, NeedsApproval) for need in needs):
         needs.add(NeedsApproval("approver", 1))
-        reasons = (rail, *(_reasons(asking)))
+        reasons = (large, *(_reasons(asking)))
     obligations = merge_obligations(needs)
     if obligations and record["action"] in {"browse", "plan"}:
         return _denied((NOT_ASKED,), version, context_json)
@@ -146,7 +146,7 @@ def _granted(record: Mapping[str, Json], deciding: list[PolicyRule], version: st
 
 
 def _large_deletes(context: Json) -> RuleReason | None:
-    """Apply the rail on deletes, as a rule that takes part, when it applies."""
+    """Give the rule about many deletes, when it takes part."""
     if not isinstance(context, Mapping) or "deletes" not in context:
         return None
     deletes, share = int(str(context["deletes"])), int(str(context["delete_share_percent"]))

@@ -25,7 +25,7 @@ MAX_NESTING: Final = 48
 MAX_PARTS: Final = 600
 """Operators, accesses and conditions of one rule; Cedar goes through a chain of them by calling itself, too."""
 RESERVED_PREFIX: Final = "headrace-"
-"""Rule ids that begin so are Headrace's own (rails, and decisions without a rule)."""
+"""Rule ids that begin so are Headrace's own (many deletes, and decisions without a rule)."""
 
 _DATA: Final = resources.files("headrace.guardrails") / "data"
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
