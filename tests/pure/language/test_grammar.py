@@ -24,6 +24,8 @@ BY_CODE = {
     "verb_of_a_reason",
     "wish_in_a_reason",
     "conjunction",
+    "filler",
+    "hesitation",
     "purpose",
     "people",
     "closing_word",

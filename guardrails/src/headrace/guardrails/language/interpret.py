@@ -13,6 +13,7 @@ from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Intent
 from headrace.guardrails.language.assemble import assemble, runs_of
 from headrace.guardrails.language.lattice import Chosen, read
+from headrace.guardrails.language.restarts import settled
 from headrace.guardrails.language.tokens import Token, scan
 from headrace.guardrails.resolve.request import resolve
 
@@ -44,7 +45,8 @@ def interpret(text: str, context: Context) -> Interpretation:
 
     draft = assemble(chosen, leftover, words_of)
     resolved = resolve(draft, context)
-    answer = _end_checked(resolved.answer, resolved.unused, _unowned(tokens, chosen), words_of)
+    answer = settled(resolved, draft.steps, chosen, words_of)
+    answer = _end_checked(answer, resolved.unused, _unowned(tokens, chosen), words_of)
     owned = [(one.first, one.last) for one in chosen] + runs_of(leftover)
     return _explained(_placed(answer, text, tokens, owned), chosen, tokens)
 

@@ -16,7 +16,7 @@ from headrace.guardrails.language.asides import asides
 from headrace.guardrails.language.atoms import read_atoms
 from headrace.guardrails.language.clauses import heard_out
 from headrace.guardrails.language.clock import when_at
-from headrace.guardrails.language.grammar import ACTION_OF, UNSURE_VERBS
+from headrace.guardrails.language.grammar import ACTION_OF, UNSURE_VERBS, words_of
 from headrace.guardrails.language.lengths import length_at
 from headrace.guardrails.language.numbers import WORDS, number_at
 from headrace.guardrails.language.operators import operated
@@ -42,7 +42,7 @@ _BEFORE_NAMES = frozenset({"only", "just", "skip", "exclude", "except", "without
 _OF_A_VERB = frozenset({"it", "the", "my", "our", "this", "that", "everything", "all", "these", "those"})
 _NOT_BEFORE_A_VERB = frozenset({"to", "from", "at", "on", "in", "the", "->", "not", "of", "for", "into", "onto"})
 _VERBS = frozenset(ACTION_OF) | UNSURE_VERBS | {"cp", "mv", "scp"}
-_FILLERS = frozenset({"um", "uh", "er", "erm", "uhm", "umm", "uhh", "ehm"})
+_FILLERS = frozenset(words_of("filler"))
 _SPOKEN_MARKS = {("full", "stop"): ".", ("new", "line"): ".", ("next", "line"): ".", ("period",): ".", ("comma",): ","}
 _SPOKEN_DIGITS = {**{word: str(value) for word, value in WORDS.items() if value < 10}, "zero": "0", "oh": "0"}  # noqa: PLR2004
 _LONGEST_ID = 40

@@ -31,9 +31,10 @@ _DANGEROUS: dict[str, tuple[object, ...]] = {slot: values for slot, values, _ in
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The answer, and the facts that did not reach it."""
+    """The answer, the intent of each step, and the facts that did not reach them."""
 
     answer: Interpretation
+    intents: tuple[Intent, ...]
     unused: tuple[Fact, ...]
 
 
@@ -48,7 +49,7 @@ def resolve(draft: Draft, context: Context) -> Resolved:
         intents.append(_resolved(situation))
         findings.append(situation.found)
         unused += [fact for fact in step.facts if not _is_used(fact, situation.used)]
-    return Resolved(_answer(draft, intents, findings), tuple(unused))
+    return Resolved(_answer(draft, intents, findings), tuple(intents), tuple(unused))
 
 
 def _is_used(fact: Fact, used: frozenset[str]) -> bool:
