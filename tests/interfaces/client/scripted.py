@@ -73,8 +73,11 @@ class Script:
     url: str
     answers: list[Answer] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
+    _serving: list[asyncio.Task[None] | None] = field(default_factory=list)
+    """The loop itself forgets a connection whose client has left, and with it who still waits there."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._serving.append(asyncio.current_task())
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             method, path, _ = head[0].split(" ")
@@ -103,10 +106,12 @@ def scripted_service() -> Iterator[Script]:
     async def stop() -> None:
         server.close()
         current = asyncio.current_task()
-        others = [task for task in asyncio.all_tasks() if task is not current]
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        # A connection that was just taken gets its task later than now.
+        await asyncio.sleep(0)
+        while others := asyncio.all_tasks() - {current}:
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
 
     yield made
     asyncio.run_coroutine_threadsafe(stop(), loop).result(10)
