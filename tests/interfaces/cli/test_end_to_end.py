@@ -117,6 +117,9 @@ def test_a_plan_shows_and_moves_nothing_until_its_digest_is_submitted(
     assert not (service.destination / here).exists()
     assert shown.document["digest"]
     assert '"body"' in sealed.read_text()
+    again = anna.run("plan", shown.document["digest"], "--document", str(sealed))
+    assert (again.code, "give --force" in again.err) == (2, True), again.err
+    assert anna.run("plan", shown.document["digest"], "--document", str(sealed), "--force").code == 0
     assert anna.run("submit", shown.document["digest"]).code == 0
     assert same(service.source / here, service.destination / here)
 
@@ -225,6 +228,13 @@ def test_a_receipt_is_saved_and_holds_the_digest_of_its_file_list(anna: Person, 
     receipt, files = tmp_path / "receipt.json", tmp_path / "files.jsonl"
     assert anna.run("receipts", "get", done["id"], "-o", str(receipt)).code == 0
     assert anna.run("receipts", "files", done["id"], "-o", str(files)).code == 0
+    for what, file in (("get", receipt), ("files", files)):
+        before = file.read_bytes()
+        file.write_text("somebody's own")
+        kept = anna.run("receipts", what, done["id"], "-o", str(file))
+        assert (kept.code, "give --force" in kept.err, file.read_text()) == (2, True, "somebody's own")
+        assert anna.run("receipts", what, done["id"], "-o", str(file), "--force").code == 0
+        assert file.read_bytes() == before
     body = json.loads(json.loads(receipt.read_text())["body"])
     statement = json.loads(json.loads(body["statements"][0])["body"])
     assert body["transfer"] == done["id"]
@@ -289,9 +299,7 @@ def test_a_denied_or_allowed_plan_says_why(anna: Person, here: str) -> None:
     assert why.document["rules"]
 
 
-def test_a_plan_that_ran_says_so_and_the_same_is_asked_for_once_more(
-    service: Service, anna: Person, here: str, tmp_path: Path
-) -> None:
+def test_a_plan_that_ran_says_so_and_the_same_is_asked_for_once_more(service: Service, anna: Person, here: str) -> None:
     digest = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--json").document["digest"]
     first = anna.run("submit", digest, "--json").document
     once_more = anna.run("submit", digest)
@@ -307,10 +315,6 @@ def test_a_plan_that_ran_says_so_and_the_same_is_asked_for_once_more(
     assert anna.run("status", "--find", here, "--until", "1h", "--json").document == []
     [plan] = anna.run("plans", "--find", f"{here}-again", "--json").document
     assert plan["next_step"]["message"] == f"It ended: complete (transfer {again.document['id']})."
-    receipt = tmp_path / "receipt.json"
-    assert anna.run("receipts", "get", first["id"], "-o", str(receipt)).code == 0
-    assert anna.run("receipts", "get", first["id"], "-o", str(receipt)).code == 2
-    assert anna.run("receipts", "get", first["id"], "-o", str(receipt), "--overwrite").code == 0
 
 
 def test_a_plan_is_dropped(anna: Person, here: str) -> None:

@@ -11,6 +11,7 @@ from headrace.cli import flags as f
 from headrace.cli.card import SHORT_DIGEST, local_time, plan_card, table
 from headrace.cli.door import Door, Json, run
 from headrace.cli.exits import Exit
+from headrace.cli.files import Force, new_file, require_free
 from headrace.cli.planning import Wishes, answered, confirmed, decided, ran_before, submitted, surveyed
 from headrace.client import models as m
 
@@ -72,6 +73,7 @@ def plan(
     *,
     flags: f.Flags,
     document: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the sealed plan there.")] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Show what a request would do, without running it."""
@@ -81,13 +83,14 @@ def plan(
         intent = flags.intent(action, source, destination)  # type: ignore[arg-type]  # is_action
 
     def work(door: Door) -> Exit:
+        require_free(document, force=force)
         if intent is not None:
             found = answered(door, m.PlanRequest(intent=intent, timezone=f.zone()))
         elif len(request) == 1 and _IS_PLAN.fullmatch(request[0]):
             found = surveyed(door, door.wait(door.headrace.plan(request[0])))
         else:
             found = answered(door, m.PlanRequest(words=" ".join(request), timezone=f.zone()))
-        return _shown(door, found, document)
+        return _shown(door, found, document, force=force)
 
     run(work, as_json=json)
 
@@ -250,11 +253,12 @@ def why(plan: PlanName, *, json: Json = False) -> None:
     run(work, as_json=json)
 
 
-def _shown(door: Door, plan: m.Plan, document: Path | None) -> Exit:
+def _shown(door: Door, plan: m.Plan, document: Path | None, *, force: bool) -> Exit:
     door.out.show(plan_card(plan))
     if document is not None and plan.digest:
         sealed = door.wait(door.headrace.plan(plan.id, document=True)).document or ""
-        document.write_text(sealed, encoding="utf-8")
+        with new_file(document, force=force) as file:
+            file.write(sealed.encode())
         door.out.note(f"Sealed plan saved in {document}")
     if plan.next_step.kind == "submit":
         door.out.note(f"To run exactly this plan: headrace submit {plan.digest}")

@@ -9,6 +9,7 @@ from headrace.cli import flags as f
 from headrace.cli.card import age, safe_there, standing, table, transfer_card
 from headrace.cli.door import Door, Json, run
 from headrace.cli.exits import Exit, exit_of_end
+from headrace.cli.files import Force, new_file, require_free
 from headrace.cli.following import ended, follow, progress_line, show_failed
 from headrace.cli.quantities import as_flag, rate_bps
 from headrace.client import END_STATES
@@ -150,26 +151,16 @@ ReceiptName = Annotated[str, typer.Argument(metavar="RECEIPT", help="A receipt's
 File = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there.")]
 
 
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")]
-
-
-def _require_free(output: Path | None, *, overwrite: bool) -> None:
-    if output is not None and output.exists() and not overwrite:
-        message = f"{output} is there already: name another file, or give --overwrite"
-        raise typer.BadParameter(message)
-
-
 @receipts.command("get")
-def receipts_get(
-    receipt: ReceiptName, *, output: File = None, overwrite: Overwrite = False, json: Json = False
-) -> None:
+def receipts_get(receipt: ReceiptName, *, output: File = None, force: Force = False, json: Json = False) -> None:
     """Get the signed document; `headrace receipt verify FILE` checks it without the service."""
 
     def work(door: Door) -> None:
-        _require_free(output, overwrite=overwrite)
+        require_free(output, force=force)
         found = door.wait(door.headrace.receipt(receipt))
         if output is not None:
-            output.write_text(found.document, encoding="utf-8")
+            with new_file(output, force=force) as file:
+                file.write(found.document.encode())
             door.out.say(f"Receipt {found.id} saved in {output}: headrace receipt verify {output}")
         elif not json:
             door.out.say(found.summary or f"Receipt {found.id} of transfer {found.transfer}, {age(found.created)}.")
@@ -184,18 +175,20 @@ def receipts_files(
     receipt: ReceiptName,
     *,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Write there.")] = Path("files.jsonl"),
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Save the list of every file with its BLAKE3, whose digest the receipt holds."""
 
     async def save(door: Door) -> int:
         count = 0
-        with output.open("wb") as file:
+        with new_file(output, force=force) as file:
             async for chunk in door.headrace.receipt_files(receipt):
                 count += file.write(chunk)
         return count
 
     def work(door: Door) -> None:
+        require_free(output, force=force)
         count = door.wait(save(door))
         door.out.say(f"{byte_size(count)} saved in {output}")
         door.out.document({"file": str(output), "bytes": count})
