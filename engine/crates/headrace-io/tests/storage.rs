@@ -181,7 +181,8 @@ fn folders_and_symlinks_are_made_once_and_removed() {
                 mtime_ns: Some(5),
             })
             .expect("set");
-        store.sync_everything().expect("synced");
+        assert_eq!(folder.device(), inner.device());
+        store.sync_file_system(folder.device()).expect("synced");
         let path = RelPath::from_bytes(b"inner").expect("a path");
         assert!(store.folder(&path).is_ok());
         folder.remove_folder(b"inner").expect("removed");
@@ -290,4 +291,22 @@ fn a_part_replaces_only_what_was_expected() {
             folder.remove(b"name").expect("removed");
         }
     });
+}
+
+#[test]
+fn each_file_system_below_a_root_is_synced_by_itself_or_file_by_file() {
+    let root = Arc::new(Root::open("all", "/".as_ref(), Access::Write).expect("a root"));
+    let store = RealStore::new(root, Writing::Buffered);
+    let device = |path: &[u8]| {
+        let path = RelPath::from_bytes(path).expect("a path");
+        store.folder(&path).map(|folder| folder.device())
+    };
+    let processes = device(b"proc").expect("a folder");
+    let synced = |device| store.sync_file_system(device).expect("synced");
+    assert!(!synced(processes), "nothing is known of this file system");
+    assert!(!synced(u64::MAX), "no folder was opened on this one");
+    if let Ok(memory) = device(b"dev/shm") {
+        assert_ne!(memory, processes);
+        assert!(synced(memory));
+    }
 }

@@ -3,6 +3,7 @@
 //! [`real`] does them on a file system below a [`Root`](crate::root::Root). [`simulated`] does them in memory and forgets, when its
 //! power is cut, whatever was not synced; the code that lands and commits files runs unchanged on both.
 
+mod file_systems;
 pub mod real;
 pub mod simulated;
 
@@ -65,11 +66,12 @@ pub trait Store: Send + Sync {
     /// What the storage answers.
     fn folder(&self, path: &RelPath) -> io::Result<Arc<dyn Folder>>;
 
-    /// Make everything done so far durable, of this transfer and of everybody else on the same file system.
+    /// Make everything done so far on a file system durable, by this transfer and by everybody else; `false` where it is not known that this
+    /// does what syncing each file and folder does. `device` is that of a [`Folder`] or [`Part`].
     ///
     /// # Errors
-    /// What the storage answers; [`io::ErrorKind::Unsupported`] where that cannot be done.
-    fn sync_everything(&self) -> io::Result<()>;
+    /// What the storage answers.
+    fn sync_file_system(&self, device: u64) -> io::Result<bool>;
 
     /// How new large files are best written.
     fn writing(&self) -> Writing;
@@ -157,6 +159,9 @@ pub trait Folder: Send + Sync {
     /// What the storage answers.
     fn inode(&self) -> io::Result<u64>;
 
+    /// The file system that it is on; what else is mounted below a root has another.
+    fn device(&self) -> u64;
+
     /// Set metadata of the folder itself. That new names belong to its group (setgid) stays as it is.
     ///
     /// # Errors
@@ -180,6 +185,9 @@ pub trait Folder: Send + Sync {
 pub trait Part: Send + Sync {
     /// Inode number: tells after a crash whether the name was already given.
     fn inode(&self) -> u64;
+
+    /// The file system that it is on.
+    fn device(&self) -> u64;
 
     /// How it is written.
     fn writing(&self) -> Writing;

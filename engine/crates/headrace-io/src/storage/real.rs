@@ -15,6 +15,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::file_systems::FileSystems;
 use super::{Existing, Folder, Holding, Metadata, Part, Replaced, Store, Writing};
 use crate::descriptors::patiently;
 use crate::probe::is_memory;
@@ -25,8 +26,15 @@ use crate::root::{Dir, Root};
 pub struct RealStore {
     root: Arc<Root>,
     writing: Writing,
+    found: Arc<FoundOut>,
+}
+
+/// What a store found out about the file systems below its root.
+#[derive(Debug)]
+struct FoundOut {
     /// Whether files without a name work here; cleared when the file system says no.
-    unnamed: Arc<AtomicBool>,
+    unnamed: AtomicBool,
+    file_systems: FileSystems,
 }
 
 impl RealStore {
@@ -36,22 +44,24 @@ impl RealStore {
         Self {
             root,
             writing,
-            unnamed: Arc::new(AtomicBool::new(true)),
+            found: Arc::new(FoundOut {
+                unnamed: AtomicBool::new(true),
+                file_systems: FileSystems::default(),
+            }),
         }
     }
 }
 
 impl Store for RealStore {
     fn folder(&self, path: &RelPath) -> io::Result<Arc<dyn Folder>> {
-        let dir = Arc::new(self.root.dir(path)?);
-        Ok(Arc::new(RealFolder {
-            dir,
-            unnamed: Arc::clone(&self.unnamed),
-        }))
+        Ok(Arc::new(RealFolder::new(
+            self.root.dir(path)?,
+            &self.found,
+        )?))
     }
 
-    fn sync_everything(&self) -> io::Result<()> {
-        Ok(rustix::fs::syncfs(&*self.root)?)
+    fn sync_file_system(&self, device: u64) -> io::Result<bool> {
+        self.found.file_systems.sync(device)
     }
 
     fn writing(&self) -> Writing {
@@ -66,19 +76,28 @@ impl Store for RealStore {
 #[derive(Debug)]
 struct RealFolder {
     dir: Arc<Dir>,
-    unnamed: Arc<AtomicBool>,
+    device: u64,
+    found: Arc<FoundOut>,
 }
 
 impl RealFolder {
+    fn new(dir: Dir, found: &Arc<FoundOut>) -> io::Result<Self> {
+        Ok(Self {
+            device: found.file_systems.meet(&dir)?,
+            dir: Arc::new(dir),
+            found: Arc::clone(found),
+        })
+    }
+
     fn create_unnamed(&self) -> io::Result<Option<File>> {
-        if !self.unnamed.load(Ordering::Relaxed) {
+        if !self.found.unnamed.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         match patiently(|| openat(&*self.dir, ".", flags, private())) {
             Ok(handle) => Ok(Some(handle.into())),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-                self.unnamed.store(false, Ordering::Relaxed);
+                self.found.unnamed.store(false, Ordering::Relaxed);
                 Ok(None)
             }
             Err(error) => Err(error.into()),
@@ -95,6 +114,7 @@ impl RealFolder {
         let inode = rustix::fs::fstat(&file)?.st_ino;
         Ok(Arc::new(RealPart {
             dir: Arc::clone(&self.dir),
+            device: self.device,
             file,
             inode,
             name,
@@ -114,11 +134,7 @@ impl Folder for RealFolder {
     }
 
     fn folder(&self, name: &[u8]) -> io::Result<Arc<dyn Folder>> {
-        let dir = Arc::new(self.dir.dir(name)?);
-        Ok(Arc::new(Self {
-            dir,
-            unnamed: Arc::clone(&self.unnamed),
-        }))
+        Ok(Arc::new(Self::new(self.dir.dir(name)?, &self.found)?))
     }
 
     fn make_folder(&self, name: &[u8]) -> io::Result<()> {
@@ -173,6 +189,10 @@ impl Folder for RealFolder {
         Ok(self.dir.stat()?.st_ino)
     }
 
+    fn device(&self) -> u64 {
+        self.device
+    }
+
     fn set_metadata(&self, metadata: Metadata) -> io::Result<()> {
         let inherited = Mode::from_raw_mode(self.dir.stat()?.st_mode) & Mode::SGID;
         let mode = metadata.mode.map(|mode| mode | inherited.bits());
@@ -196,6 +216,7 @@ impl Folder for RealFolder {
 #[derive(Debug)]
 struct RealPart {
     dir: Arc<Dir>,
+    device: u64,
     file: File,
     inode: u64,
     /// Its temporary name; `None` for a file without one.
@@ -208,6 +229,10 @@ struct RealPart {
 impl Part for RealPart {
     fn inode(&self) -> u64 {
         self.inode
+    }
+
+    fn device(&self) -> u64 {
+        self.device
     }
 
     fn writing(&self) -> Writing {

@@ -27,6 +27,10 @@ pub struct Disk {
 #[derive(Debug)]
 struct State {
     nodes: HashMap<u64, Node>,
+    /// The file systems of what is not on the first one, by inode.
+    devices: HashMap<u64, u64>,
+    /// Folders of this name are file systems of their own.
+    mounts: Option<Box<[u8]>>,
     next_inode: u64,
     changes: u64,
     cut_after: Option<u64>,
@@ -91,6 +95,8 @@ impl Default for Disk {
         let nodes = HashMap::from([(ROOT, Node::Folder(FolderNode::default()))]);
         let state = State {
             nodes,
+            devices: HashMap::new(),
+            mounts: None,
             next_inode: ROOT + 1,
             changes: 0,
             cut_after: None,
@@ -112,6 +118,11 @@ impl Disk {
     /// Let the disk do something wrong from now on.
     pub fn fall_ill(&self, illness: Illness) {
         self.state.lock().illness = Some(illness);
+    }
+
+    /// Let each folder of this name that is made from now on be a file system of its own.
+    pub fn mount(&self, name: &[u8]) {
+        self.state.lock().mounts = Some(name.into());
     }
 
     /// Whether the power is cut, and something was tried since.
@@ -225,6 +236,16 @@ impl State {
         }
     }
 
+    fn device(&self, inode: u64) -> u64 {
+        self.devices.get(&inode).copied().unwrap_or(ROOT)
+    }
+
+    fn inherit_device(&mut self, folder: u64, inode: u64) {
+        if let Some(device) = self.devices.get(&folder).copied() {
+            self.devices.insert(inode, device);
+        }
+    }
+
     fn add(&mut self, folder: u64, name: &[u8], node: Node) -> io::Result<u64> {
         self.change()?;
         let inode = self.next_inode;
@@ -232,6 +253,11 @@ impl State {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         self.next_inode += 1;
+        if matches!(node, Node::Folder(_)) && self.mounts.as_deref() == Some(name) {
+            self.devices.insert(inode, inode);
+        } else {
+            self.inherit_device(folder, inode);
+        }
         self.nodes.insert(inode, node);
         self.folder(folder)?.names(NameChange {
             remove: None,
@@ -328,10 +354,12 @@ impl Store for SimulatedStore {
         Ok(folder)
     }
 
-    fn sync_everything(&self) -> io::Result<()> {
+    fn sync_file_system(&self, device: u64) -> io::Result<bool> {
         let mut state = self.disk.state.lock();
         state.change()?;
-        for node in state.nodes.values_mut() {
+        let State { nodes, devices, .. } = &mut *state;
+        let is_there = |inode: &u64| devices.get(inode).copied().unwrap_or(ROOT) == device;
+        for (_, node) in nodes.iter_mut().filter(|(inode, _)| is_there(inode)) {
             match node {
                 Node::File(file) => {
                     file.safe = file.now.clone();
@@ -344,7 +372,7 @@ impl Store for SimulatedStore {
                 Node::Symlink(..) => {}
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn writing(&self) -> Writing {
@@ -462,6 +490,7 @@ impl Folder for SimulatedFolder {
             let inode = state.next_inode;
             state.next_inode += 1;
             state.nodes.insert(inode, Node::File(FileNode::default()));
+            state.inherit_device(self.inode, inode);
             (inode, None)
         };
         Ok(Arc::new(SimulatedPart {
@@ -531,6 +560,10 @@ impl Folder for SimulatedFolder {
         Ok(self.inode)
     }
 
+    fn device(&self) -> u64 {
+        self.disk.state.lock().device(self.inode)
+    }
+
     fn set_metadata(&self, metadata: Metadata) -> io::Result<()> {
         let mut state = self.disk.state.lock();
         state.change()?;
@@ -585,6 +618,10 @@ impl SimulatedPart {
 impl Part for SimulatedPart {
     fn inode(&self) -> u64 {
         self.inode
+    }
+
+    fn device(&self) -> u64 {
+        self.disk.state.lock().device(self.inode)
     }
 
     fn writing(&self) -> Writing {

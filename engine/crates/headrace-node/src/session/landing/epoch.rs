@@ -43,8 +43,8 @@ pub(super) struct Pending {
 }
 
 /// A unit that is written and not durable yet.
-struct LandedUnit {
-    incoming: Arc<Incoming>,
+pub(super) struct LandedUnit {
+    pub(super) incoming: Arc<Incoming>,
     generation: u16,
     unit: u64,
     hash: PieceHash,
@@ -179,67 +179,6 @@ impl Landing {
         })
     }
 
-    /// Data is durable before the record that says so, and before the name that shows it.
-    fn sync_contents(&self, units: &[LandedUnit], whole: &mut Vec<Sealed>) -> Result<(), Failure> {
-        let mut partial: BTreeMap<u64, &Arc<Incoming>> = units
-            .iter()
-            .map(|unit| (unit.incoming.id, &unit.incoming))
-            .collect();
-        for file in &*whole {
-            partial.remove(&file.incoming.id);
-        }
-        if partial.len() + whole.len() >= self.spec.epochs.sync_everything_from
-            && self.sync_everything()?
-        {
-            return Ok(());
-        }
-        for incoming in partial.into_values() {
-            let (entry, part) = {
-                let state = incoming.state.lock();
-                (state.entry.clone(), state.part.clone())
-            };
-            if let Some(open) = part
-                && let Err(error) = open.part.sync_content()
-            {
-                self.fail(incoming, &self.failed(&error, &entry, "making durable"))?;
-            }
-        }
-        let files = std::mem::take(whole);
-        *whole = self.keep_good(files, |file| {
-            file.part
-                .sync()
-                .map_err(|error| self.failed(&error, &file.entry, "making durable"))
-        })?;
-        Ok(())
-    }
-
-    /// `false` where the storage cannot do that.
-    fn sync_everything(&self) -> Result<bool, Failure> {
-        match self.folders.store().sync_everything() {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(false),
-            Err(error) => {
-                let message =
-                    format!("the destination storage could not make data durable: {error}");
-                Err(Failure::new(Code::DestinationFailed, message))
-            }
-        }
-    }
-
-    /// Names are durable before anybody is told.
-    pub(super) fn sync_folders(&self, folders: &BTreeSet<RelPath>) -> Result<(), Failure> {
-        if folders.len() >= self.spec.epochs.sync_everything_from && self.sync_everything()? {
-            return Ok(());
-        }
-        for path in folders {
-            let synced = self.folders.get(path).and_then(|(folder, _)| folder.sync());
-            synced.map_err(|error| {
-                super::decide::destination_failure(&error, &format!("`{path}`"), "making durable")
-            })?;
-        }
-        Ok(())
-    }
-
     fn journal_arrivals(&self, units: &[LandedUnit], whole: &[Sealed]) -> Result<(), Failure> {
         let mut by_part: BTreeMap<u64, Vec<(u64, PieceHash)>> = BTreeMap::new();
         for unit in units {
@@ -335,9 +274,19 @@ impl Landing {
         files: Vec<Sealed>,
         step: impl Fn(&Sealed) -> Result<(), Failure>,
     ) -> Result<Vec<Sealed>, Failure> {
+        let answers = files.iter().map(step).collect();
+        self.keep_those(files, answers)
+    }
+
+    /// Keep the files whose answer is good; the others fail.
+    pub(super) fn keep_those(
+        &self,
+        files: Vec<Sealed>,
+        answers: Vec<Result<(), Failure>>,
+    ) -> Result<Vec<Sealed>, Failure> {
         let mut good = Vec::with_capacity(files.len());
-        for file in files {
-            match step(&file) {
+        for (file, answer) in files.into_iter().zip(answers) {
+            match answer {
                 Ok(()) => good.push(file),
                 Err(failure) => {
                     if file.number.is_none() {
@@ -526,12 +475,12 @@ impl Landing {
 }
 
 /// A whole file in an epoch.
-struct Sealed {
-    incoming: Arc<Incoming>,
-    part: Arc<dyn Part>,
+pub(super) struct Sealed {
+    pub(super) incoming: Arc<Incoming>,
+    pub(super) part: Arc<dyn Part>,
     number: Option<u64>,
     hash: PieceHash,
-    entry: Entry,
+    pub(super) entry: Entry,
     _place: Place,
 }
 

@@ -39,19 +39,11 @@ pub struct Finished {
     pub failed_list: PathBuf,
 }
 
-/// Folders whose names or metadata changed; more than are worth counting become all.
-struct Touched {
-    folders: BTreeSet<RelPath>,
-    limit: usize,
-}
+/// Folders whose names or metadata changed and are not durable yet.
+type Touched = BTreeSet<RelPath>;
 
-impl Touched {
-    fn add(&mut self, path: RelPath) {
-        if self.folders.len() < self.limit {
-            self.folders.insert(path);
-        }
-    }
-}
+/// So many are made durable together.
+const MAX_TOUCHED: usize = 1024;
 
 impl Landing {
     /// Complete the session, after [`Landing::is_settled`]. Before anything is deleted, `permitted` is asked whether that is still allowed.
@@ -65,10 +57,7 @@ impl Landing {
         self.epoch()?;
         self.check()?;
         self.remove_rest();
-        let mut touched = Touched {
-            folders: BTreeSet::new(),
-            limit: self.spec.epochs.sync_everything_from.max(1),
-        };
+        let mut touched = Touched::new();
         let mut deleted = Ledger::create(&self.spec.scratch, "deletes").map_err(state_failed)?;
         // What could not be copied may be the reason why something looked superfluous.
         if self.spec.deletes.is_some() && self.totals.lock().failed == 0 {
@@ -76,7 +65,7 @@ impl Landing {
             self.delete(&mut deleted, &mut touched, permitted)?;
         }
         self.complete_folders(&mut touched)?;
-        self.sync_folders(&touched.folders)?;
+        self.sync_folders(&touched)?;
         let (files_list, failed_list) = (
             self.spec.scratch.join("files.jsonl"),
             self.spec.scratch.join("failed.jsonl"),
@@ -231,9 +220,10 @@ impl Landing {
                 self.record_delete_failure(ledger, id, &self.cannot_delete(path, &error))
             }
             _ => {
-                touched.add(full.parent().unwrap_or_default());
+                touched.remove(&full);
                 self.totals.lock().deleted += 1;
-                ledger.record(id, Outcome::Deleted).map_err(state_failed)
+                ledger.record(id, Outcome::Deleted).map_err(state_failed)?;
+                self.touch(touched, full.parent().unwrap_or_default())
             }
         }
     }
@@ -324,13 +314,21 @@ impl Landing {
             .folders
             .get(&path)
             .and_then(|(folder, _)| folder.set_metadata(metadata));
-        touched.add(path);
         match set {
-            Ok(()) => Ok(()),
+            Ok(()) => self.touch(touched, path),
             Err(error) => {
                 self.record_failure(id, &self.failed(&error, entry, "completing the folder"))
             }
         }
+    }
+
+    /// Note that a folder changed, and make all that changed durable when they are many.
+    fn touch(&self, touched: &mut Touched, folder: RelPath) -> Result<(), Failure> {
+        touched.insert(folder);
+        if touched.len() < MAX_TOUCHED {
+            return Ok(());
+        }
+        self.sync_folders(&std::mem::take(touched))
     }
 
     fn make_symlink(
@@ -392,7 +390,8 @@ impl Landing {
                 .rename(made, name, Existing::Replace)
                 .map_err(failed)?;
         }
-        touched.add(path.parent().unwrap_or_default());
+        self.touch(touched, path.parent().unwrap_or_default())
+            .map_err(Stop::All)?;
         self.count_copied(
             &Entry {
                 size: 0,
@@ -422,3 +421,6 @@ fn listed_entry(line: &ListEntry) -> Entry {
         target,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@
 mod batch;
 mod conflict;
 mod decide;
+mod durable;
 mod epoch;
 mod finish;
 mod folders;
@@ -106,8 +107,10 @@ pub struct EpochRules {
     /// and a part of one unit for each stream: at 10 Gb/s, with 10 ms for making an epoch durable, 16 + 2 x 12 MiB and at most 8 x 4 MiB more, on average half
     /// of these. Default 16 MiB.
     pub max_bytes: u64,
-    /// From so many files or folders on, one sync of the whole file system replaces one each.
+    /// From so many files or folders on, one sync of their file system replaces one each, where that means the same. Default 16.
     pub sync_everything_from: usize,
+    /// How many files or folders are synced at the same time: one waits for the disk, several share that wait. Default 8.
+    pub sync_threads: usize,
 }
 
 impl Default for EpochRules {
@@ -116,6 +119,7 @@ impl Default for EpochRules {
             max_files: 2048,
             max_bytes: 16 << 20,
             sync_everything_from: 16,
+            sync_threads: 8,
         }
     }
 }

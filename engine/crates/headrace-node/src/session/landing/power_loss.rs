@@ -143,6 +143,9 @@ impl Case {
     fn new(random: &mut Random) -> Self {
         let disk = Disk::default();
         let data = disk.store("data");
+        if random.below(2) == 0 {
+            disk.mount(b"inner");
+        }
         // The scratch folder does not take part in the game: it only needs to be fast.
         let fast = Path::new("/dev/shm");
         let scratch = if fast.is_dir() {
@@ -177,6 +180,8 @@ impl Case {
             first_part: session * 1000,
             epochs: EpochRules {
                 sync_everything_from: self.sync_everything_from,
+                // A seed is all there is to reproduce a case.
+                sync_threads: 1,
                 ..EpochRules::default()
             },
             ..landing_spec(&self.disk, self.scratch.path())?
