@@ -11,13 +11,14 @@ use headrace_core::integrity::PieceHash;
 use headrace_core::journal::{Identity, Landed, MAX_UNITS, Record};
 use headrace_core::name::RelPath;
 use headrace_core::ticket::{Preserve, Verify};
-use headrace_io::storage::{Existing, Metadata, Part, Replaced, Writing};
+use headrace_io::storage::{Existing, Metadata, Part, Replaced};
 use parking_lot::MutexGuard;
 
 use super::Landing;
 use super::conflict::is_unchanged;
 use super::incoming::{Incoming, IncomingState, Phase};
 use super::places::Place;
+use super::unit::may_be_padded;
 use crate::session::counters::{Stage, add};
 use crate::session::ledger::Outcome;
 use crate::session::state_failed;
@@ -169,7 +170,7 @@ impl Landing {
                 // Small files got theirs when they were written.
                 return Ok(());
             }
-            let cut = if file.part.writing() == Writing::Direct {
+            let cut = if may_be_padded(&file.entry) {
                 file.part.set_size(file.entry.size)
             } else {
                 Ok(())

@@ -425,16 +425,16 @@ fn write_piece(
     filled: usize,
     sparse: Sparse,
 ) -> io::Result<()> {
-    if sparse == Sparse::Yes {
-        return write_sparse(part, &buffer[..filled], offset);
-    }
+    let mut length = filled;
     if part.writing() == Writing::Direct {
         // The end of the file is padded to a whole block and cut off when the file is committed.
-        let length = filled.next_multiple_of(ALIGNMENT);
+        length = filled.next_multiple_of(ALIGNMENT);
         buffer[filled..length].fill(0);
-        return part.write_at(&buffer[..length], offset);
     }
-    part.write_at(&buffer[..filled], offset)
+    match sparse {
+        Sparse::Yes => write_sparse(part, &buffer[..length], offset),
+        Sparse::No => part.write_at(&buffer[..length], offset),
+    }
 }
 
 /// Write the pages that are not all zeros; the rest stays a hole.
@@ -455,6 +455,11 @@ pub(super) fn write_sparse(part: &dyn Part, bytes: &[u8], offset: u64) -> io::Re
     Ok(())
 }
 
+/// Whether a file may be longer than it is to be. An earlier session may have written it past the page cache, whatever this one does.
+pub(super) fn may_be_padded(entry: &Entry) -> bool {
+    entry.size >= DIRECT_FROM_BYTES
+}
+
 /// The size that a file of `size` bytes has while it is written.
 fn padded(part: &dyn Part, size: u64) -> u64 {
     match part.writing() {
@@ -462,3 +467,6 @@ fn padded(part: &dyn Part, size: u64) -> u64 {
         Writing::Buffered => size,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! Large files on a real file system, written past its page cache or through it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use headrace_core::access::Access;
+use headrace_core::batch::Sparse;
+use headrace_core::code::Failure;
+use headrace_core::codec::to_usize;
+use headrace_core::entry::{Entry, Kind};
+use headrace_core::integrity::piece_hash;
+use headrace_core::manifest::Item;
+use headrace_core::message::{Decision, Message};
+use headrace_core::name::RelPath;
+use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
+use headrace_io::disk::DiskPool;
+use headrace_io::root::Root;
+use headrace_io::storage::real::RealStore;
+use headrace_io::storage::simulated::Disk;
+use headrace_io::storage::{Store, Writing};
+use parking_lot::Mutex;
+
+use super::super::{Answers, Geometry, Landing};
+use crate::session::tests_support::landing_spec;
+
+const UNIT: u64 = 4 << 20;
+/// Large enough for direct writes, and no multiple of any block.
+const SIZE: u64 = 2 * UNIT + 4999;
+
+#[derive(Default)]
+struct Decisions(Mutex<Vec<Decision>>);
+
+impl Answers for Decisions {
+    fn answer(&self, message: Message) -> Result<(), Failure> {
+        if let Message::Decisions { decisions, .. } = message {
+            self.0.lock().extend(decisions);
+        }
+        Ok(())
+    }
+}
+
+/// A destination folder, and the disk that holds the journal of its landings.
+struct Place {
+    folder: tempfile::TempDir,
+    scratch: tempfile::TempDir,
+    journal: Disk,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("a folder"),
+            scratch: tempfile::tempdir().expect("a folder"),
+            journal: Disk::default(),
+        }
+    }
+
+    /// A session that writes as it is told; says which units it asks for.
+    fn session(&self, writing: Writing) -> (Arc<Landing>, Vec<u64>) {
+        let root = Root::open("there", self.folder.path(), Access::Write).expect("a root");
+        let mut spec = landing_spec(&self.journal, self.scratch.path()).expect("a spec");
+        spec.store = Arc::new(RealStore::new(Arc::new(root), writing)) as Arc<dyn Store>;
+        spec.geometry = Geometry::new(UNIT);
+        let heard = Arc::new(Decisions::default());
+        let answers = Arc::clone(&heard) as Arc<dyn Answers>;
+        let threads = Arc::new(DiskPool::new(0).expect("no threads"));
+        let buffers = BufferPool::new(4 * BUFFER_BYTES);
+        let landing = Landing::open(spec, answers, Arc::default(), buffers, threads);
+        let landing = landing.expect("a landing");
+        let items = vec![Item::Entry(Entry {
+            path: RelPath::from_bytes(b"file").expect("a path"),
+            kind: Kind::File,
+            size: SIZE,
+            mtime_ns: 1,
+            ctime_ns: 1,
+            inode: 1,
+            mode: 0o640,
+            target: None,
+        })];
+        landing
+            .handle(Message::Items { first: 0, items })
+            .expect("an entry");
+        landing
+            .handle(Message::ItemsEnd { count: 1 })
+            .expect("their end");
+        let asked = match heard.0.lock().first().expect("a decision") {
+            Decision::Send => (0..landing.geometry().units(SIZE)).collect(),
+            Decision::SendUnits(ranges) => ranges.iter().cloned().flatten().collect(),
+            other => panic!("{other:?}"),
+        };
+        (landing, asked)
+    }
+}
+
+fn content() -> Vec<u8> {
+    (0..SIZE)
+        .map(|at| (at % 251 + 1).to_le_bytes()[0])
+        .collect()
+}
+
+fn send(landing: &Arc<Landing>, unit: u64, sparse: Sparse) {
+    let content = content();
+    let (start, end) = (unit * UNIT, SIZE.min((unit + 1) * UNIT));
+    let sink = landing.open_unit(0, 0, start, sparse).expect("a unit");
+    let mut sink = sink.expect("wanted");
+    let block_bytes = landing.geometry().block_bytes;
+    for offset in (start..end).step_by(to_usize(block_bytes)) {
+        let block = &content[to_usize(offset)..to_usize(end.min(offset + block_bytes))];
+        sink.room(block.len() as u64)
+            .expect("room")
+            .copy_from_slice(block);
+        sink.accept(piece_hash(SIZE, offset, block)).expect("good");
+    }
+}
+
+fn complete(place: &Place, landing: &Arc<Landing>) {
+    let (file, generation) = (0, 0);
+    landing
+        .handle(Message::FileEnd { file, generation })
+        .expect("its end");
+    landing.epoch().expect("an epoch");
+    assert!(landing.is_settled());
+    let finished = landing.finish(&|| Ok(())).expect("finished");
+    assert_eq!(finished.totals.failed, 0);
+    let to = landing.full_path(&RelPath::from_bytes(b"file").expect("a path"));
+    let path: &Path = &place.folder.path().join(to.expect("short").as_path());
+    assert!(
+        std::fs::read(path).expect("there") == content(),
+        "other content"
+    );
+}
+
+/// Sends one unit in a session that writes in one way, and the others in one that writes in the other.
+fn resume(ways: [Writing; 2], sparse: Sparse) {
+    let place = Place::new();
+    let (landing, asked) = place.session(ways[0]);
+    assert_eq!(asked, [0, 1, 2]);
+    send(&landing, 0, sparse);
+    landing.epoch().expect("an epoch");
+    drop(landing);
+    let (landing, asked) = place.session(ways[1]);
+    assert_eq!(asked, [1, 2]);
+    for unit in asked {
+        send(&landing, unit, sparse);
+    }
+    complete(&place, &landing);
+}
+
+#[test]
+fn a_file_begun_past_the_page_cache_and_completed_through_it_has_its_size() {
+    resume([Writing::Direct, Writing::Buffered], Sparse::No);
+    resume([Writing::Buffered, Writing::Direct], Sparse::No);
+}
+
+#[test]
+fn a_file_with_holes_is_resumed_past_the_page_cache() {
+    resume([Writing::Direct, Writing::Direct], Sparse::Yes);
+}
