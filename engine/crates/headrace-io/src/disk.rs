@@ -1,5 +1,6 @@
 //! Threads for writes that would hold a network thread.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Sender, bounded};
@@ -34,7 +35,10 @@ impl DiskPool {
                 .name(format!("headrace-disk-{number}"))
                 .spawn(move || {
                     for task in receiver {
-                        task();
+                        // The thread stays for the tasks of others.
+                        if catch_unwind(AssertUnwindSafe(task)).is_err() {
+                            tracing::error!("a task of a disk thread panicked");
+                        }
                     }
                 })
         };
@@ -89,5 +93,18 @@ mod tests {
             drop(pool);
             assert_eq!(done.load(Ordering::Relaxed), 100);
         }
+    }
+
+    #[test]
+    fn a_task_that_panics_takes_no_thread_with_it() {
+        let done = Arc::new(AtomicU64::new(0));
+        let pool = DiskPool::new(1).expect("a thread");
+        pool.submit(|| panic!("on purpose"));
+        let counted = Arc::clone(&done);
+        pool.submit(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        drop(pool);
+        assert_eq!(done.load(Ordering::Relaxed), 1);
     }
 }

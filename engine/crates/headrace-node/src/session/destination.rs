@@ -41,26 +41,22 @@ pub(super) fn run(
     let confirmed = AtomicBool::new(false);
     let work = |stream| {
         add(&context.shared.counters.streams, 1);
-        let received = StreamInlet::new(stream, &landing, &guard, &context.shared.counters).run();
-        // When everything is there, the source closes its streams.
-        if let Err(failure) = received
-            && !landing.is_settled()
-        {
-            guard.fail(failure);
-        }
+        guard.run(|| {
+            let mut inlet = StreamInlet::new(stream, &landing, &guard, &context.shared.counters);
+            // When everything is there, the source closes its streams.
+            inlet.run().or_else(|failure| {
+                if landing.is_settled() {
+                    Ok(())
+                } else {
+                    Err(failure)
+                }
+            })
+        });
     };
     let permitted = || context.shared.check().and_then(|()| guard.outcome());
-    let beat = |keep_alive| {
-        if let Err(failure) = control.beat(keep_alive) {
-            guard.fail(failure);
-        }
-    };
+    let beat = |keep_alive| guard.run(|| control.beat(keep_alive));
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            if let Err(failure) = commit(&landing, &control, &guard, &end, &permitted) {
-                guard.fail(failure);
-            }
-        });
+        scope.spawn(|| guard.run(|| commit(&landing, &control, &guard, &end, &permitted)));
         streams.run(scope, &guard, &work);
         let Tuning {
             keep_alive,
@@ -69,24 +65,24 @@ pub(super) fn run(
         } = context.spec.tuning;
         scope.spawn(move || beat(keep_alive));
         let tick = || context.shared.check().and_then(|()| guard.outcome());
-        let heard = hear(
-            &mut reader,
-            &guard,
-            dead_after,
-            &tick,
-            &mut |message| match message {
-                Message::EndConfirmed if end.lock().is_some() => {
-                    confirmed.store(true, Ordering::Release);
-                    guard.finish();
-                    Ok(())
-                }
-                message @ Message::EndConfirmed => Err(unexpected(&message)),
-                message => landing.handle(message),
-            },
-        );
-        if let Err(failure) = heard {
-            guard.fail(failure);
-        }
+        let listen = || {
+            hear(
+                &mut reader,
+                &guard,
+                dead_after,
+                &tick,
+                &mut |message| match message {
+                    Message::EndConfirmed if end.lock().is_some() => {
+                        confirmed.store(true, Ordering::Release);
+                        guard.finish();
+                        Ok(())
+                    }
+                    message @ Message::EndConfirmed => Err(unexpected(&message)),
+                    message => landing.handle(message),
+                },
+            )
+        };
+        guard.run(listen);
         part(&mut reader, &control, &guard);
         guard.finish();
         guard.hang_up();

@@ -14,6 +14,7 @@ use headrace_core::wire::{FrameType, HEADER_BYTES, Header, Peeked, WireError};
 use headrace_io::stream::{TlsReader, TlsStream, TlsWriter, until};
 use parking_lot::{Condvar, Mutex};
 
+use super::contained;
 use super::counters::{Counters, Stage};
 use super::landing::{Accepted, Answers, Landing, UnitSink, violation};
 use super::supply::{Orders, Outlet, Piece};
@@ -68,6 +69,13 @@ impl Guard {
             *first = Some(failure);
             self.over.store(true, Ordering::Release);
             self.ended.notify_all();
+        }
+    }
+
+    /// Do `work` for the session, which ends with its failure, and also when it panics.
+    pub(super) fn run(&self, work: impl FnOnce() -> Result<(), Failure>) {
+        if let Err(failure) = contained(work) {
+            self.fail(failure);
         }
     }
 
@@ -543,6 +551,14 @@ mod tests {
                 accepted.expect("accepted"),
             )
         })
+    }
+
+    #[test]
+    fn a_thread_that_panics_ends_its_session() {
+        let guard = Guard::default();
+        guard.run(|| panic!("on purpose"));
+        assert!(guard.is_over());
+        assert_eq!(guard.outcome().expect_err("a failure").code, Code::Internal);
     }
 
     #[test]

@@ -64,26 +64,23 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
     drop(to_supply.0.set(Arc::downgrade(&supply)));
     let guard = Guard::default();
     let end: Mutex<Option<Finished>> = Mutex::default();
-    let run = |result: Result<(), Failure>| {
-        if let Err(failure) = result {
-            guard.fail(failure);
-        }
-    };
     std::thread::scope(|scope| {
-        scope.spawn(|| run(supply.list()));
+        scope.spawn(|| guard.run(|| supply.list()));
         for _ in 0..WORKERS {
             scope.spawn(|| {
-                run(supply.serve(&mut LandingOutlet {
-                    landing: &landing,
-                    guard: &guard,
-                    unit: None,
-                    dropping: None,
-                }));
+                guard.run(|| {
+                    supply.serve(&mut LandingOutlet {
+                        landing: &landing,
+                        guard: &guard,
+                        unit: None,
+                        dropping: None,
+                    })
+                });
             });
         }
-        scope.spawn(|| run(commit(&landing, &guard, &end, &|| context.shared.check())));
+        scope.spawn(|| guard.run(|| commit(&landing, &guard, &end, &|| context.shared.check())));
         while !guard.is_over() {
-            run(context.shared.check());
+            guard.run(|| context.shared.check());
             std::thread::park_timeout(POLL / 10);
         }
         supply.stop();

@@ -26,7 +26,17 @@ pub use self::plane::{DataPlane, Settings, forget, start};
 #[cfg(test)]
 pub(crate) mod tests_support;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use headrace_core::code::{Code, Failure};
+
+/// Do `work`; that it panicked is a failure like others, so that nobody waits for what will not come.
+pub(crate) fn contained<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let message = "a thread of the engine panicked";
+        Err(Failure::new(Code::Internal, message))
+    })
+}
 
 /// The node's own state folder does not work.
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]

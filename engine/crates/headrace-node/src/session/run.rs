@@ -30,7 +30,7 @@ use super::landing::{LAST_FAILED, LandingSpec, WINDOW, violation};
 use super::link::{broken, join_token, read_message, session_secret};
 use super::plane::Plane;
 use super::supply::SupplySpec;
-use super::{binding, destination, local, source, state_failed};
+use super::{binding, contained, destination, local, source, state_failed};
 
 /// First and longest pause between attempts to connect.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
@@ -88,10 +88,10 @@ pub(super) fn run(
         folder,
         share: &Arc::new(plane.descriptors.share()),
     };
-    let result = match &spec.role {
+    let result = contained(|| match &spec.role {
         Role::Local(from, to) => local::run(context, from, to),
         Role::Source(_) | Role::Destination(_) => sessions(context),
-    };
+    });
     let statement = |done: &Done| StatementFields {
         totals: done.totals,
         verified_at_rest: verifies_at_rest(shared),

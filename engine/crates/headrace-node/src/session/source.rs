@@ -40,21 +40,11 @@ pub(super) fn run(
     let ended: Mutex<Option<Totals>> = Mutex::default();
     let work = |stream| {
         add(&context.shared.counters.streams, 1);
-        if let Err(failure) = serve(context, &supply, stream, &guard) {
-            guard.fail(failure);
-        }
+        guard.run(|| serve(context, &supply, stream, &guard));
     };
-    let beat = |keep_alive| {
-        if let Err(failure) = control.beat(keep_alive) {
-            guard.fail(failure);
-        }
-    };
+    let beat = |keep_alive| guard.run(|| control.beat(keep_alive));
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            if let Err(failure) = supply.list() {
-                guard.fail(failure);
-            }
-        });
+        scope.spawn(|| guard.run(|| supply.list()));
         streams.run(scope, &guard, &work);
         let Tuning {
             keep_alive,
@@ -63,24 +53,24 @@ pub(super) fn run(
         } = context.spec.tuning;
         scope.spawn(move || beat(keep_alive));
         let tick = || context.shared.check().and_then(|()| guard.outcome());
-        let heard = hear(
-            &mut reader,
-            &guard,
-            dead_after,
-            &tick,
-            &mut |message| match message {
-                Message::End(totals) => {
-                    *ended.lock() = Some(totals);
-                    guard.finish();
-                    Ok(())
-                }
-                message => supply.handle(message),
-            },
-        );
+        let listen = || {
+            hear(
+                &mut reader,
+                &guard,
+                dead_after,
+                &tick,
+                &mut |message| match message {
+                    Message::End(totals) => {
+                        *ended.lock() = Some(totals);
+                        guard.finish();
+                        Ok(())
+                    }
+                    message => supply.handle(message),
+                },
+            )
+        };
+        guard.run(listen);
         supply.stop();
-        if let Err(failure) = heard {
-            guard.fail(failure);
-        }
         part(&mut reader, &control, &guard);
         guard.finish();
         if ended.lock().is_none() {

@@ -513,11 +513,7 @@ impl Landing {
             )));
         }
         let landing = Arc::clone(self);
-        self.disk.submit(move || {
-            if let Err(failure) = landing.compare(&incoming, theirs) {
-                landing.give_up(failure);
-            }
-        });
+        self.on_disk(move || landing.compare(&incoming, theirs));
         Ok(())
     }
 

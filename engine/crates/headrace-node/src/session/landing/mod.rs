@@ -57,7 +57,7 @@ use self::resume::{ReceivedCount, Resume};
 pub use self::unit::{Accepted, UnitSink};
 use super::counters::{Counters, add};
 use super::ledger::{Ledger, Outcome};
-use super::state_failed;
+use super::{contained, state_failed};
 
 /// Most entries that may be under way without a result; the source is told.
 pub const WINDOW: u32 = 32 * 1024;
@@ -382,6 +382,16 @@ impl Landing {
     fn give_up(&self, failure: Failure) {
         self.failure.lock().get_or_insert(failure);
         self.hurry();
+    }
+
+    /// Do `work` on a disk thread, waiting for a place there. Its failure ends the attempt, and so does a panic.
+    fn on_disk(self: &Arc<Self>, work: impl FnOnce() -> Result<(), Failure> + Send + 'static) {
+        let this = Arc::clone(self);
+        self.disk.submit(move || {
+            if let Err(failure) = contained(work) {
+                this.give_up(failure);
+            }
+        });
     }
 
     /// Why the attempt cannot go on, if a thread found out.

@@ -353,10 +353,11 @@ impl UnitSink {
         }
         let writes = Arc::clone(&self.writes);
         writes.users.fetch_add(1, Ordering::Relaxed);
-        self.writes.landing.disk.submit(move || {
+        self.writes.landing.on_disk(move || {
             writes.write(&mut buffer, offset, filled, sparse);
             drop(buffer);
             writes.release();
+            Ok(())
         });
     }
 

@@ -223,3 +223,12 @@ fn a_stop_also_ends_the_deletes() {
     });
     assert_eq!(left, [false, true, true]);
 }
+
+#[test]
+fn a_disk_thread_that_panics_ends_the_attempt() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let landing = open(Arc::new(Late::default()), &scratch);
+    landing.on_disk(|| panic!("on purpose"));
+    assert_eq!(landing.check().expect_err("over").code, Code::Internal);
+    assert!(landing.wait_for_epoch(&|| false));
+}
