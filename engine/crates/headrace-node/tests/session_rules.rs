@@ -716,3 +716,18 @@ fn invariant_2_what_changes_while_its_replacement_arrives_is_not_replaced() {
         assert_eq!(left, b"touched since");
     }
 }
+
+#[test]
+fn strangers_who_say_nothing_keep_no_node_out() {
+    let mut pair = Pair::new();
+    put(&pair.from(), "file", b"content");
+    // Shorter than silence is put up with.
+    pair.tuning.reconnect = Duration::from_secs(8);
+    let address = pair.destination.plane.address().expect("it listens");
+    let silent: Vec<_> = (0..200)
+        .map(|_| std::net::TcpStream::connect(address).expect("connected"))
+        .collect();
+    let (source, destination) = pair.run();
+    assert_eq!((code(&source), code(&destination)), (None, None));
+    drop(silent);
+}

@@ -14,6 +14,7 @@ pub mod pace;
 mod plane;
 mod run;
 mod source;
+mod strangers;
 mod streams;
 pub mod supply;
 

@@ -27,12 +27,13 @@ use serde::{Deserialize, Serialize};
 
 use super::attempt::{Arrival, AttemptHandle, AttemptSpec, Role, Shared, Tuning};
 use super::link::{join_token, read_message};
+use super::strangers::{Admitted, Strangers};
 use super::{binding, lists, run, state_failed};
 
-/// Most connections that are shaking hands or saying hello at once.
-const MAX_GREETINGS: usize = 128;
 /// How long a connection may come before the attempt it belongs to.
 const EARLY: Duration = Duration::from_secs(8);
+/// Most connections with a key that nothing is known of which wait for an attempt; more are refused, and dial again.
+const MAX_EARLY: usize = 64;
 /// How long a connection may take until it belongs to an attempt.
 const GREETING: Duration = Duration::from_secs(10);
 
@@ -114,7 +115,8 @@ pub(super) struct Plane {
     /// Destinations that are written to: folder of the root, path below it, and by which transfer.
     destinations: Mutex<Vec<(PathBuf, RelPath, Id)>>,
     probes: Probes,
-    greetings: AtomicUsize,
+    strangers: Arc<Strangers>,
+    early: AtomicUsize,
     closing: AtomicBool,
 }
 
@@ -139,7 +141,8 @@ impl DataPlane {
             attempts_changed: Condvar::new(),
             destinations: Mutex::default(),
             probes: Probes::default(),
-            greetings: AtomicUsize::new(0),
+            strangers: Arc::default(),
+            early: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
         });
         let address = listen
@@ -306,23 +309,30 @@ impl Plane {
 
     /// Whether an attempt with this peer runs, or begins soon: the service tells both nodes at once, and the other may be quicker.
     fn expects(&self, key: &PublicKey) -> bool {
+        if self.early.fetch_add(1, Ordering::AcqRel) >= MAX_EARLY {
+            self.early.fetch_sub(1, Ordering::AcqRel);
+            return Self::is_peer(&self.attempts.lock(), key);
+        }
         let deadline = Instant::now() + EARLY;
         let mut attempts = self.attempts.lock();
-        loop {
-            if attempts
-                .values()
-                .any(|shared| shared.ticket.lock().peer() == Some(*key))
-            {
-                return true;
-            }
-            if self
-                .attempts_changed
-                .wait_until(&mut attempts, deadline)
-                .timed_out()
-            {
-                return false;
+        let mut expected = Self::is_peer(&attempts, key);
+        while !expected {
+            let waited = self.attempts_changed.wait_until(&mut attempts, deadline);
+            expected = Self::is_peer(&attempts, key);
+            if waited.timed_out() {
+                break;
             }
         }
+        drop(attempts);
+        self.early.fetch_sub(1, Ordering::AcqRel);
+        expected
+    }
+
+    /// Whether an attempt is with the node that has this key.
+    fn is_peer(attempts: &HashMap<Id, Arc<Shared>>, key: &PublicKey) -> bool {
+        attempts
+            .values()
+            .any(|shared| shared.ticket.lock().peer() == Some(*key))
     }
 
     /// Wait for an attempt that the other node began earlier than we.
@@ -342,7 +352,7 @@ impl Plane {
     }
 
     /// Shake hands with whoever connected, and bring the connection to its attempt.
-    fn greet(&self, socket: TcpStream, config: &ServerConfig) {
+    fn greet(&self, socket: TcpStream, config: &ServerConfig, admitted: &Admitted) {
         let patience = Patience {
             connect: GREETING,
             stalled_after: Tuning::default().stalled_after,
@@ -351,6 +361,7 @@ impl Plane {
         let greeted = TlsStream::accept(socket, config, ALPN_DATA, patience)
             .map_err(|error| Failure::new(Code::PeerUnreachable, error.to_string()))
             .and_then(|mut stream| {
+                admitted.is_known();
                 let mut idle = until(Instant::now() + GREETING);
                 let message = read_message(&mut |bytes| stream.read_exact(bytes, &mut idle))?;
                 match message {
@@ -509,21 +520,19 @@ fn listen_on(plane: &Arc<Plane>, address: SocketAddr) -> Result<SocketAddr, Fail
 }
 
 fn greet_on_thread(plane: &Arc<Plane>, socket: TcpStream, config: Arc<ServerConfig>) {
-    if plane.greetings.fetch_add(1, Ordering::AcqRel) >= MAX_GREETINGS {
-        plane.greetings.fetch_sub(1, Ordering::AcqRel);
-        tracing::warn!("too many data connections at once, one was closed");
-        return;
-    }
-    let greeter = Arc::clone(plane);
-    let greet = move || {
-        greeter.greet(socket, &config);
-        greeter.greetings.fetch_sub(1, Ordering::AcqRel);
+    let admitted = match plane.strangers.admit(&socket) {
+        Ok(admitted) => admitted,
+        Err(error) => {
+            tracing::warn!(%error, "a data connection was closed");
+            return;
+        }
     };
+    let greeter = Arc::clone(plane);
+    let greet = move || greeter.greet(socket, &config, &admitted);
     if let Err(error) = std::thread::Builder::new()
         .name("headrace-greet".to_owned())
         .spawn(greet)
     {
-        plane.greetings.fetch_sub(1, Ordering::AcqRel);
         tracing::warn!(%error, "no thread for a data connection");
     }
 }
