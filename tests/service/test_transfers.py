@@ -16,7 +16,7 @@ from tests.service.test_signer import FROZEN
 
 from headrace.api.clock import utc_now
 from headrace.api.errors import ServiceError
-from headrace.api.jobs.turns import Place
+from headrace.api.jobs.turns import InLine
 from headrace.api.settings import Settings
 from headrace.api.store.tables_work import AttemptRow, ReservationRow, TransferRow
 from headrace.api.transfers.receipts import Totals, require_whole_move
@@ -468,7 +468,7 @@ async def test_a_statement_about_anything_else_makes_no_receipt(site: Site) -> N
 @pytest.mark.anyio
 async def test_a_node_speaks_for_itself_only(quiet_site: Site, tmp_path: Path) -> None:
     source, destination = SigningKey.from_seed(b"s" * 32), SigningKey.from_seed(b"d" * 32)
-    place = Place(0, quiet_site.clock(), "tr_1", "pn_1")
+    place = InLine(0, quiet_site.clock(), "tr_1", "pn_1")
     run = Run("tr_1", "0" * 64, source.public, destination.public, 1, place, attempt=1)
     listed = tmp_path / "files.jsonl"
     listed.write_text("")
@@ -585,7 +585,7 @@ async def test_an_end_that_can_not_be_stored_ends_the_transfer_and_keeps_no_slot
 
 
 def test_counts_that_the_store_does_not_take_are_cut_off() -> None:
-    run = Run("tr_1", "0" * 64, "a", "b", 1, Place(0, utc_now(), "tr_1", "pn_1"), attempt=1, resent_before=5)
+    run = Run("tr_1", "0" * 64, "a", "b", 1, InLine(0, utc_now(), "tr_1", "pn_1"), attempt=1, resent_before=5)
     most = (1 << 64) - 1
     counts = (
         "files_total files_done files_failed bytes_total bytes_received bytes_durable resent_bytes rate_bps streams"

@@ -6,8 +6,8 @@ import pytest
 from tests.pure.api.people import NOW, assistant, person
 
 from headrace.api.planning.plan_steps import (
+    CarriedOut,
     PlanStatus,
-    Run,
     Word,
     allowed_actions,
     needs,
@@ -62,7 +62,7 @@ YES = Word(
     roles=frozenset({"approver"}),
     groups=frozenset(),
 )
-RUNNING = Run("tr_1", m.TransferState.RUNNING)
+RUNNING = CarriedOut("tr_1", m.TransferState.RUNNING)
 ASKING = replace(READY, state=m.PlanState.ASK, digest=None, expires=None)
 CONFIRMED = replace(READY, obligations=(OWN,), own_word="confirmed", own_word_at=NOW)
 
@@ -214,7 +214,7 @@ def test_every_action_is_shown_whatever_the_state() -> None:
     ],
 )
 def test_a_plan_says_where_its_transfer_stands(state: m.TransferState, said: str) -> None:
-    assert next_step(replace(READY, transfer=Run("tr_1", state)), ADA).message == said
+    assert next_step(replace(READY, transfer=CarriedOut("tr_1", state)), ADA).message == said
 
 
 def test_what_will_not_arrive_is_said_before_the_start_and_not_after_it() -> None:

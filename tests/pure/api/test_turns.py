@@ -1,20 +1,20 @@
 from datetime import UTC, datetime, timedelta
 
-from headrace.api.jobs.turns import Place, Turns
+from headrace.api.jobs.turns import InLine, Turns
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
 
-def place(subject: str, *, priority: int = 0, second: int = 0, person: str = "ada") -> Place:
-    return Place(-priority, NOW + timedelta(seconds=second), subject, person)
+def place(subject: str, *, priority: int = 0, second: int = 0, person: str = "ada") -> InLine:
+    return InLine(-priority, NOW + timedelta(seconds=second), subject, person)
 
 
-def queued(turns: Turns, *places: Place) -> None:
+def queued(turns: Turns, *places: InLine) -> None:
     for one in places:
         turns.is_next(one)
 
 
-def served(turns: Turns, waiting: dict[str, Place]) -> list[str]:
+def served(turns: Turns, waiting: dict[str, InLine]) -> list[str]:
     """Let everybody have their turn, one after the other."""
     order = []
     while (first := turns.next) is not None:

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Ta
 from rich.text import Text
 
 from headrace.cli.card import standing, state_style, table
-from headrace.cli.door import Door
+from headrace.cli.command import Command
 from headrace.cli.exits import Exit, exit_of_end
 from headrace.client import END_STATES
 from headrace.client import models as m
@@ -25,29 +25,29 @@ LINE_EVERY_S: Final = 10
 """Without a terminal, progress is a line at most this often."""
 
 
-def follow(door: Door, transfer: m.Transfer) -> m.Transfer:
+def follow(command: Command, transfer: m.Transfer) -> m.Transfer:
     """Show a transfer until it ends and return how it ended. Ctrl-C stops only the showing."""
     seen = [transfer]
-    door.on_interrupt = lambda: _left(door, seen[0])
+    command.on_interrupt = lambda: _left(command, seen[0])
     if transfer.state in END_STATES:
         return transfer
-    door.wait(_show(door, transfer, seen))
+    command.wait(_show(command, transfer, seen))
     return seen[0]
 
 
-def ended(door: Door, transfer: m.Transfer) -> Exit:
+def ended(command: Command, transfer: m.Transfer) -> Exit:
     """Say how a transfer ended, with the files that did not arrive, and return the exit code."""
     progress = transfer.progress
     done = f"{_there(progress)}{_took(transfer)}"
-    door.out.say(f"Transfer {transfer.id} is {transfer.state}: {done}.", state_style(transfer.state))
+    command.out.say(f"Transfer {transfer.id} is {transfer.state}: {done}.", state_style(transfer.state))
     if transfer.error is not None:
-        door.out.say(f"{transfer.error.detail} [{transfer.error.code}]", "red")
+        command.out.say(f"{transfer.error.detail} [{transfer.error.code}]", "red")
     if transfer.receipt:
-        door.out.say(f"Receipt {transfer.receipt}: headrace receipts get {transfer.id} -o receipt.json")
+        command.out.say(f"Receipt {transfer.receipt}: headrace receipts get {transfer.id} -o receipt.json")
     if progress.files_failed or transfer.state == m.TransferState.PARTIAL:
-        failed = door.wait(door.headrace.failed_files(transfer.id, limit=MAX_FAILED_SHOWN))
-        show_failed(door, transfer, failed, more=progress.files_failed > len(failed))
-    door.out.document(transfer)
+        failed = command.wait(command.headrace.failed_files(transfer.id, limit=MAX_FAILED_SHOWN))
+        show_failed(command, transfer, failed, more=progress.files_failed > len(failed))
+    command.out.document(transfer)
     return exit_of_end(transfer)
 
 
@@ -68,31 +68,31 @@ def _took(transfer: m.Transfer) -> str:
     return f" in {duration(transfer.active_s)}{waits}"
 
 
-def show_failed(door: Door, transfer: m.Transfer, failed: list[m.FailedFile], *, more: bool) -> None:
+def show_failed(command: Command, transfer: m.Transfer, failed: list[m.FailedFile], *, more: bool) -> None:
     """List files that did not arrive, and the one command that sends them again."""
     if not failed:
-        door.out.say("Every file arrived.")
+        command.out.say("Every file arrived.")
         return
-    door.out.show(table(("did not arrive", "why", "code"), ((f.path, f.message, f.error) for f in failed)))
+    command.out.show(table(("did not arrive", "why", "code"), ((f.path, f.message, f.error) for f in failed)))
     if more:
-        door.out.say(f"There are more: headrace failed {transfer.id}")
+        command.out.say(f"There are more: headrace failed {transfer.id}")
     if transfer.next_step.kind == "plan_again":
-        door.out.say(f"{transfer.next_step.message} After that: headrace retry {transfer.id}", "bold")
+        command.out.say(f"{transfer.next_step.message} After that: headrace retry {transfer.id}", "bold")
     else:
-        door.out.say(f"To send only these again: headrace retry {transfer.id}", "bold")
+        command.out.say(f"To send only these again: headrace retry {transfer.id}", "bold")
 
 
-async def _show(door: Door, transfer: m.Transfer, seen: list[m.Transfer]) -> None:
-    async with aclosing(door.headrace.watch(transfer.id)) as events:
-        if door.out.notes.is_terminal:
-            await _bar(door, events, seen)
+async def _show(command: Command, transfer: m.Transfer, seen: list[m.Transfer]) -> None:
+    async with aclosing(command.headrace.watch(transfer.id)) as events:
+        if command.out.notes.is_terminal:
+            await _bar(command, events, seen)
         else:
-            await _lines(door, events, seen)
+            await _lines(command, events, seen)
 
 
-async def _bar(door: Door, events: AsyncIterator[m.TransferEvent], seen: list[m.Transfer]) -> None:
+async def _bar(command: Command, events: AsyncIterator[m.TransferEvent], seen: list[m.Transfer]) -> None:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Durable(), _Rate(), _Left(), _Files())
-    with Progress(*columns, console=door.out.notes, transient=True) as bar:
+    with Progress(*columns, console=command.out.notes, transient=True) as bar:
         shown = bar.add_task(seen[0].state, transfer=seen[0])
         async for event in events:
             if event.transfer is not None:
@@ -111,17 +111,17 @@ async def _bar(door: Door, events: AsyncIterator[m.TransferEvent], seen: list[m.
                 bar.console.print(Text(visible(event.message), style="dim"))
 
 
-async def _lines(door: Door, events: AsyncIterator[m.TransferEvent], seen: list[m.Transfer]) -> None:
+async def _lines(command: Command, events: AsyncIterator[m.TransferEvent], seen: list[m.Transfer]) -> None:
     last_line_at = None
     async for event in events:
         if event.transfer is not None:
             seen[0] = event.transfer
         if event.kind != "progress":
             if event.message:
-                door.out.note(event.message)
+                command.out.note(event.message)
         elif last_line_at is None or (event.at - last_line_at).total_seconds() >= LINE_EVERY_S:
             last_line_at = event.at
-            door.out.note(progress_line(seen[0]))
+            command.out.note(progress_line(seen[0]))
 
 
 def progress_line(transfer: m.Transfer) -> str:
@@ -138,7 +138,7 @@ def progress_line(transfer: m.Transfer) -> str:
     return ", ".join(parts)
 
 
-def _left(door: Door, transfer: m.Transfer) -> None:
+def _left(command: Command, transfer: m.Transfer) -> None:
     name = transfer.id
     if transfer.state == m.TransferState.PAUSED:
         how = f"is paused and can go on where it stopped: headrace resume {name}"
@@ -146,8 +146,8 @@ def _left(door: Door, transfer: m.Transfer) -> None:
         how = f"is {transfer.state}: headrace status {name}"
     else:
         how = f"goes on without this terminal: headrace watch {name}, or stop it: headrace cancel {name}"
-    door.out.note(f"Transfer {name} {how}")
-    door.out.document(transfer)
+    command.out.note(f"Transfer {name} {how}")
+    command.out.document(transfer)
 
 
 class _Cell(ProgressColumn):

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli.card import local_time, table
-from headrace.cli.door import Door, Json, run
+from headrace.cli.command import Command, Json, run
 from headrace.client import models as m
 from headrace.client.text import visible
 
@@ -23,10 +23,10 @@ def halt(
 ) -> None:
     """Halt something: what runs of it stops within 2 s and waits, and nothing of it starts, until it is released."""
 
-    def work(door: Door) -> None:
-        made = door.wait(door.headrace.halt(m.HaltRequest(scope=scope, subject=subject, reason=reason)))
-        door.out.say(f"Halted: {_what(made)}. To release it: headrace release {made.id}")
-        door.out.document(made)
+    def work(command: Command) -> None:
+        made = command.wait(command.headrace.halt(m.HaltRequest(scope=scope, subject=subject, reason=reason)))
+        command.out.say(f"Halted: {_what(made)}. To release it: headrace release {made.id}")
+        command.out.document(made)
 
     run(work, as_json=json)
 
@@ -38,9 +38,9 @@ def release(
 ) -> None:
     """Release a halt: what waited for it goes on."""
 
-    def work(door: Door) -> None:
-        door.wait(door.headrace.release_halt(halt))
-        door.out.say("Released.")
+    def work(command: Command) -> None:
+        command.wait(command.headrace.release_halt(halt))
+        command.out.say("Released.")
 
     run(work, as_json=json)
 
@@ -48,11 +48,11 @@ def release(
 def halts(*, json: Json = False) -> None:
     """List what is halted, by whom and why."""
 
-    def work(door: Door) -> None:
-        found = door.wait(door.headrace.halts())
+    def work(command: Command) -> None:
+        found = command.wait(command.headrace.halts())
         rows = ((h.id, _what(h), h.reason, h.person_name or h.person or "", local_time(h.at)) for h in found)
-        door.out.show(table(("halt", "what", "why", "by", "since"), rows))
-        door.out.document(found)
+        command.out.show(table(("halt", "what", "why", "by", "since"), rows))
+        command.out.document(found)
 
     run(work, as_json=json)
 

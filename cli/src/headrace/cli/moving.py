@@ -9,7 +9,7 @@ import typer
 
 from headrace.cli import flags as f
 from headrace.cli.card import SHORT_DIGEST, local_time, plan_card, table
-from headrace.cli.door import Door, Json, run
+from headrace.cli.command import Command, Json, run
 from headrace.cli.exits import Exit
 from headrace.cli.files import Force, new_file, require_free
 from headrace.cli.planning import Wishes, answered, confirmed, decided, ran_before, submitted, surveyed
@@ -31,9 +31,9 @@ def ask(
 ) -> None:
     """Ask in a sentence: see the plan and what policy says, answer questions, run it, follow it."""
 
-    def work(door: Door) -> Exit:
+    def work(command: Command) -> Exit:
         request = m.PlanRequest(words=" ".join(words), timezone=f.zone())
-        return decided(door, answered(door, request), Wishes(yes, wait))
+        return decided(command, answered(command, request), Wishes(yes, wait))
 
     run(work, as_json=json)
 
@@ -50,7 +50,7 @@ def _mover(action: f.Action, *, help: str) -> Callable[..., None]:  # noqa: A002
         json: Json = False,
     ) -> None:
         request = m.PlanRequest(intent=flags.intent(action, source, destination), timezone=f.zone())
-        run(lambda door: decided(door, answered(door, request), Wishes(yes, wait)), as_json=json)
+        run(lambda command: decided(command, answered(command, request), Wishes(yes, wait)), as_json=json)
 
     command.__doc__ = help
     return command
@@ -82,15 +82,15 @@ def plan(
         action, source, destination = request
         intent = flags.intent(action, source, destination)  # type: ignore[arg-type]  # is_action
 
-    def work(door: Door) -> Exit:
+    def work(command: Command) -> Exit:
         require_free(document, force=force)
         if intent is not None:
-            found = answered(door, m.PlanRequest(intent=intent, timezone=f.zone()))
+            found = answered(command, m.PlanRequest(intent=intent, timezone=f.zone()))
         elif len(request) == 1 and _IS_PLAN.fullmatch(request[0]):
-            found = surveyed(door, door.wait(door.headrace.plan(request[0])))
+            found = surveyed(command, command.wait(command.headrace.plan(request[0])))
         else:
-            found = answered(door, m.PlanRequest(words=" ".join(request), timezone=f.zone()))
-        return _shown(door, found, document, force=force)
+            found = answered(command, m.PlanRequest(words=" ".join(request), timezone=f.zone()))
+        return _shown(command, found, document, force=force)
 
     run(work, as_json=json)
 
@@ -110,11 +110,11 @@ def plans(  # noqa: PLR0913 - one parameter a flag
 ) -> None:
     """List your plans, newest first, or those that wait for your approval."""
 
-    def work(door: Door) -> None:
-        narrowed = door.headrace.plans(
+    def work(command: Command) -> None:
+        narrowed = command.headrace.plans(
             state=state, awaiting_me=awaiting_me, search=find, since=since, until=until, limit=limit, after=after
         )
-        found = door.wait(narrowed)
+        found = command.wait(narrowed)
         rows = (
             (
                 p.id,
@@ -126,10 +126,10 @@ def plans(  # noqa: PLR0913 - one parameter a flag
             )
             for p in found
         )
-        door.out.show(table(("plan", "state", "asked by", "made", "next", "what"), rows))
+        command.out.show(table(("plan", "state", "asked by", "made", "next", "what"), rows))
         if len(found) == limit:
-            door.out.note(f"There may be more: --after {found[-1].id}")
-        door.out.document(found)
+            command.out.note(f"There may be more: --after {found[-1].id}")
+        command.out.document(found)
 
     run(work, as_json=json)
 
@@ -142,13 +142,13 @@ def submit(
 ) -> None:
     """Run exactly the plan with this digest. It runs once: submitted again, it says how that went."""
 
-    def work(door: Door) -> Exit:
-        found = surveyed(door, door.wait(door.headrace.plan(digest)))
+    def work(command: Command) -> Exit:
+        found = surveyed(command, command.wait(command.headrace.plan(digest)))
         if found.transfer is not None:
-            return ran_before(door, found.transfer, wait=wait)
+            return ran_before(command, found.transfer, wait=wait)
         if _IS_DIGEST.fullmatch(digest):
-            return submitted(door, digest, wait=wait)
-        return decided(door, found, Wishes(yes=True, wait=wait))
+            return submitted(command, digest, wait=wait)
+        return decided(command, found, Wishes(yes=True, wait=wait))
 
     run(work, as_json=json)
 
@@ -164,16 +164,16 @@ def again(  # noqa: PLR0913 - one parameter a flag
 ) -> None:
     """Ask for the same as an earlier transfer once more, as a new plan: from or to somewhere else if you say so."""
 
-    def work(door: Door) -> Exit:
-        before = door.wait(door.headrace.plan(door.wait(door.headrace.transfer(transfer)).plan))
+    def work(command: Command) -> Exit:
+        before = command.wait(command.headrace.plan(command.wait(command.headrace.transfer(transfer)).plan))
         if before.intent is None:
-            door.out.note(f"Plan {before.id} of that transfer says not what was asked for.", "red")
+            command.out.note(f"Plan {before.id} of that transfer says not what was asked for.", "red")
             return Exit.FAILED
         # A start that was asked for then has passed.
         changed = {"source": source or before.intent.source, "destination": destination or before.intent.destination}
         intent = before.intent.model_copy(update={**changed, "start": None})
         request = m.PlanRequest(intent=intent, timezone=f.zone())
-        return decided(door, answered(door, request), Wishes(yes, wait))
+        return decided(command, answered(command, request), Wishes(yes, wait))
 
     run(work, as_json=json)
 
@@ -181,10 +181,10 @@ def again(  # noqa: PLR0913 - one parameter a flag
 def drop(plan: PlanName, *, json: Json = False) -> None:
     """Give up a plan of yours that has not started, or that asks something you no longer want answered."""
 
-    def work(door: Door) -> None:
-        after = door.wait(door.headrace.drop_plan(plan))
-        door.out.say(f"Plan {after.id} was dropped; it can't start any more.")
-        door.out.document(after)
+    def work(command: Command) -> None:
+        after = command.wait(command.headrace.drop_plan(plan))
+        command.out.say(f"Plan {after.id} was dropped; it can't start any more.")
+        command.out.document(after)
 
     run(work, as_json=json)
 
@@ -192,18 +192,18 @@ def drop(plan: PlanName, *, json: Json = False) -> None:
 def confirm(plan: PlanName, *, json: Json = False) -> None:
     """Give your own yes to a plan that replaces or deletes; only in a terminal, signed in as yourself."""
 
-    def work(door: Door) -> Exit:
-        found = door.wait(door.headrace.plan(plan))
-        door.out.show(plan_card(found))
+    def work(command: Command) -> Exit:
+        found = command.wait(command.headrace.plan(plan))
+        command.out.show(plan_card(found))
         if not found.digest:
-            door.out.note(f"Plan {found.id} is {found.state}: there is nothing to confirm.")
-            door.out.document(found)
+            command.out.note(f"Plan {found.id} is {found.state}: there is nothing to confirm.")
+            command.out.document(found)
             return Exit.FAILED
-        after = confirmed(door, found)
-        door.out.document(after or found)
+        after = confirmed(command, found)
+        command.out.document(after or found)
         if after is None:
             return Exit.NEEDS_YES
-        door.out.say(f"Confirmed. To run it: headrace submit {found.digest}")
+        command.out.say(f"Confirmed. To run it: headrace submit {found.digest}")
         return Exit.DONE
 
     run(work, as_json=json)
@@ -218,13 +218,15 @@ def approve(
 ) -> None:
     """Approve (or refuse) another person's plan; only in a terminal, signed in as yourself."""
 
-    def work(door: Door) -> Exit:
-        found = door.wait(door.headrace.plan(plan))
-        door.out.show(plan_card(found))
-        if not found.digest or not door.out.interactive:
+    def work(command: Command) -> Exit:
+        found = command.wait(command.headrace.plan(plan))
+        command.out.show(plan_card(found))
+        if not found.digest or not command.out.interactive:
             state = "" if found.digest else f"Plan {found.id} is {found.state}. "
-            door.out.note(f"{state}An approval is given to a ready plan, by a person in a terminal or in the console.")
-            door.out.document(found)
+            command.out.note(
+                f"{state}An approval is given to a ready plan, by a person in a terminal or in the console."
+            )
+            command.out.document(found)
             return Exit.NEEDS_YES
         verb = "Refuse" if refuse else "Approve"
         if not typer.confirm(
@@ -232,9 +234,9 @@ def approve(
         ):
             return Exit.NEEDS_YES
         word = m.Approval(digest=found.digest, verdict="refused" if refuse else "approved", reason=reason)
-        after = door.wait(door.headrace.approve_plan(found.id, word))
-        door.out.say("Refused." if refuse else "Approved.")
-        door.out.document(after)
+        after = command.wait(command.headrace.approve_plan(found.id, word))
+        command.out.say("Refused." if refuse else "Approved.")
+        command.out.document(after)
         return Exit.DONE
 
     run(work, as_json=json)
@@ -243,28 +245,28 @@ def approve(
 def why(plan: PlanName, *, json: Json = False) -> None:
     """Explain what policy says of a plan, rule by rule."""
 
-    def work(door: Door) -> None:
-        decision = door.wait(door.headrace.why(plan))
-        door.out.say(f"{decision.outcome}: {decision.why}")
-        door.out.show(table(("rule", "reason"), ((rule.id, rule.reason) for rule in decision.rules)))
-        door.out.say(f"Policy version {decision.policy_version}.", "dim")
-        door.out.document(decision)
+    def work(command: Command) -> None:
+        decision = command.wait(command.headrace.why(plan))
+        command.out.say(f"{decision.outcome}: {decision.why}")
+        command.out.show(table(("rule", "reason"), ((rule.id, rule.reason) for rule in decision.rules)))
+        command.out.say(f"Policy version {decision.policy_version}.", "dim")
+        command.out.document(decision)
 
     run(work, as_json=json)
 
 
-def _shown(door: Door, plan: m.Plan, document: Path | None, *, force: bool) -> Exit:
-    door.out.show(plan_card(plan))
+def _shown(command: Command, plan: m.Plan, document: Path | None, *, force: bool) -> Exit:
+    command.out.show(plan_card(plan))
     if document is not None and plan.digest:
-        sealed = door.wait(door.headrace.plan(plan.id, document=True)).document or ""
+        sealed = command.wait(command.headrace.plan(plan.id, document=True)).document or ""
         with new_file(document, force=force) as file:
             file.write(sealed.encode())
-        door.out.note(f"Sealed plan saved in {document}")
+        command.out.note(f"Sealed plan saved in {document}")
     if plan.next_step.kind == "submit":
-        door.out.note(f"To run exactly this plan: headrace submit {plan.digest}")
+        command.out.note(f"To run exactly this plan: headrace submit {plan.digest}")
     for question in plan.questions:
-        door.out.note(question.message)
-    door.out.document(plan)
+        command.out.note(question.message)
+    command.out.document(plan)
     match plan.state:
         case m.PlanState.READY:
             return Exit.FAILED if plan.next_step.kind == "plan_again" else Exit.DONE
@@ -273,5 +275,5 @@ def _shown(door: Door, plan: m.Plan, document: Path | None, *, force: bool) -> E
         case m.PlanState.DENIED:
             return Exit.REFUSED
         case m.PlanState.SURVEYING | m.PlanState.FAILED | m.PlanState.EXPIRED | m.PlanState.DROPPED:
-            door.out.note(plan.summary)
+            command.out.note(plan.summary)
             return Exit.FAILED

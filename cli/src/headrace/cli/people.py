@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import typer
 
 from headrace.cli.card import age, local_time, table
-from headrace.cli.door import Door, Json, run
+from headrace.cli.command import Command, Json, run
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
 from headrace.client import HttpHeadrace
@@ -34,26 +34,26 @@ def login(
 ) -> None:
     """Sign in and remember the session; with --link, choose your password first."""
 
-    def work(door: Door) -> Exit:
-        if not door.out.interactive and (not password_stdin or (name is None and link is None)):
-            door.out.note("Nobody is there to be asked: give --name and --password-stdin.")
+    def work(command: Command) -> Exit:
+        if not command.out.interactive and (not password_stdin or (name is None and link is None)):
+            command.out.note("Nobody is there to be asked: give --name and --password-stdin.")
             return Exit.USAGE
         if link is not None:
-            given = _typed_link(door) if link == "-" else link
-            session, url = _accepted(door, given, name or _invited_name(door), from_stdin=password_stdin)
+            given = _typed_link(command) if link == "-" else link
+            session, url = _accepted(command, given, name or _invited_name(command), from_stdin=password_stdin)
         else:
             person = name or str(typer.prompt("Name", err=True))
             password = _password(from_stdin=password_stdin, new=False)
-            url = door.headrace.url
-            session = door.wait(door.headrace.sign_in(m.SignIn(name=person, password=password)))
+            url = command.headrace.url
+            session = command.wait(command.headrace.sign_in(m.SignIn(name=person, password=password)))
         path = saved.remember(url, session)
-        door.out.say(f"Signed in to {url} as {session.me.name} until {local_time(session.expires)}.")
-        door.out.note(f"The session is kept in {path}.")
+        command.out.say(f"Signed in to {url} as {session.me.name} until {local_time(session.expires)}.")
+        command.out.note(f"The session is kept in {path}.")
         if url != saved.service_url():
-            door.out.note(
+            command.out.note(
                 f"Other commands still talk to {saved.service_url()}; to talk to this one: HEADRACE_SERVICE={url}"
             )
-        door.out.document({"service": url, "me": session.me.model_dump(), "expires": session.expires.isoformat()})
+        command.out.document({"service": url, "me": session.me.model_dump(), "expires": session.expires.isoformat()})
         return Exit.DONE
 
     run(work, as_json=json)
@@ -62,15 +62,15 @@ def login(
 def logout(*, json: Json = False) -> None:
     """End the session at the service and forget it."""
 
-    def work(door: Door) -> None:
-        url = door.headrace.url
+    def work(command: Command) -> None:
+        url = command.headrace.url
         if url in saved.saved_sessions():
             try:
-                door.wait(door.headrace.sign_out())
+                command.wait(command.headrace.sign_out())
             finally:
                 saved.forget(url)
-        door.out.say(f"Signed out of {url}.")
-        door.out.document({"service": url})
+        command.out.say(f"Signed out of {url}.")
+        command.out.document({"service": url})
 
     run(work, as_json=json)
 
@@ -78,14 +78,14 @@ def logout(*, json: Json = False) -> None:
 def whoami(*, json: Json = False) -> None:
     """Say who you are at the service, and what you may do."""
 
-    def work(door: Door) -> None:
-        me = door.wait(door.headrace.me())
+    def work(command: Command) -> None:
+        me = command.wait(command.headrace.me())
         how = "in a session" if me.session else "with a token"
         agent = f" for {me.agent}" if me.agent else ""
-        door.out.say(f"{me.name} ({me.id}) at {door.headrace.url}, {how}{agent}")
-        door.out.say(f"roles: {', '.join(me.roles)}")
-        door.out.say(f"may: {', '.join(me.scopes)}")
-        door.out.document(me)
+        command.out.say(f"{me.name} ({me.id}) at {command.headrace.url}, {how}{agent}")
+        command.out.say(f"roles: {', '.join(me.roles)}")
+        command.out.say(f"may: {', '.join(me.scopes)}")
+        command.out.document(me)
 
     run(work, as_json=json)
 
@@ -101,11 +101,11 @@ def invite(
 ) -> None:
     """Invite a person by a one-time link, with roles."""
 
-    def work(door: Door) -> None:
-        made = door.wait(door.headrace.invite(m.InvitationRequest(name=name, roles=role, valid_s=valid)))
-        door.out.note(f"Give {made.name} this link before {local_time(made.expires)} (shown once):")
-        door.out.say(made.link)
-        door.out.document(made)
+    def work(command: Command) -> None:
+        made = command.wait(command.headrace.invite(m.InvitationRequest(name=name, roles=role, valid_s=valid)))
+        command.out.note(f"Give {made.name} this link before {local_time(made.expires)} (shown once):")
+        command.out.say(made.link)
+        command.out.document(made)
 
     run(work, as_json=json)
 
@@ -119,11 +119,11 @@ def people_list(ctx: typer.Context, *, json: Json = False) -> None:
     if ctx.invoked_subcommand is not None:
         return
 
-    def work(door: Door) -> None:
-        found = door.wait(door.headrace.people())
+    def work(command: Command) -> None:
+        found = command.wait(command.headrace.people())
         rows = ((p.name, p.id, ", ".join(p.roles), p.state, local_time(p.created)) for p in found)
-        door.out.show(table(("name", "id", "roles", "state", "made"), rows))
-        door.out.document(found)
+        command.out.show(table(("name", "id", "roles", "state", "made"), rows))
+        command.out.document(found)
 
     run(work, as_json=json)
 
@@ -132,10 +132,10 @@ def people_list(ctx: typer.Context, *, json: Json = False) -> None:
 def people_disable(person: Annotated[str, typer.Argument(help="A person's id.")], *, json: Json = False) -> None:
     """Disable a person; their sessions and tokens end."""
 
-    def work(door: Door) -> None:
-        after = door.wait(door.headrace.disable_person(person))
-        door.out.say(f"{after.name} is {after.state}.")
-        door.out.document(after)
+    def work(command: Command) -> None:
+        after = command.wait(command.headrace.disable_person(person))
+        command.out.say(f"{after.name} is {after.state}.")
+        command.out.document(after)
 
     run(work, as_json=json)
 
@@ -156,12 +156,12 @@ def token_create(
 ) -> None:
     """Make an API token for a pipeline or an assistant; its secret is shown once."""
 
-    def work(door: Door) -> None:
+    def work(command: Command) -> None:
         wanted = m.TokenRequest(name=name, scopes=scope, valid_s=valid, agent=agent)
-        made = door.wait(door.headrace.create_token(wanted))
-        door.out.note(f"Token {made.id}, until {local_time(made.expires)}. Shown once:")
-        door.out.say(made.secret or "")
-        door.out.document(made)
+        made = command.wait(command.headrace.create_token(wanted))
+        command.out.note(f"Token {made.id}, until {local_time(made.expires)}. Shown once:")
+        command.out.say(made.secret or "")
+        command.out.document(made)
 
     run(work, as_json=json)
 
@@ -170,13 +170,13 @@ def token_create(
 def token_list(*, json: Json = False) -> None:
     """List your API tokens."""
 
-    def work(door: Door) -> None:
-        found = door.wait(door.headrace.tokens())
+    def work(command: Command) -> None:
+        found = command.wait(command.headrace.tokens())
         rows = (
             (t.id, t.name, ", ".join(t.scopes), t.agent or "", local_time(t.expires), age(t.last_used)) for t in found
         )
-        door.out.show(table(("id", "name", "scopes", "agent", "until", "used"), rows))
-        door.out.document(found)
+        command.out.show(table(("id", "name", "scopes", "agent", "until", "used"), rows))
+        command.out.document(found)
 
     run(work, as_json=json)
 
@@ -185,15 +185,15 @@ def token_list(*, json: Json = False) -> None:
 def token_revoke(token_id: Annotated[str, typer.Argument(metavar="ID")], *, json: Json = False) -> None:
     """End an API token at once."""
 
-    def work(door: Door) -> None:
-        door.wait(door.headrace.revoke_token(token_id))
-        door.out.say(f"Token {token_id} is revoked.")
-        door.out.document({"revoked": token_id})
+    def work(command: Command) -> None:
+        command.wait(command.headrace.revoke_token(token_id))
+        command.out.say(f"Token {token_id} is revoked.")
+        command.out.document({"revoked": token_id})
 
     run(work, as_json=json)
 
 
-def _accepted(door: Door, link: str, name: str | None, *, from_stdin: bool) -> tuple[m.Session, str]:
+def _accepted(command: Command, link: str, name: str | None, *, from_stdin: bool) -> tuple[m.Session, str]:
     parts = urlsplit(link)
     if not parts.scheme or not parts.fragment:
         message = "a link looks like https://host/accept#TOKEN"
@@ -206,19 +206,19 @@ def _accepted(door: Door, link: str, name: str | None, *, from_stdin: bool) -> t
         async with HttpHeadrace(url) as service:
             return await service.accept_invitation(acceptance)
 
-    return door.wait(accept()), url
+    return command.wait(accept()), url
 
 
-def _typed_link(door: Door) -> str:
+def _typed_link(command: Command) -> str:
     """Read the link from the terminal or from standard input's first line, where nobody else sees it."""
-    if door.out.interactive:
+    if command.out.interactive:
         return str(typer.prompt("Link", hide_input=True, err=True))
     return sys.stdin.readline().strip()
 
 
-def _invited_name(door: Door) -> str | None:
+def _invited_name(command: Command) -> str | None:
     """Ask for the name that the first start's link needs; an invitation has one already."""
-    if not door.out.interactive:
+    if not command.out.interactive:
         return None
     return str(typer.prompt("Your name (leave it empty if you were invited under one)", default="", err=True)) or None
 

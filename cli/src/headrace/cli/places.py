@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli.card import age, local_time, table
-from headrace.cli.door import Door, Json, run
+from headrace.cli.command import Command, Json, run
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
 from headrace.client import models as m
@@ -19,16 +19,16 @@ PAGE = 1000
 def health(*, json: Json = False) -> None:
     """Say whether the service can work, and tell operators what is wrong; ends with 1 when it is degraded."""
 
-    def work(door: Door) -> Exit:
-        found = door.wait(door.headrace.health())
+    def work(command: Command) -> Exit:
+        found = command.wait(command.headrace.health())
         nodes = "1 node is" if found.nodes_attached == 1 else f"{found.nodes_attached} nodes are"
-        door.out.say(f"The service (version {found.version}) is {found.status}; {nodes} attached.")
+        command.out.say(f"The service (version {found.version}) is {found.status}; {nodes} attached.")
         rows = ((c.code, visible(c.sentence), visible(c.what_to_do), local_time(c.since)) for c in found.causes)
         if found.causes:
-            door.out.show(table(("code", "what", "what to do", "since"), rows))
+            command.out.show(table(("code", "what", "what to do", "since"), rows))
         elif found.status != "ok":
-            door.out.say("Operators, administrators and auditors are told why.")
-        door.out.document(found)
+            command.out.say("Operators, administrators and auditors are told why.")
+        command.out.document(found)
         return Exit.DONE if found.status == "ok" else Exit.FAILED
 
     run(work, as_json=json)
@@ -47,8 +47,8 @@ def endpoints_list(ctx: typer.Context, *, json: Json = False) -> None:
     if ctx.invoked_subcommand is not None:
         return
 
-    def work(door: Door) -> None:
-        found = door.wait(door.headrace.endpoints())
+    def work(command: Command) -> None:
+        found = command.wait(command.headrace.endpoints())
         rows = (
             (
                 e.id,
@@ -60,8 +60,8 @@ def endpoints_list(ctx: typer.Context, *, json: Json = False) -> None:
             )
             for e in found
         )
-        door.out.show(table(("endpoint", "also", "access", "state", "free", "labels"), rows))
-        door.out.document(found)
+        command.out.show(table(("endpoint", "also", "access", "state", "free", "labels"), rows))
+        command.out.document(found)
 
     run(work, as_json=json)
 
@@ -84,14 +84,14 @@ def endpoints_label(
         message = "give a label as KEY=VALUE, or --remove KEY"
         raise typer.BadParameter(message)
 
-    def work(door: Door) -> None:
-        known = next((e for e in door.wait(door.headrace.endpoints()) if endpoint in {e.id, *e.aliases}), None)
+    def work(command: Command) -> None:
+        known = next((e for e in command.wait(command.headrace.endpoints()) if endpoint in {e.id, *e.aliases}), None)
         kept = {key: value for key, value in (known.labels if known else {}).items() if key not in (remove or ())}
         update = m.EndpointUpdate(labels=kept | {key: value for key, _, value in pairs})
-        changed = door.wait(door.headrace.update_endpoint(known.id if known else endpoint, update))
+        changed = command.wait(command.headrace.update_endpoint(known.id if known else endpoint, update))
         said = ", ".join(f"{key}={value}" for key, value in sorted(changed.labels.items())) or "none"
-        door.out.say(f"Labels of {visible(changed.id)}: {visible(said)}")
-        door.out.document(changed)
+        command.out.say(f"Labels of {visible(changed.id)}: {visible(said)}")
+        command.out.document(changed)
 
     run(work, as_json=json)
 
@@ -109,23 +109,23 @@ def browse(
         message = f"`{place}` is no place: write ENDPOINT:/PATH"
         raise typer.BadParameter(message)
 
-    def work(door: Door) -> None:
-        page = door.wait(door.headrace.browse(endpoint, path or "/", after=after, limit=min(limit, PAGE)))
+    def work(command: Command) -> None:
+        page = command.wait(command.headrace.browse(endpoint, path or "/", after=after, limit=min(limit, PAGE)))
         entries = list(page.entries)
         while page.next_after is not None and len(entries) < limit:
             want = min(limit - len(entries), PAGE)
-            page = door.wait(door.headrace.browse(endpoint, path or "/", after=page.next_after, limit=want))
+            page = command.wait(command.headrace.browse(endpoint, path or "/", after=page.next_after, limit=want))
             entries += page.entries
         if page.names_withheld:
-            door.out.say(f"{page.count:,} entries; policy withholds their names.")
+            command.out.say(f"{page.count:,} entries; policy withholds their names.")
         rows = (
             (f"{e.name}/" if e.kind == "dir" else e.name, e.kind, byte_size(e.size_bytes), local_time(e.modified))
             for e in entries
         )
-        door.out.show(table(("name", "kind", "size", "changed"), rows))
+        command.out.show(table(("name", "kind", "size", "changed"), rows))
         if page.next_after is not None:
-            door.out.note("There are more: give --limit, or --after with the last name.")
-        door.out.document(page.model_copy(update={"entries": entries}))
+            command.out.note("There are more: give --limit, or --after with the last name.")
+        command.out.document(page.model_copy(update={"entries": entries}))
 
     run(work, as_json=json)
 
@@ -142,14 +142,14 @@ def nodes_list(ctx: typer.Context, *, json: Json = False) -> None:
     if ctx.invoked_subcommand is not None:
         return
 
-    def work(door: Door) -> None:
-        found = door.wait(door.headrace.nodes())
+    def work(command: Command) -> None:
+        found = command.wait(command.headrace.nodes())
         rows = (
             (n.name, n.id, n.state, ", ".join(n.roots), str(n.running_transfers), age(n.last_seen), n.detail)
             for n in found
         )
-        door.out.show(table(("node", "id", "state", "roots", "running", "seen", ""), rows))
-        door.out.document(found)
+        command.out.show(table(("node", "id", "state", "roots", "running", "seen", ""), rows))
+        command.out.document(found)
 
     run(work, as_json=json)
 
@@ -175,12 +175,12 @@ def nodes_revoke(
 ) -> None:
     """End a node's membership for good; what runs there stops."""
 
-    def work(door: Door) -> Exit:
-        asked = yes or (door.out.interactive and typer.confirm(f"Revoke {node} for good?", err=True))
+    def work(command: Command) -> Exit:
+        asked = yes or (command.out.interactive and typer.confirm(f"Revoke {node} for good?", err=True))
         if not asked:
-            door.out.note("Nothing was done. Say --yes, or answer in a terminal.")
+            command.out.note("Nothing was done. Say --yes, or answer in a terminal.")
             return Exit.NEEDS_YES
-        _node(door, door.wait(door.headrace.revoke_node(node)))
+        _node(command, command.wait(command.headrace.revoke_node(node)))
         return Exit.DONE
 
     run(work, as_json=json)
@@ -194,12 +194,12 @@ def node_token(
 ) -> None:
     """Make a one-time token with which a node may join, and the lines to run on its host."""
 
-    def work(door: Door) -> None:
-        token = door.wait(door.headrace.create_join_token(m.JoinTokenRequest(name=name, valid_s=valid)))
-        door.out.note(f"Run this on the other host before {local_time(token.expires)} (shown once):")
-        for command in token.commands:
-            door.out.say(command)
-        door.out.document(token)
+    def work(command: Command) -> None:
+        token = command.wait(command.headrace.create_join_token(m.JoinTokenRequest(name=name, valid_s=valid)))
+        command.out.note(f"Run this on the other host before {local_time(token.expires)} (shown once):")
+        for line in token.commands:
+            command.out.say(line)
+        command.out.document(token)
 
     run(work, as_json=json)
 
@@ -213,11 +213,11 @@ Note = Annotated[str, typer.Option(help="What changed, for the record.")]
 def policy_list(*, json: Json = False) -> None:
     """List the policy's versions."""
 
-    def work(door: Door) -> None:
-        found = door.wait(door.headrace.policies())
+    def work(command: Command) -> None:
+        found = command.wait(command.headrace.policies())
         rows = (_policy_row(p) for p in found)
-        door.out.show(table(("version", "state", "author", "published by", "made", "note"), rows))
-        door.out.document(found)
+        command.out.show(table(("version", "state", "author", "published by", "made", "note"), rows))
+        command.out.document(found)
 
     run(work, as_json=json)
 
@@ -234,14 +234,14 @@ def policy_show(
 ) -> None:
     """Show a version's text."""
 
-    def work(door: Door) -> Exit | None:
-        for found in door.wait(door.headrace.policies()):
+    def work(command: Command) -> Exit | None:
+        for found in command.wait(command.headrace.policies()):
             if found.version == version or (version is None and found.state == "active"):
                 for line in found.text.splitlines():
-                    door.out.say(line)
-                door.out.document(found)
+                    command.out.say(line)
+                command.out.document(found)
                 return Exit.DONE
-        door.out.note(f"There is no policy version {version}: see `headrace policy list`.")
+        command.out.note(f"There is no policy version {version}: see `headrace policy list`.")
         return Exit.FAILED
 
     run(work, as_json=json)
@@ -251,14 +251,14 @@ def policy_show(
 def policy_check(file: PolicyFile, *, json: Json = False) -> None:
     """Check a policy text; nothing is stored."""
 
-    def work(door: Door) -> Exit:
-        checked = door.wait(door.headrace.check_policy(m.PolicyText(text=file.read_text(encoding="utf-8"))))
+    def work(command: Command) -> Exit:
+        checked = command.wait(command.headrace.check_policy(m.PolicyText(text=file.read_text(encoding="utf-8"))))
         for problem in checked.problems:
             where = f" at {problem.start}" if problem.start is not None else ""
             rule = f" in {problem.rule}" if problem.rule else ""
-            door.out.say(f"{problem.severity}{rule}{where}: {problem.message}")
-        door.out.say("It can be published." if checked.valid else "It cannot be published.")
-        door.out.document(checked)
+            command.out.say(f"{problem.severity}{rule}{where}: {problem.message}")
+        command.out.say("It can be published." if checked.valid else "It cannot be published.")
+        command.out.document(checked)
         return Exit.DONE if checked.valid else Exit.FAILED
 
     run(work, as_json=json)
@@ -268,11 +268,13 @@ def policy_check(file: PolicyFile, *, json: Json = False) -> None:
 def policy_propose(file: PolicyFile, *, note: Note = "", json: Json = False) -> None:
     """Store a policy text as a proposed version."""
 
-    def work(door: Door) -> None:
+    def work(command: Command) -> None:
         text = m.PolicyText(text=file.read_text(encoding="utf-8"), note=note)
-        made = door.wait(door.headrace.propose_policy(text))
-        door.out.say(f"Proposed as {made.version}. Another person publishes it: headrace policy publish {made.version}")
-        door.out.document(made)
+        made = command.wait(command.headrace.propose_policy(text))
+        command.out.say(
+            f"Proposed as {made.version}. Another person publishes it: headrace policy publish {made.version}"
+        )
+        command.out.document(made)
 
     run(work, as_json=json)
 
@@ -281,23 +283,23 @@ def policy_propose(file: PolicyFile, *, note: Note = "", json: Json = False) -> 
 def policy_publish(version: Annotated[str, typer.Argument()], *, json: Json = False) -> None:
     """Make a version that another person proposed active; an earlier one is proposed again."""
 
-    def work(door: Door) -> None:
-        made = door.wait(door.headrace.publish_policy(version))
-        door.out.say(f"Policy {made.version} is {made.state}.")
+    def work(command: Command) -> None:
+        made = command.wait(command.headrace.publish_policy(version))
+        command.out.say(f"Policy {made.version} is {made.state}.")
         if made.state == "proposed":
-            door.out.note(f"It takes effect when another person runs: headrace policy publish {made.version}")
-        door.out.document(made)
+            command.out.note(f"It takes effect when another person runs: headrace policy publish {made.version}")
+        command.out.document(made)
 
     run(work, as_json=json)
 
 
 def _drain(node: str, *, drain: bool, as_json: bool) -> None:
-    def work(door: Door) -> None:
-        _node(door, door.wait(door.headrace.drain_node(node, drain=drain)))
+    def work(command: Command) -> None:
+        _node(command, command.wait(command.headrace.drain_node(node, drain=drain)))
 
     run(work, as_json=as_json)
 
 
-def _node(door: Door, node: m.Node) -> None:
-    door.out.say(f"Node {node.name} is {node.state}.")
-    door.out.document(node)
+def _node(command: Command, node: m.Node) -> None:
+    command.out.say(f"Node {node.name} is {node.state}.")
+    command.out.document(node)

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from headrace.cli.card import SHORT_DIGEST, local_time, plan_card
-from headrace.cli.door import Door
+from headrace.cli.command import Command
 from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.following import ended, follow
 from headrace.client import END_STATES
@@ -39,33 +39,35 @@ class Wishes:
     wait: bool
 
 
-def planned(door: Door, request: m.PlanRequest) -> m.Plan:
+def planned(command: Command, request: m.PlanRequest) -> m.Plan:
     """Plan a request and wait until planning is done, however long the survey takes."""
-    plan = door.wait(door.headrace.create_plan(request))
-    return surveyed(door, plan)
+    plan = command.wait(command.headrace.create_plan(request))
+    return surveyed(command, plan)
 
 
-def surveyed(door: Door, plan: m.Plan) -> m.Plan:
+def surveyed(command: Command, plan: m.Plan) -> m.Plan:
     """Wait for a plan to leave `surveying`, telling how far it is."""
-    door.on_interrupt = lambda: door.out.note(f"Interrupted; nothing was started. Look again: headrace plan {plan.id}")
-    with door.out.notes.status(Text("reading the request")) as status:
+    command.on_interrupt = lambda: command.out.note(
+        f"Interrupted; nothing was started. Look again: headrace plan {plan.id}"
+    )
+    with command.out.notes.status(Text("reading the request")) as status:
         while plan.state == m.PlanState.SURVEYING:
-            plan = door.wait(door.headrace.plan(plan.id, wait_s=WAIT_S))
+            plan = command.wait(command.headrace.plan(plan.id, wait_s=WAIT_S))
             status.update(Text(visible(plan.next_step.message) or "surveying"))
     return plan
 
 
-def answered(door: Door, request: m.PlanRequest) -> m.Plan:
+def answered(command: Command, request: m.PlanRequest) -> m.Plan:
     """Plan a request; on a terminal, ask the person what was not understood and plan the fuller sentence."""
-    plan = planned(door, request)
+    plan = planned(command, request)
     for _ in range(MAX_ROUNDS):
-        if plan.state != m.PlanState.ASK or not plan.questions or not door.out.interactive or request.words is None:
+        if plan.state != m.PlanState.ASK or not plan.questions or not command.out.interactive or request.words is None:
             break
         question = first_of(plan.questions)
-        words = reworded(request.words, question, _answer(door, question))
-        door.out.note(f"Reading: {words}", "italic")
+        words = reworded(request.words, question, _answer(command, question))
+        command.out.note(f"Reading: {words}", "italic")
         request = request.model_copy(update={"words": words, "answers": plan.id})
-        plan = planned(door, request)
+        plan = planned(command, request)
     return plan
 
 
@@ -95,93 +97,93 @@ def reworded(words: str, question: m.Question, answer: str) -> str:
     return f"{before}{answer}{after}"
 
 
-def decided(door: Door, plan: m.Plan, wishes: Wishes) -> Exit:
+def decided(command: Command, plan: m.Plan, wishes: Wishes) -> Exit:
     """Show a plan and, if it may run and is wanted, run it; returns the exit code."""
-    door.out.show(plan_card(plan))
+    command.out.show(plan_card(plan))
     if plan.next_step.kind == "confirm" and plan.next_step.by == "you":
-        after = confirmed(door, plan)
+        after = confirmed(command, plan)
         if after is None:
-            door.out.document(plan)
+            command.out.document(plan)
             return Exit.NEEDS_YES
         plan = after
-    elif plan.next_step.kind == "submit" and not wishes.yes and not _wanted(door, plan):
+    elif plan.next_step.kind == "submit" and not wishes.yes and not _wanted(command, plan):
         return Exit.NEEDS_YES
     match plan.next_step.kind:
         case "answer":
-            return _asked_back(door, plan)
+            return _asked_back(command, plan)
         case "submit":
-            return submitted(door, _digest(plan), wait=wishes.wait)
+            return submitted(command, _digest(plan), wait=wishes.wait)
         case "confirm" | "approve":
-            door.out.note(visible(plan.next_step.message))
-            door.out.note(f"Approvers: headrace approve {plan.id}. To run it then: headrace submit {_digest(plan)}")
+            command.out.note(visible(plan.next_step.message))
+            command.out.note(f"Approvers: headrace approve {plan.id}. To run it then: headrace submit {_digest(plan)}")
             ended_with = Exit.NEEDS_YES
         case "follow":
-            door.out.note(f"{visible(plan.next_step.message)} Look: headrace watch {plan.transfer}")
+            command.out.note(f"{visible(plan.next_step.message)} Look: headrace watch {plan.transfer}")
             ended_with = Exit.DONE
         case _:
-            door.out.note(visible(plan.next_step.message), "red")
+            command.out.note(visible(plan.next_step.message), "red")
             ended_with = Exit.REFUSED if plan.state == m.PlanState.DENIED else Exit.FAILED
-    door.out.document(plan)
+    command.out.document(plan)
     return ended_with
 
 
-def confirmed(door: Door, plan: m.Plan) -> m.Plan | None:
+def confirmed(command: Command, plan: m.Plan) -> m.Plan | None:
     """Ask the person to confirm exactly this plan; None when they decline or nobody is there to ask."""
     digest = _digest(plan)
-    if not door.out.interactive:
-        door.out.note(
+    if not command.out.interactive:
+        command.out.note(
             f"This needs your own confirmation: run `headrace confirm {plan.id}` in a terminal, or use the console."
         )
         return None
     said_yes = typer.confirm(f"Confirm plan {digest[:SHORT_DIGEST]} with what it replaces or deletes?", err=True)
     verdict = m.Confirmation(digest=digest, verdict="confirmed" if said_yes else "declined")
-    after = door.wait(door.headrace.confirm_plan(plan.id, verdict))
+    after = command.wait(command.headrace.confirm_plan(plan.id, verdict))
     return after if said_yes else None
 
 
-def _asked_back(door: Door, plan: m.Plan) -> Exit:
+def _asked_back(command: Command, plan: m.Plan) -> Exit:
     for question in plan.questions:
-        door.out.note(_question(question))
+        command.out.note(_question(question))
         for choice in question.choices:
-            door.out.note(f"  - {choice.value}: {choice.label}" if choice.label else f"  - {choice.value}")
-    door.out.note("Nothing was started. Say it again with the answer.")
-    door.out.document(plan)
+            command.out.note(f"  - {choice.value}: {choice.label}" if choice.label else f"  - {choice.value}")
+    command.out.note("Nothing was started. Say it again with the answer.")
+    command.out.document(plan)
     return Exit.ASKED_BACK
 
 
-def submitted(door: Door, digest: str, *, wait: bool) -> Exit:
+def submitted(command: Command, digest: str, *, wait: bool) -> Exit:
     """Run the plan with this digest, and follow the transfer if wanted."""
-    transfer = door.wait(door.headrace.submit(m.SubmitRequest(plan_digest=digest)))
+    transfer = command.wait(command.headrace.submit(m.SubmitRequest(plan_digest=digest)))
     if not wait:
-        door.out.say(f"Transfer {transfer.id} is {transfer.state}: headrace watch {transfer.id}")
-        door.out.document(transfer)
+        command.out.say(f"Transfer {transfer.id} is {transfer.state}: headrace watch {transfer.id}")
+        command.out.document(transfer)
         return Exit.DONE
-    door.out.note(f"Transfer {transfer.id}")
-    return ended(door, follow(door, transfer))
+    command.out.note(f"Transfer {transfer.id}")
+    return ended(command, follow(command, transfer))
 
 
-def ran_before(door: Door, name: str, *, wait: bool) -> Exit:
+def ran_before(command: Command, name: str, *, wait: bool) -> Exit:
     """Say of a plan that was submitted before how that went, or follow it if it goes on; nothing is started."""
-    transfer = door.wait(door.headrace.transfer(name))
+    transfer = command.wait(command.headrace.transfer(name))
     if transfer.state in END_STATES:
-        door.out.say(
+        command.out.say(
             f"This plan ran already as {transfer.id} (ended {local_time(transfer.ended)}: {transfer.state}); "
             f"nothing was started. To ask for the same once more: headrace again {transfer.id}"
         )
-        door.out.document(transfer)
+        command.out.document(transfer)
         return exit_of_end(transfer)
-    door.out.say(f"This plan is carried out already, as {transfer.id}; nothing was started anew.")
+    command.out.say(f"This plan is carried out already, as {transfer.id}; nothing was started anew.")
     if wait:
-        return ended(door, follow(door, transfer))
-    door.out.document(transfer)
+        return ended(command, follow(command, transfer))
+    command.out.document(transfer)
     return Exit.DONE
 
 
-def _wanted(door: Door, plan: m.Plan) -> bool:
-    if door.out.interactive and typer.confirm("Run it?", default=True, err=True):
+def _wanted(command: Command, plan: m.Plan) -> bool:
+    if command.out.interactive and typer.confirm("Run it?", default=True, err=True):
         return True
-    door.out.note(f"Not started. To run exactly this plan: headrace submit {_digest(plan)}")
-    door.out.document(plan)
+    command.out.note(f"Not started. To run exactly this plan: headrace submit {_digest(plan)}")
+    command.out.document(plan)
     return False
 
 
@@ -194,11 +196,11 @@ def _question(question: m.Question) -> str:
     return f"{question.message}{about}"
 
 
-def _answer(door: Door, question: m.Question) -> str:
-    door.out.note(_question(question), "bold")
+def _answer(command: Command, question: m.Question) -> str:
+    command.out.note(_question(question), "bold")
     for number, choice in enumerate(question.choices, start=1):
         label = f" - {choice.label}" if choice.label and choice.label != choice.value else ""
-        door.out.note(f"  {number}. {choice.value}{label}")
+        command.out.note(f"  {number}. {choice.value}{label}")
     hint = "number or words" if question.choices else "in words"
     while True:
         given = str(typer.prompt(f"Your answer ({hint})", err=True)).strip()
@@ -206,4 +208,4 @@ def _answer(door: Door, question: m.Question) -> str:
             return given
         if 1 <= int(given) <= len(question.choices):
             return question.choices[int(given) - 1].value
-        door.out.note(f"There is no choice {visible(given)}.")
+        command.out.note(f"There is no choice {visible(given)}.")

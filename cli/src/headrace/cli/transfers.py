@@ -7,7 +7,7 @@ import typer
 
 from headrace.cli import flags as f
 from headrace.cli.card import age, safe_there, standing, table, transfer_card
-from headrace.cli.door import Door, Json, run
+from headrace.cli.command import Command, Json, run
 from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.files import Force, new_file, require_free
 from headrace.cli.following import ended, follow, progress_line, show_failed
@@ -33,42 +33,42 @@ def status(  # noqa: PLR0913 - one parameter a flag
 ) -> None:
     """Show how a transfer stands, or list your transfers, newest first."""
 
-    def one(door: Door, name: str) -> None:
-        found = door.wait(door.headrace.transfer(name))
-        door.out.show(transfer_card(found))
+    def one(command: Command, name: str) -> None:
+        found = command.wait(command.headrace.transfer(name))
+        command.out.show(transfer_card(found))
         if found.progress.files_failed:
-            door.out.say(f"Which files: headrace failed {found.id}")
-        door.out.document(found)
+            command.out.say(f"Which files: headrace failed {found.id}")
+        command.out.document(found)
 
-    def many(door: Door) -> None:
-        found = door.wait(
-            door.headrace.transfers(state=state, search=find, since=since, until=until, limit=limit, after=after)
+    def many(command: Command) -> None:
+        found = command.wait(
+            command.headrace.transfers(state=state, search=find, since=since, until=until, limit=limit, after=after)
         )
         rows = ((t.id, standing(t), safe_there(t.progress), t.source, t.destination, age(t.created)) for t in found)
-        door.out.show(table(("transfer", "state", "safe", "from", "to", "made"), rows))
+        command.out.show(table(("transfer", "state", "safe", "from", "to", "made"), rows))
         if len(found) == limit:
-            door.out.note(f"There may be more: --after {found[-1].id}")
-        door.out.document(found)
+            command.out.note(f"There may be more: --after {found[-1].id}")
+        command.out.document(found)
 
-    run(lambda door: one(door, transfer) if transfer else many(door), as_json=json)
+    run(lambda command: one(command, transfer) if transfer else many(command), as_json=json)
 
 
 def watch(transfer: TransferName, *, json: Json = False) -> None:
     """Follow a transfer to its end; with --json, one event a line."""
 
-    async def lines(door: Door, name: str) -> m.Transfer | None:
+    async def lines(command: Command, name: str) -> m.Transfer | None:
         last = None
-        async for event in door.headrace.watch(name):
-            door.out.line(event)
+        async for event in command.headrace.watch(name):
+            command.out.line(event)
             last = event.transfer or last
         return last
 
-    def work(door: Door) -> Exit:
-        found = door.wait(door.headrace.transfer(transfer))
+    def work(command: Command) -> Exit:
+        found = command.wait(command.headrace.transfer(transfer))
         if not json:
-            return ended(door, follow(door, found))
-        door.on_interrupt = lambda: door.out.note(f"Transfer {found.id} goes on: headrace watch {found.id}")
-        return exit_of_end(door.wait(lines(door, found.id)) or found)
+            return ended(command, follow(command, found))
+        command.on_interrupt = lambda: command.out.note(f"Transfer {found.id} goes on: headrace watch {found.id}")
+        return exit_of_end(command.wait(lines(command, found.id)) or found)
 
     run(work, as_json=json)
 
@@ -97,12 +97,12 @@ def retry(
 ) -> None:
     """Try again: the failed files of a partial transfer, or all of a failed one; what is there already is skipped."""
 
-    def work(door: Door) -> Exit:
-        again = door.wait(door.headrace.control(transfer, m.ControlRequest(action="retry", reason=reason)))
+    def work(command: Command) -> Exit:
+        again = command.wait(command.headrace.control(transfer, m.ControlRequest(action="retry", reason=reason)))
         if wait:
-            return ended(door, follow(door, again))
-        door.out.say(f"Transfer {again.id} is {again.state}: headrace watch {again.id}")
-        door.out.document(again)
+            return ended(command, follow(command, again))
+        command.out.say(f"Transfer {again.id} is {again.state}: headrace watch {again.id}")
+        command.out.document(again)
         return Exit.DONE
 
     run(work, as_json=json)
@@ -134,13 +134,13 @@ def failed(
 ) -> None:
     """List the files that did not arrive, why, and the one command that sends them again."""
 
-    def work(door: Door) -> Exit:
-        found = door.wait(door.headrace.transfer(transfer))
-        files = door.wait(door.headrace.failed_files(found.id, after=after, limit=limit))
-        show_failed(door, found, files, more=False)
+    def work(command: Command) -> Exit:
+        found = command.wait(command.headrace.transfer(transfer))
+        files = command.wait(command.headrace.failed_files(found.id, after=after, limit=limit))
+        show_failed(command, found, files, more=False)
         if len(files) == limit:
-            door.out.say(f"The next page: headrace failed {found.id} --after {after + limit}")
-        door.out.document(files)
+            command.out.say(f"The next page: headrace failed {found.id} --after {after + limit}")
+        command.out.document(files)
         return Exit.PARTIAL if files else Exit.DONE
 
     run(work, as_json=json)
@@ -155,17 +155,17 @@ File = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", hel
 def receipts_get(receipt: ReceiptName, *, output: File = None, force: Force = False, json: Json = False) -> None:
     """Get the signed document; `headrace receipt verify FILE` checks it without the service."""
 
-    def work(door: Door) -> None:
+    def work(command: Command) -> None:
         require_free(output, force=force)
-        found = door.wait(door.headrace.receipt(receipt))
+        found = command.wait(command.headrace.receipt(receipt))
         if output is not None:
             with new_file(output, force=force) as file:
                 file.write(found.document.encode())
-            door.out.say(f"Receipt {found.id} saved in {output}: headrace receipt verify {output}")
+            command.out.say(f"Receipt {found.id} saved in {output}: headrace receipt verify {output}")
         elif not json:
-            door.out.say(found.summary or f"Receipt {found.id} of transfer {found.transfer}, {age(found.created)}.")
-            door.out.say(f"To save it: headrace receipts get {found.id} -o receipt.json")
-        door.out.document(found)
+            command.out.say(found.summary or f"Receipt {found.id} of transfer {found.transfer}, {age(found.created)}.")
+            command.out.say(f"To save it: headrace receipts get {found.id} -o receipt.json")
+        command.out.document(found)
 
     run(work, as_json=json)
 
@@ -180,18 +180,18 @@ def receipts_files(
 ) -> None:
     """Save the list of every file with its BLAKE3, whose digest the receipt holds."""
 
-    async def save(door: Door) -> int:
+    async def save(command: Command) -> int:
         count = 0
         with new_file(output, force=force) as file:
-            async for chunk in door.headrace.receipt_files(receipt):
+            async for chunk in command.headrace.receipt_files(receipt):
                 count += file.write(chunk)
         return count
 
-    def work(door: Door) -> None:
+    def work(command: Command) -> None:
         require_free(output, force=force)
-        count = door.wait(save(door))
-        door.out.say(f"{byte_size(count)} saved in {output}")
-        door.out.document({"file": str(output), "bytes": count})
+        count = command.wait(save(command))
+        command.out.say(f"{byte_size(count)} saved in {output}")
+        command.out.document({"file": str(output), "bytes": count})
 
     run(work, as_json=json)
 
@@ -199,15 +199,15 @@ def receipts_files(
 def _control(
     transfer: str, action: m.ControlAction, *, reason: str = "", rate_bps: int | None = None, as_json: bool
 ) -> None:
-    def work(door: Door) -> None:
+    def work(command: Command) -> None:
         request = m.ControlRequest(action=action, reason=reason, rate_bps=rate_bps)
-        after = door.wait(door.headrace.control(transfer, request))
+        after = command.wait(command.headrace.control(transfer, request))
         ceiling = f"at most {bit_rate(after.rate_ceiling_bps)}" if after.rate_ceiling_bps else "no limit"
         # What was asked for is done at the next unit or batch, so the state may still be the one before.
-        door.out.say(f"{_ASKED[action].format(ceiling)} Now: {progress_line(after)}.")
+        command.out.say(f"{_ASKED[action].format(ceiling)} Now: {progress_line(after)}.")
         if after.state not in END_STATES:
-            door.out.say(_NEXT[action].format(after.id), "dim")
-        door.out.document(after)
+            command.out.say(_NEXT[action].format(after.id), "dim")
+        command.out.document(after)
 
     run(work, as_json=as_json)
 

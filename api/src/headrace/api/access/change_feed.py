@@ -8,7 +8,7 @@ from sqlalchemy import select
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.events.broker import wait_for
-from headrace.api.events.outbox import EVENTS, Change
+from headrace.api.events.outbox import EVENTS, OutboxEntry
 from headrace.api.permissions import missing
 from headrace.api.planning.plan_queries import visible_to
 from headrace.api.store.tables_work import PlanRow, TransferRow
@@ -74,7 +74,7 @@ class ChangeFeed:
                 if not found:
                     await wait_for(woken, look_again - loop.time())
 
-    async def _visible(self, caller: Caller, changes: list[Change]) -> list[Change]:
+    async def _visible(self, caller: Caller, changes: list[OutboxEntry]) -> list[OutboxEntry]:
         """Leave out others' plans and transfers, changes of lists that the caller may not read, and unknown kinds."""
         listed = {kind for kind, method in _LISTED_BY.items() if missing(caller.principal, method) is None}
         subjects = {kind: {one.subject for one in changes if one.kind == kind} for kind in _BY_SUBJECT}

@@ -34,7 +34,7 @@ async def _write(tx: Tx, events: Sequence[Mapping[str, Any]]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class OutboxEntry:
     """One event."""
 
     sequence: int
@@ -67,11 +67,13 @@ class Outbox:
 
         after_commit(tx, committed)
 
-    async def after(self, sequence: int, limit: int) -> list[Change]:
+    async def after(self, sequence: int, limit: int) -> list[OutboxEntry]:
         """Return the changes after `sequence` in order, at most `limit`."""
         query = select(OutboxRow).where(OutboxRow.sequence > sequence).order_by(OutboxRow.sequence).limit(limit)
         async with self._database.read() as tx:
-            return [Change(row.sequence, row.at, row.kind, row.subject, row.state) for row in await tx.scalars(query)]
+            return [
+                OutboxEntry(row.sequence, row.at, row.kind, row.subject, row.state) for row in await tx.scalars(query)
+            ]
 
     async def bounds(self) -> tuple[int, int]:
         """Return the numbers between which events are kept: of the newest that was removed, and of the newest."""

@@ -11,7 +11,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class InLine:
     """What decides where somebody stands in line."""
 
     rank: int
@@ -32,13 +32,13 @@ class Turns:
         self._slots_of_one = slots_of_one
         self._running: dict[str, str] = {}
         """Whose each is that runs."""
-        self._waiting: dict[str, Place] = {}
+        self._waiting: dict[str, InLine] = {}
         self._line: dict[str, int] | None = None
         """Who waits, in order, with the place from 1; `None` when it has to be made anew."""
         self._next: list[str] = []
         """For whom there are free slots."""
 
-    def is_next(self, place: Place) -> bool:
+    def is_next(self, place: InLine) -> bool:
         """Get in line (if not in it already); returns whether a slot is free for this one."""
         if place.subject in self._running:
             return True
@@ -48,7 +48,7 @@ class Turns:
         self._arrange()
         return place.subject in self._next
 
-    def take(self, place: Place) -> None:
+    def take(self, place: InLine) -> None:
         """Take a slot (also one too many, for what runs already) and leave the line."""
         self.leave(place.subject)
         self._running[place.subject] = place.person

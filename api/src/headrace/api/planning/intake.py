@@ -11,7 +11,7 @@ from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import wait_for
 from headrace.api.jobs.port import Task
-from headrace.api.jobs.turns import Place, Turns
+from headrace.api.jobs.turns import InLine, Turns
 from headrace.api.planning.pipeline import Asked, Pipeline, Planned, Stopped
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.plan_steps import objection_to
@@ -179,7 +179,7 @@ class Intake:
             return None
         taken_up = plan not in self._under_way
         self._under_way[plan] = row.requester
-        place = Place(0, row.created, plan, row.requester)
+        place = InLine(0, row.created, plan, row.requester)
         if not self._turns.is_next(place):
             # Who ends wakes the next; this is only how long a lost word may go unnoticed.
             return self._core.clock() + timedelta(seconds=self._core.settings.sweep_s)

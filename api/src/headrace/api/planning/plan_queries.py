@@ -13,8 +13,8 @@ from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_steps import (
+    CarriedOut,
     PlanStatus,
-    Run,
     Word,
     allowed_actions,
     awaits,
@@ -161,7 +161,7 @@ class Plans:
         ids = [row.id for row in rows]
         own = {one.plan: one for one in await tx.scalars(_OWN_WORDS, {"plans": ids})}
         started = {
-            plan: Run(id_, m.TransferState(state), ended)
+            plan: CarriedOut(id_, m.TransferState(state), ended)
             for plan, id_, state, ended in await tx.execute(_TRANSFERS, {"plans": ids})
         }
         words: dict[str, list[Word]] = {}

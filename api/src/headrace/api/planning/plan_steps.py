@@ -40,7 +40,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CarriedOut:
     """The transfer that carries a plan out."""
 
     id: str
@@ -65,7 +65,7 @@ class PlanStatus:
     surveyed_entries: int
     failing: int = 0
     """Files that can't arrive because of what is in their place."""
-    transfer: Run | None
+    transfer: CarriedOut | None
     obligations: tuple[Obligation, ...]
     policy_version: str
     policy_now: str
@@ -392,7 +392,7 @@ def _too_late(plan: PlanStatus) -> str:
     return f"It is too old.{until}"
 
 
-def _carried_out(run: Run) -> str:
+def _carried_out(run: CarriedOut) -> str:
     if run.state in m.END_STATES:
         return f"It ended: {run.state} (transfer {run.id})."
     return f"It was submitted as transfer {run.id}, which is {run.state}."

@@ -30,7 +30,7 @@ _REFUSED_AGAIN = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedNode:
     """Why a node may not attach, and since when."""
 
     code: str
@@ -52,7 +52,7 @@ class Nodes:
         self._authority = authority
         self._attached: dict[str, NodeAttached] = {}
         self._joined: set[str] = set()
-        self._refused: dict[str, Refused] = {}
+        self._refused: dict[str, RefusedNode] = {}
 
     # -- live state (kept from the hub's events) --
 
@@ -74,7 +74,7 @@ class Nodes:
         same = before is not None and before.code == code
         audited = before.audited if before is not None and same else None
         due = audited is None or now - audited >= _REFUSED_AGAIN
-        refused = Refused(
+        refused = RefusedNode(
             code=code,
             reason=reason,
             since=before.since if before is not None and same else now,
@@ -91,11 +91,11 @@ class Nodes:
                 await self._core.audit.append(tx, m.AuditKind.NODE_REFUSED, subject=row.id, detail=detail)
                 await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, "detached")
 
-    def _note_refused(self, key: str, refused: Refused) -> None:
+    def _note_refused(self, key: str, refused: RefusedNode) -> None:
         self._refused[key] = refused
         self._core.broker.notify(NODES)
 
-    def refused(self, key: str) -> Refused | None:
+    def refused(self, key: str) -> RefusedNode | None:
         """Return why the node was refused when it last asked, unless it has attached since."""
         return self._refused.get(key)
 

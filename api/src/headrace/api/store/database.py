@@ -179,7 +179,7 @@ def unless_committed(tx: Tx, act: Callable[[], None]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedWrites:
     """Writing transactions are refused by a lock, the disk or too many others."""
 
     trouble: Trouble
@@ -192,7 +192,7 @@ class Database:
     def __init__(self, path: Path, clock: Clock = utc_now) -> None:
         """Open (without migrating) the SQLite file at `path`."""
         self.path = path
-        self.refused: Refused | None = None
+        self.refused: RefusedWrites | None = None
         """Set while the last writing transaction was refused."""
         self.tried: datetime | None = None
         """When a writing transaction last ended, either way."""
@@ -230,7 +230,7 @@ class Database:
         except (OperationalError, PoolTimeout) as error:
             self.tried = self._clock()
             since = self.refused.since if self.refused else self.tried
-            self.refused = Refused(trouble_of(error), since)
+            self.refused = RefusedWrites(trouble_of(error), since)
             raise
         self.tried, self.refused = self._clock(), None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from headrace.api.errors import ServiceError
-from headrace.api.jobs.turns import Place
+from headrace.api.jobs.turns import InLine
 from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.state_machine import Cause, Ending, Standing, State, Wish
 from headrace.client import models as m
@@ -73,7 +73,7 @@ class Run:
     source_node: str
     destination_node: str
     fence: int
-    place: Place
+    place: InLine
     starts: datetime | None = None
     attempt: int = 0
     open: bool = False
@@ -111,7 +111,7 @@ class Run:
             source_node=row.source_node,
             destination_node=row.destination_node,
             fence=row.fence,
-            place=Place(-row.priority, row.created, row.id, row.requester),
+            place=InLine(-row.priority, row.created, row.id, row.requester),
             starts=row.starts,
             attempt=row.attempt,
             open=open_,

@@ -61,8 +61,8 @@ class Out:
         sys.stdout.flush()
 
 
-class Door:
-    """The port at the service, and where to write."""
+class Command:
+    """A command that runs: the port at the service, and where it writes."""
 
     def __init__(self, headrace: HttpHeadrace, out: Out, runner: asyncio.Runner) -> None:
         """Bind the three together."""
@@ -76,7 +76,7 @@ class Door:
         return self._runner.run(call)
 
 
-def run(work: Callable[[Door], Exit | None], *, as_json: bool) -> NoReturn:
+def run(work: Callable[[Command], Exit | None], *, as_json: bool) -> NoReturn:
     """Do a command's work and end with its exit code; problems and Ctrl-C are told and have codes of their own.
 
     `work` makes the requests, too: one beyond the limits of its model is a usage mistake.
@@ -85,11 +85,11 @@ def run(work: Callable[[Door], Exit | None], *, as_json: bool) -> NoReturn:
     try:
         with asyncio.Runner() as runner:
             headrace = login.connect()
-            door = Door(headrace, out, runner)
+            command = Command(headrace, out, runner)
             try:
-                code = work(door) or Exit.DONE
+                code = work(command) or Exit.DONE
             except (KeyboardInterrupt, typer.Abort):
-                door.on_interrupt()
+                command.on_interrupt()
                 code = Exit.INTERRUPTED
             finally:
                 runner.run(headrace.aclose())
