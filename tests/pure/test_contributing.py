@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -37,3 +38,25 @@ def test_the_map_has_the_layers_that_the_linter_holds() -> None:
         rows = pages.partition(f"| `{package}` | |\n| --- | --- |\n")[2].partition("\n\n")[0].splitlines()
         drawn = [row.split(" | ")[0].removeprefix("| ").split(", ") for row in rows]
         assert drawn == [re.split(r" [|:] ", layer) for layer in contract["layers"]]
+
+
+def test_no_two_classes_of_a_package_share_a_name() -> None:
+    for package in ("api", "auth", "cli", "client", "guardrails", "mcp-server"):
+        named = Counter(
+            name
+            for module in (ROOT / package / "src").rglob("*.py")
+            for name in re.findall(r"^class ([A-Z]\w*)", module.read_text(encoding="utf-8"), re.MULTILINE)
+        )
+        assert [name for name, times in named.items() if times > 1] == [], package
+
+
+def test_every_class_that_the_glossary_names_exists() -> None:
+    glossary = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("that lie close together:")[2]
+    named = re.findall(r"`([A-Z]\w+)`", glossary.partition("\n## ")[0])
+    sources = "\n".join(
+        module.read_text(encoding="utf-8")
+        for package in ("api", "client", "guardrails")
+        for module in (ROOT / package / "src").rglob("*.py")
+    )
+    assert len(named) > 4
+    assert [name for name in named if not re.search(rf"^(class )?{name}\b", sources, re.MULTILINE)] == []

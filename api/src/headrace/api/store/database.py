@@ -22,7 +22,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from headrace.api.clock import Clock, utc_now
-from headrace.api.store.driver import Connection, Pool
+from headrace.api.store.driver import Pool, StoreConnection
 from headrace.api.store_trouble import Trouble, trouble_of
 
 _READERS = 8
@@ -42,7 +42,7 @@ class Tx:
     have to wait: that costs more than most statements here.
     """
 
-    def __init__(self, connection: Connection, session: Session) -> None:
+    def __init__(self, connection: StoreConnection, session: Session) -> None:
         """Work in `session` on `connection`."""
         self._connection = connection
         self._session = session

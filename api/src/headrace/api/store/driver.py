@@ -62,7 +62,7 @@ class Cursor(sqlite3.Cursor):
         return rows
 
 
-class Connection:
+class StoreConnection:
     """A connection that is used by one transaction at a time."""
 
     def __init__(self, sql: SqlConnection, threads: Executor, *, reads: bool) -> None:
@@ -113,7 +113,7 @@ class Pool:
         self._room = asyncio.Semaphore(readers or 1)
         self._line = asyncio.Lock()
         """Only the first in line waits for `_room`, beside those who go before the line."""
-        self._free: list[Connection] = []
+        self._free: list[StoreConnection] = []
         self._engine = create_engine(
             "sqlite://",
             creator=self._connect,
@@ -125,7 +125,7 @@ class Pool:
         event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql(begin))
 
     @asynccontextmanager
-    async def connection(self, *, first: bool = False) -> AsyncIterator[Connection]:
+    async def connection(self, *, first: bool = False) -> AsyncIterator[StoreConnection]:
         """Give a connection, `first` before all who are in line; raises `TimeoutError` when none is free for 30 s."""
         try:
             waits = self._room.locked() or self._line.locked()
@@ -154,9 +154,9 @@ class Pool:
             self._free.pop().sql.close()
         self._engine.dispose()
 
-    async def _open(self) -> Connection:
+    async def _open(self) -> StoreConnection:
         sql = await asyncio.get_running_loop().run_in_executor(self._threads, self._engine.connect)
-        return Connection(sql, self._threads, reads=self._reads)
+        return StoreConnection(sql, self._threads, reads=self._reads)
 
     def _connect(self) -> sqlite3.Connection:
         raw = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, factory=_Raw)

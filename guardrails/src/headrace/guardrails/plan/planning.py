@@ -14,8 +14,8 @@ from headrace.guardrails.seal.execution import (
     Execution,
     Filters,
     OnConflict,
-    Place,
     SurveyCounts,
+    TransferEnd,
     Verify,
     nanoseconds,
 )
@@ -155,5 +155,5 @@ def permit_body(
     }
 
 
-def _place(end: ResolvedEndpoint) -> Place:
-    return Place(end.node, end.root, end.path)
+def _place(end: ResolvedEndpoint) -> TransferEnd:
+    return TransferEnd(end.node, end.root, end.path)

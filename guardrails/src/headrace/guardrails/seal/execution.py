@@ -23,7 +23,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TransferEnd:
     """A path below a root of a node; `node` is its public key, `path` holds escaped components."""
 
     node: str
@@ -78,8 +78,8 @@ class Execution:
     """
 
     action: Action
-    source: Place
-    destination: Place
+    source: TransferEnd
+    destination: TransferEnd
     filters: Filters
     on_conflict: OnConflict
     compare: Compare
