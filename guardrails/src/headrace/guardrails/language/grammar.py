@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # Earlier files win when two spans of the same length fill different slots in a harmless way.
 FILES = (
     "lexicon", "refusals", "flags", "places", "deletes", "options", "rates", "filters", "schedules", "actions",
-    "controls", "followups", "steps", "foreign", "cues", "courtesy",
+    "controls", "followups", "steps", "foreign", "cues", "courtesy", "slips",
 )  # fmt: skip
 _KINDS: dict[str, type] = {
     "place": Place,

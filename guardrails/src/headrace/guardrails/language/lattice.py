@@ -23,8 +23,9 @@ from headrace.guardrails.language.operators import operated
 from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, Hit, Item, Line, Reading
 from headrace.guardrails.language.recognisers import KNOWN, RULES
 from headrace.guardrails.language.scope import FILTERS, scoped
-from headrace.guardrails.language.spelling import corrected
+from headrace.guardrails.language.spelling import corrected, is_real_word
 from headrace.guardrails.language.units import amount_at, is_rate_unit
+from headrace.guardrails.resolve.dot_names import is_ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,6 +40,8 @@ _WANTING = frozenset({"need", "needs", "want", "wants", "like", "love", "require
 _STANDING = frozenset({"that", "which", "is", "are", "located", "stored", "residing", "living", "sitting", "lying"})
 # A relative path after one of these is a name to keep or skip, not a place.
 _BEFORE_NAMES = frozenset({"only", "just", "skip", "exclude", "except", "without", "ignore", "omit", "include", "but"})
+# What may stand between an endpoint and the path on it.
+_BETWEEN = [["there", "is"], ["we", "have"], ["i", "have"], ["under"], ["in"], ["at"], ["below"], ["has"], [","]]
 _OF_A_VERB = frozenset({"it", "the", "my", "our", "this", "that", "everything", "all", "these", "those"})
 _NOT_BEFORE_A_VERB = frozenset({"to", "from", "at", "on", "in", "the", "->", "not", "of", "for", "into", "onto"})
 _VERBS = frozenset(ACTION_OF) | UNSURE_VERBS | {"cp", "mv", "scp"}
@@ -50,6 +53,8 @@ _IN_A_NAME = 2
 RRULE = re.compile(r"(?:rrule:)?freq=[a-z]+(?:;[a-z]+=[a-z0-9,+-]+)*", re.IGNORECASE)
 _AND = frozenset({",", "and", "or", "&", "plus"})
 _IN_A_LIST = frozenset({"the", "all", "any", "as", "well", "also"})
+_OF_A_KIND = frozenset({"files", "file", "ones", "only"})
+_SEVERAL_ENDINGS = frozenset(words_of("several_endings"))
 _LISTED = frozenset({"<glob>", "<file>", "<quoted>", "<rel>"})
 
 
@@ -104,7 +109,7 @@ def build_items(tokens: Sequence[Token], context: Context) -> list[Item]:
     items = _merged(items, partial(_spoken_id, context=context))
     items = _merged(items, _value_at)
     items = _merged(items, _composite_at)
-    items = _merged(items, _globs_at)
+    items = _merged(_merged(items, _types_at), _globs_at)
     return [_marked(_unglued(item)) for item in items]
 
 
@@ -272,9 +277,13 @@ def _composite_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
     owner = symbols[:1] == ["<ep>"] and items[at].text.endswith(("'s", "\u2019s"))
     if owner and symbols[1:2] == ["<path>"]:
         return 2, "<loc>", _on(items[at], items[at + 1])
-    if symbols[:1] == ["<ep>"] and symbols[1:2] in (["under"], ["in"]) and symbols[2:3] == ["<path>"]:
-        return 3, "<loc>", _on(items[at], items[at + 2])
-    return None
+    if symbols[:1] != ["<ep>"]:
+        return None
+    width = next((len(words) for words in _BETWEEN if symbols[1 : len(words) + 1] == words), 0)
+    apart = symbols[1:2] == [","] and (items[at - 1].symbol if at else "") not in ("from", "to", "on", "at")
+    if symbols[width + 1 : width + 2] != ["<path>"] or apart:
+        return None
+    return width + 2, "<loc>", _on(items[at], items[at + width + 1])
 
 
 def _in_parts(items: list[Item], at: int) -> tuple[int, str, Value] | None:
@@ -289,6 +298,8 @@ def _in_parts(items: list[Item], at: int) -> tuple[int, str, Value] | None:
         closed = symbols[1:2] != ["<open>"] or symbols[width + 1 : width + 2] == ["<close>"]
         last = width + (2 if symbols[1:2] == ["<open>"] else 1)
         return (last, "<loc>", _on(items[at], items[at + width])) if closed else None
+    if symbols[:1] == ["<path>"] and symbols[1:2] == ["<open>"] and symbols[3:5] == ["<ep>", "<close>"]:
+        return 5, "<loc>", _on(items[at + 3], items[at])
     if symbols[:1] == ["<path>"]:
         width = 2 if symbols[1:2] in (["folder"], ["directory"]) else 1
         if symbols[width : width + 2] == ["of", "<ep>"]:
@@ -327,6 +338,28 @@ def _on(endpoint: Item, path: Item) -> Place:
     below = path.value.path or ""
     below = below if below.startswith(("/", "~", "$", "\\", ".")) else f"/{below}"
     return replace(path.value, words=words, name=endpoint.value.name, path=below)
+
+
+def _types_at(items: list[Item], at: int) -> tuple[int, str, Value | None] | None:
+    """Read kinds of files by their endings: "json and csv files", "all PDFs"."""
+    found: list[str] = []
+    end = at
+    while end < len(items) and (ending := _ending(items[end])):
+        found.append(f"*.{ending}")
+        end += 1
+        if end + 1 < len(items) and items[end].symbol in _AND and _ending(items[end + 1]):
+            end += 1
+    after = items[end].symbol if end < len(items) else ""
+    plural = found and items[end - 1].text[:-1].isupper() and items[end - 1].text.endswith("s")
+    return (end - at, "<globs>", tuple(found)) if found and (plural or after in _OF_A_KIND) else None
+
+
+def _ending(item: Item) -> str:
+    """Give the one ending of a kind of files; "tiff files" may end in two ways, "log files" in any."""
+    word = item.text[:-1] if item.text[:-1].isupper() and item.text.endswith("s") else item.text
+    word = word.lower() if item.value is None else ""
+    plain = word.isalnum() and word not in KNOWN and not is_real_word(word) and word not in _SEVERAL_ENDINGS
+    return word if plain and is_ending(word) else ""
 
 
 def _globs_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:

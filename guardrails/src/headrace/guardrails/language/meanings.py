@@ -140,9 +140,9 @@ def in_year(hit: Hit) -> Sequence[Reading]:
 
 
 def whole_day(hit: Hit) -> Sequence[Reading]:
-    """Read "yesterday's data": from the start of the day to its end; today is not over."""
+    """Read "yesterday's data": from the start of the day to its end; today and this week are not over."""
     when = hit.one(When)
-    if when.day == Day(offset=0) and when.clock is None and when.part is None:
+    if when.day in (Day(offset=0), Day(week=0)) and when.clock is None and when.part is None:
         return (("modified_after", when),)
     return (("modified_after", when), ("modified_before", when))
 

@@ -27,6 +27,9 @@ _DENIED: dict[tuple[str, Value], Value] = {
     ("on_conflict", "overwrite"): "skip",
 }
 _ANSWERED = "answered"
+_THAT_IS = "that is"
+# What exact words fill on their own, and what they fill behind a vague word: "without logs (*.log)".
+_NARROWED = {"include": "exclude", "start": "deadline"}
 _ENDS = frozenset({".", "!", "?", ";"})
 _SAYS_NOTHING = frozenset({"marker", "retract", "it", "turn"})
 _LINKS = frozenset({":", "?", "=", "-"})
@@ -45,7 +48,8 @@ _QUESTIONS = frozenset({"status", "list"})
 
 def operated(chosen: Sequence[Chosen]) -> list[Chosen]:
     """Apply every operator to the facts in its scope."""
-    return _retractions(_open_ends(_open_buts(_question_marks(_polarities(_trailing_onlys(list(chosen)))))))
+    settled = _polarities(_explained(_trailing_onlys(list(chosen))))
+    return _retractions(_open_ends(_open_buts(_question_marks(settled))))
 
 
 def _slots(span: Chosen) -> frozenset[str]:
@@ -61,6 +65,39 @@ def _trailing_onlys(chosen: list[Chosen]) -> list[Chosen]:
         closes = takes and before is not None and before.name != CARRIED and span.name == "only"
         result.append(replace(span, facts=()) if cue and closes else span)
     return result
+
+
+def _explained(chosen: list[Chosen]) -> list[Chosen]:
+    """Let the exact words behind a vague one say what it means: "at night (22:00-05:00)"."""
+    result = list(chosen)
+    for at, span in enumerate(chosen):
+        if span.name.startswith(_THAT_IS):
+            vague = next((n for n in range(at - 1, -1, -1) if chosen[n].words not in (",", "-", ":")), None)
+            meant = at if span.facts else at + 1
+            told = None if vague is None or meant == len(chosen) else _meaning(result[vague], result[meant])
+            if told is not None and vague is not None:
+                result[vague], result[meant] = (
+                    replace(result[vague], facts=told[0]),
+                    replace(chosen[meant], facts=told[1]),
+                )
+            elif span.facts:
+                doubt = Doubt(f"`{span.words}`: say which files are meant, with only or skip")
+                result[at] = replace(span, facts=tuple(replace(fact, value=doubt) for fact in span.facts))
+    return result
+
+
+def _meaning(vague: Chosen, exact: Chosen) -> tuple[tuple[Fact, ...], tuple[Fact, ...]] | None:
+    """Give what is left of a vague span, and the facts of the exact one in its slot; none if they do not fit."""
+    left = tuple(fact for fact in vague.facts if not isinstance(fact.value, Doubt))
+    slots = _slots(vague) - {fact.slot for fact in left}
+    denied = exact.words.lower().split()[:1] in (["not"], ["no"], ["except"], ["outside"], ["without"])
+    if not vague.name.startswith("vague") and not vague.name.endswith("left open"):
+        return None
+    facts = tuple(
+        replace(fact, slot=slot) if (slot := _NARROWED.get(fact.slot)) in slots else fact for fact in exact.facts
+    )
+    fits = bool(facts) and {fact.slot for fact in facts} == slots and not denied
+    return (left, facts) if fits and not any(isinstance(fact.value, Doubt) for fact in facts) else None
 
 
 def _is_mark(span: Chosen, marks: frozenset[str]) -> bool:

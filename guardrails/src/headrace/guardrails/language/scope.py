@@ -47,6 +47,7 @@ _OWN_A_TIME = _heads("doing_option")
 _MAY_REACH_BACK = tuple(words_of("excepting"))
 # A size or an age, said of the files before it or of all.
 _LIMITS = frozenset({"min_size", "max_size", "modified_after", "modified_before"})
+_LEFT_OUT = frozenset(words_of("left_out"))
 _MEANT_AS_LIMIT = frozenset({"max", "maximum", "min", "minimum", "most", "least", "limit", "up", "larger", "maximal"})
 _ADDING = frozenset({"too", "as well", "plus", "and also", "also", "additionally", "in addition"})
 _JOINERS = frozenset({"and", "or", "as well as", "plus", "and also", ", and", ", or"})
@@ -147,6 +148,9 @@ def _left_out(before: Chosen, joiner: str, span: Chosen) -> Chosen:
     if _excepts(before, joiner, span):
         return _doubted(span, f"say whether it is left out, too, or taken in spite of `{before.words}`")
     own = _first_word(span)
+    left = not _LEFT_OUT.isdisjoint(before.words.lower().split()) and bool(_slots(before) & _LIMITS)
+    if left and joiner and before.facts and slots and slots <= FILTERS and own not in _SKIPS | _ONLYS | _NEGATIONS:
+        return _doubted(span, "say whether these are left out, too, or the only ones that are taken")
     apart = joiner or own in _SKIPS | _ONLYS | _NEGATIONS or span.words.lower().endswith(" only")
     if _slots(before) == {"exclude"} and slots and slots <= _LIMITS and not apart:
         # "skip *.tmp older than 2 days" leaves out old *.tmp, not every *.tmp.
@@ -170,6 +174,8 @@ def _excepts(before: Chosen, joiner: str, span: Chosen) -> bool:
     if not before.facts or not _slots(before) <= FILTERS or _slots(span) != {"exclude"}:
         return False
     excepts = span.words.lower().startswith(_MAY_REACH_BACK)
+    if excepts and not _LEFT_OUT.isdisjoint(before.words.lower().split()):
+        return True
     if _first_word(before) in _SKIPS:
         other = _first_word(span) == "not" and _first_word(before) != "not" and joiner in ("", ",")
         return excepts or other

@@ -10,68 +10,14 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from headrace.guardrails.intents.draft import Zone
 from headrace.guardrails.language.days import word_at
+from headrace.guardrails.language.grammar import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headrace.guardrails.language.phrases import Item
 
-# Each stands for several zones somewhere, or for winter time in summer.
-_ABBREVIATIONS = frozenset(
-    [
-        "cst",
-        "cdt",
-        "est",
-        "edt",
-        "mst",
-        "mdt",
-        "pst",
-        "pdt",
-        "akst",
-        "akdt",
-        "hst",
-        "ast",
-        "adt",
-        "nst",
-        "ndt",
-        "ist",
-        "bst",
-        "wet",
-        "west",
-        "cet",
-        "cest",
-        "eet",
-        "eest",
-        "msk",
-        "sast",
-        "gst",
-        "pkt",
-        "npt",
-        "bdt",
-        "ict",
-        "wib",
-        "sgt",
-        "hkt",
-        "myt",
-        "pht",
-        "kst",
-        "jst",
-        "acst",
-        "acdt",
-        "aest",
-        "aedt",
-        "awst",
-        "nzst",
-        "nzdt",
-        "brt",
-        "art",
-        "clt",
-        "ct",
-        "et",
-        "mt",
-        "pt",
-    ]
-)
+_ABBREVIATIONS = frozenset(words_of("zone_abbreviation"))
 _OFFSET = re.compile(r"(?:utc|gmt)?(?P<sign>[+-])(?P<hours>\d{1,2})(?::?(?P<minutes>\d{2}))?")
 _PLAIN = frozenset({"utc", "gmt", "zulu", "z"})
 ZONE_WORDS = frozenset({"utc", "gmt", "zulu", "local", "time", "our", "my"}) | _ABBREVIATIONS
