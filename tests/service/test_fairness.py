@@ -11,11 +11,12 @@ import pytest
 from tests.servers.site import WAIT_S, Person, Site, settled, started_site
 from tests.service.refusals import refused
 from tests.service.test_durable import until_in_line
-from tests.service.test_transfers import SLOW_BPS, large_set, small_set
+from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until
 
 from headrace.api.settings import Settings
 from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.run_state import standing_of
+from headrace.client import HeadraceError
 from headrace.client import models as m
 
 
@@ -61,6 +62,47 @@ async def test_one_person_has_only_so_many_transfers_that_have_not_ended(tmp_pat
         await site.ada.port.control(first.id, m.ControlRequest(action="cancel"))
         await site.ada.end_of(first)
         assert (await site.ada.end_of(await site.ada.submit(second))).state is m.TransferState.COMPLETE
+
+
+@pytest.mark.anyio
+async def test_nobody_has_more_in_the_queue_than_is_left_so_that_others_find_a_place(tmp_path: Path) -> None:
+    async with started_site(tmp_path, Settings(transfer_queue=6)) as site:
+        await site.start_both()
+        small_set(site)
+        bob, eve = await site.person("bob", "requester"), await site.person("eve", "requester")
+        took = []
+        plans = {
+            person.principal.name: [await person.plan("lab:/set", f"archive:/{n}{i}") for i in range(4)]
+            for n, person in enumerate((site.ada, bob, eve))
+        }
+        await site.stop_node("right")
+        for person in (site.ada, bob, eve):
+            for number, plan in enumerate(plans[person.principal.name]):
+                try:
+                    await person.submit(plan)
+                except HeadraceError as error:
+                    took.append((number, error.problem.code))
+                    break
+        assert took == [(3, "too_many_transfers"), (2, "too_many_transfers"), (1, "busy")]
+
+
+@pytest.mark.anyio
+async def test_a_pause_says_when_it_ends_and_ends_in_a_cancel(tmp_path: Path) -> None:
+    async with started_site(tmp_path, Settings(pause_limit_s=7200)) as site:
+        await site.start_both()
+        large_set(site)
+        transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/0", rate_limit_bps=SLOW_BPS))
+        at = site.clock()
+        await site.ada.port.control(transfer.id, m.ControlRequest(action="pause"))
+        said = (await until(site, transfer, "paused")).next_step.message
+        assert any(f"it is canceled at {at + timedelta(seconds=7200 + s):%Y-%m-%d %H:%M} UTC" in said for s in (0, 60))
+        site.clock.shift = timedelta(seconds=7201)
+        site.use_cases.scheduler.wake(transfer.id)
+        ended = await site.ada.end_of(transfer)
+        assert (ended.state, ended.state_reason) == (
+            m.TransferState.CANCELED, "canceled after 2 h of pause, the most that one may last",
+        )  # fmt: skip
+        assert "most that one may last" in ended.summary
 
 
 @pytest.mark.anyio

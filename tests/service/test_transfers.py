@@ -428,12 +428,12 @@ async def test_beyond_the_budget_a_plan_needs_an_approval(site: Site) -> None:
 
 @pytest.mark.anyio
 async def test_invariant_6_no_more_transfers_run_at_once_than_the_setting_says(tmp_path: Path) -> None:
-    async with started_site(tmp_path, Settings(transfer_concurrency=1, transfer_queue=2)) as site:
+    async with started_site(tmp_path, Settings(transfer_concurrency=1, transfer_queue=3)) as site:
         await site.start_both()
         large_set(site)
         plans = [await site.ada.plan("lab:/set", f"archive:/{n}", rate_limit_bps=8 * SLOW_BPS) for n in range(3)]
         first, second = await site.ada.submit(plans[0]), await site.ada.submit(plans[1])
-        with refused("busy"):
+        with refused("too_many_transfers"):
             await site.ada.submit(plans[2])
         await until(site, first, "running")
         assert (await site.ada.port.transfer(second.id)).state is m.TransferState.QUEUED

@@ -33,6 +33,7 @@ LIMITS = Limits(
     away=timedelta(days=7),
     stop=timedelta(seconds=30),
     halt=timedelta(seconds=2),
+    pause=timedelta(days=30),
     backoff=timedelta(seconds=1),
     max_backoff=timedelta(seconds=60),
     failures=3,
@@ -46,11 +47,12 @@ QUEUED = Standing(State.QUEUED)
 OPEN = Standing(State.RUNNING, attempt=1, open=True)
 STOPPING = replace(OPEN, stopping=True)
 FAILED_TWICE = replace(OPEN, failures=2)
+PAUSED_LONG = replace(OPEN, wish=Wish.PAUSE, stopping=True, paused_since=NOW - LIMITS.pause)
 BLOCKED = replace(OPEN, blocked_since=NOW - LIMITS.away)
 
 
 def paused(now: Standing) -> Standing:
-    return replace(now, wish=Wish.PAUSE, wish_reason="lunch")
+    return wished(now, Wish.PAUSE, "lunch", NOW)
 
 
 def canceled(now: Standing) -> Standing:
@@ -70,6 +72,8 @@ TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
     ("cancel goes first", canceled(QUEUED), Seen(refusal=DENIED, halt="h"), State.CANCELED, Effect.END),
     ("refused for good", paused(QUEUED), Seen(refusal=DENIED), State.FAILED, Effect.END),
     ("paused", paused(QUEUED), Seen(halt="h", absent=GONE), State.PAUSED, Effect.NONE),
+    ("paused too long", replace(PAUSED_LONG, open=False), Seen(), State.CANCELED, Effect.END),
+    ("stopped for a pause that is over", PAUSED_LONG, Seen(end=ending("stopped")), State.CANCELED, Effect.CLOSE),
     ("halted", QUEUED, Seen(halt="h", absent=GONE), State.WAITING, Effect.NONE),
     ("too early", QUEUED, Seen(starts=SOON), State.QUEUED, Effect.NONE),
     ("a node is away", QUEUED, Seen(absent=GONE), State.WAITING, Effect.NONE),
@@ -179,7 +183,7 @@ def test_an_attempt_that_we_stopped_ourselves_is_no_failure_and_what_follows_doe
     now = QUEUED
     for _ in range(2 * LIMITS.failures):
         stopping = step(paused(step(now, Seen(), NOW, LIMITS).standing), Seen(), NOW, LIMITS).standing
-        resumed = wished(replace(stopping, stopping=True), Wish.RUN, "")
+        resumed = wished(replace(stopping, stopping=True), Wish.RUN, "", NOW)
         now = step(resumed, Seen(end=ending("stopped", retryable=True)), NOW, LIMITS).standing
         assert (now.state, now.failures, now.not_before) == (State.QUEUED, 0, None)
     assert step(now, Seen(), NOW, LIMITS).effect is Effect.BEGIN
@@ -196,20 +200,20 @@ def test_an_obstacle_is_a_code_of_the_engine_that_a_retry_may_help(code: str) ->
 
 @pytest.mark.parametrize("asked", Wish)
 def test_a_wish_after_a_cancel_does_not_undo_it(asked: Wish) -> None:
-    final = wished(OPEN, Wish.CANCEL, "wrong run")
+    final = wished(OPEN, Wish.CANCEL, "wrong run", NOW)
     with pytest.raises(WishRefused, match="final"):
-        wished(final, asked, "")
+        wished(final, asked, "", NOW)
 
 
 def test_only_what_is_paused_is_resumed_and_only_what_failed_is_tried_again() -> None:
     with pytest.raises(WishRefused, match="only a paused"):
-        wished(OPEN, Wish.RUN, "")
+        wished(OPEN, Wish.RUN, "", NOW)
     with pytest.raises(WishRefused, match="paused already"):
-        wished(wished(OPEN, Wish.PAUSE, "lunch"), Wish.PAUSE, "tea")
+        wished(wished(OPEN, Wish.PAUSE, "lunch", NOW), Wish.PAUSE, "tea", NOW)
     with pytest.raises(WishRefused, match="only a partial or failed"):
         retried(Standing(State.CANCELED))
     with pytest.raises(WishRefused, match="has ended"):
-        wished(Standing(State.COMPLETE), Wish.PAUSE, "")
+        wished(Standing(State.COMPLETE), Wish.PAUSE, "", NOW)
     assert retried(Standing(State.FAILED, attempt=3, failures=2, wish=Wish.PAUSE)) == Standing(State.QUEUED, attempt=3)
 
 
@@ -245,6 +249,17 @@ CAUSES = st.sampled_from([None, GONE])
 OUTCOMES = st.sampled_from(["complete", "partial", "failed", "stopped"])
 
 
+def test_a_pause_is_looked_at_when_it_is_over_and_one_that_was_resumed_counts_anew() -> None:
+    asleep = step(paused(QUEUED), Seen(), NOW, LIMITS)
+    assert (asleep.standing.state, asleep.look_at) == (State.PAUSED, NOW + LIMITS.pause)
+    later = NOW + LIMITS.pause
+    again = wished(wished(asleep.standing, Wish.RUN, "", later), Wish.PAUSE, "tea", later)
+    assert step(again, Seen(), later, LIMITS).standing.state is State.PAUSED
+    assert step(asleep.standing, Seen(), later, LIMITS).standing.reason == (
+        "canceled after 30 d of pause, the most that one may last"
+    )
+
+
 def test_a_start_ahead_is_told_by_the_clock_and_waited_for_however_that_is_set() -> None:
     told = NOW - timedelta(days=3)
     early = step(QUEUED, Seen(starts=SOON - timedelta(days=3), told=told), NOW, LIMITS)
@@ -262,7 +277,7 @@ class EveryWay(RuleBasedStateMachine):
     @rule(wish=st.sampled_from(list(Wish)))
     def people_wish(self, wish: Wish) -> None:
         try:
-            self.world.standing = wished(self.world.standing, wish, "said so")
+            self.world.standing = wished(self.world.standing, wish, "said so", self.world.clock)
         except WishRefused:
             return
         self.world.canceled = self.world.canceled or wish is Wish.CANCEL
@@ -328,9 +343,9 @@ class EveryWay(RuleBasedStateMachine):
             if world.standing.state in END_STATES:
                 return
             if enough and world.standing.wish is not Wish.CANCEL:
-                world.standing = wished(world.standing, Wish.CANCEL, "enough")
+                world.standing = wished(world.standing, Wish.CANCEL, "enough", world.clock)
             elif world.standing.wish is Wish.PAUSE:
-                world.standing = wished(world.standing, Wish.RUN, "")
+                world.standing = wished(world.standing, Wish.RUN, "", world.clock)
             for _ in range(6):
                 world.clock += timedelta(days=1)
                 world.look(

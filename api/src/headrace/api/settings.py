@@ -62,7 +62,9 @@ class Settings:
     transfer_concurrency: int = _setting(16, "count", "transfers that run at the same time; more are queued")
     transfer_concurrency_of_one: int = _setting(12, "count", "of them for one person, so that others have their turn")
     transfer_queue: int = _setting(1000, "count", "transfers that may be queued, running, waiting or paused")
-    transfer_queue_of_one: int = _setting(300, "count", "of them of one person; more are refused")
+    transfer_queue_of_one: int = _setting(
+        300, "count", "of them of one person, who never has more than are left; more are refused"
+    )
     min_rate_bps: int = _setting(
         100_000, "bit/s", "lowest rate ceiling that may be asked for (a slot is held meanwhile)"
     )
@@ -71,6 +73,7 @@ class Settings:
     max_backoff_ms: int = _setting(300_000, "ms", "longest wait before another attempt")
     sweep_s: int = _setting(30, "s", "time between looks for transfers and plans that nobody works on")
     away_limit_s: int = _setting(604_800, "s", "time that a transfer waits for a node or past another obstacle")
+    pause_limit_s: int = _setting(2_592_000, "s", "longest time of a pause; the transfer is canceled after it")
     retry_valid_s: int = _setting(604_800, "s", "how long after its end a failed transfer may be tried again")
 
     session_idle_s: int = _setting(28_800, "s", "an interactive session ends after this time without use")

@@ -126,6 +126,8 @@ class TransferRow(Base):
     not_before: Mapped[datetime | None] = mapped_column(Utc)
     away_since: Mapped[datetime | None] = mapped_column(Utc)
     blocked_since: Mapped[datetime | None] = mapped_column(Utc)
+    paused_since: Mapped[datetime | None] = mapped_column(Utc)
+    """Since when its pause is wished."""
     last_error: Mapped[str] = mapped_column(Text, default="")
     resent_before: Mapped[int] = mapped_column(BigInteger, default=0)
     """Bytes that earlier attempts sent again."""

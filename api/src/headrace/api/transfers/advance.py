@@ -54,6 +54,7 @@ class Advance:
             away=timedelta(seconds=settings.away_limit_s),
             stop=_STOP,
             halt=_HALT,
+            pause=timedelta(seconds=settings.pause_limit_s),
             backoff=timedelta(milliseconds=settings.backoff_ms),
             max_backoff=timedelta(milliseconds=settings.max_backoff_ms),
             failures=settings.attempts_without_progress,

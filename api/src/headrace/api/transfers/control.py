@@ -49,8 +49,9 @@ class Control:
     async def _wish(self, tx: Tx, caller: Caller, row: TransferRow, asked: Wish, reason: str) -> None:
         """Pause, resume or cancel a transfer that has not ended."""
         said = because(f"{_VERBS[asked]} by {caller.principal.name}", reason)
-        after = wished(standing_of(row), asked, said if asked is not Wish.RUN else "")
-        row.wish, row.wish_reason = after.wish, after.wish_reason
+        clock = self._parts.core.steady()
+        after = wished(standing_of(row), asked, said if asked is not Wish.RUN else "", clock)
+        row.wish, row.wish_reason, row.paused_since = after.wish, after.wish_reason, after.paused_since
         await self._parts.history.record(tx, row, m.TransferEventKind(f"asked_{asked}"), said, caller=caller)
         await self._parts.core.jobs.defer(tx, ADVANCE, row.id)
 
@@ -84,6 +85,7 @@ class Control:
         await reserve(tx, row, day=day, max_bytes=max_bytes)
         write_standing(row, queued)
         row.wish, row.wish_reason, row.fence = queued.wish, queued.wish_reason, row.fence + 1
+        row.paused_since = None
         row.only_failed, row.error, row.ended = only_failed, None, None
         said = because(f"tried again by {caller.principal.name}", reason)
         await self._parts.history.record(tx, row, m.TransferEventKind.RETRY, said, caller=caller)

@@ -329,6 +329,8 @@ class Transfers:
             active_s=active_s,
             plan_rate_ceiling_bps=plan.rate_limit_bps if plan else None,
             retry_until=self._retry_until(row, plan.expires if plan and plan.obligations else None),
+            paused_until=row.paused_since
+            and row.paused_since + timedelta(seconds=self._parts.core.settings.pause_limit_s),
             halted=halted,
             now=self._parts.core.clock(),
         )

@@ -181,6 +181,7 @@ def standing_of(row: TransferRow, run: Run | None = None) -> Standing:
         last_error=row.last_error,
         away_since=row.away_since,
         blocked_since=row.blocked_since,
+        paused_since=row.paused_since,
     )
 
 

@@ -51,18 +51,23 @@ class Scheduler:
     # -- transfers come and go --
 
     async def require_room(self, tx: Tx, person: str) -> None:
-        """Refuse another transfer of a person when too many of this one's, or of all, have not ended yet."""
+        """Refuse another transfer of a person when too many of this one's, or of all, have not ended yet.
+
+        Nobody has more of them than there are places left: whoever has few finds one, however many others have taken
+        all that they may.
+        """
         self._core.broker.require_open()
         limit, limit_of_one = self._core.settings.transfer_queue, self._core.settings.transfer_queue_of_one
         of_all, of_one = (await tx.execute(_OPEN, {"person": person})).one()
-        if (of_one or 0) >= limit_of_one:
-            raise ServiceError(
-                Code.TOO_MANY_TRANSFERS,
-                f"{limit_of_one} transfers of this person have not ended, the most for one; "
-                "submit again when some have, or cancel some",
-            )
         if of_all >= limit:
             raise ServiceError(Code.BUSY, f"{limit} transfers are queued or running already; submit again later")
+        most = min(limit_of_one, limit - of_all)
+        if (of_one or 0) >= most:
+            raise ServiceError(
+                Code.TOO_MANY_TRANSFERS,
+                f"{of_one} transfers of this person have not ended, and one may have {most} now; "
+                "submit again when some have, or cancel some",
+            )
 
     async def admit(self, tx: Tx, row: TransferRow) -> None:
         """Take a queued transfer under way with `tx`, which makes it or takes it up anew: it begins there if it may."""

@@ -10,7 +10,8 @@ A transfer has at most one open attempt: begun, and its end not recorded.
     its end is known    it arrived > canceled > refused > paused > halted > stopped by us > failed for good > obstacle
                         > no progress > try again
 
-Cancel is final: no later wish undoes it, and nothing is begun or renewed after it.
+Cancel is final: no later wish undoes it, and nothing is begun or renewed after it. A pause that lasts too long ends in
+it.
 """
 
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from typing import Literal
 
 from headrace.api.errors import Code
 from headrace.client import models as m
+from headrace.client.text import duration
 
 State = m.TransferState
 
@@ -124,6 +126,8 @@ class Standing:
     """Since when it waits for a node; a pause or a halt ends that wait."""
     blocked_since: datetime | None = None
     """Since when obstacles end its attempts and nothing moves; a pause or a halt ends that wait."""
+    paused_since: datetime | None = None
+    """Since when its pause is wished."""
     error: Cause | None = None
     """Why it failed."""
 
@@ -155,6 +159,7 @@ class Limits:
     away: timedelta
     stop: timedelta
     halt: timedelta
+    pause: timedelta
     backoff: timedelta
     max_backoff: timedelta
     failures: int
@@ -219,12 +224,12 @@ def against_retry(state: State) -> str | None:
     return None if state in RETRIED_STATES else f"is {state}; only a partial or failed one is tried again"
 
 
-def wished(now: Standing, asked: Wish, reason: str) -> Standing:
+def wished(now: Standing, asked: Wish, reason: str, clock: datetime) -> Standing:
     """Take over what people want; raises `WishRefused`."""
     against = against_wish(now.state, now.wish, asked)
     if against is not None:
         raise WishRefused(against)
-    return replace(now, wish=asked, wish_reason=reason)
+    return replace(now, wish=asked, wish_reason=reason, paused_since=clock if asked is Wish.PAUSE else None)
 
 
 def retried(now: Standing) -> Standing:
@@ -251,7 +256,11 @@ def _refused(case: _Case) -> Step | None:
 def _paused(case: _Case) -> Step | None:
     if case.now.wish is not Wish.PAUSE:
         return None
-    return Step(case.to(State.PAUSED, case.now.wish_reason, away_since=None, blocked_since=None))
+    until = case.now.paused_since and case.now.paused_since + case.limits.pause
+    if until is not None and case.clock >= until:
+        most = duration(case.limits.pause.total_seconds())
+        return Step(case.to(State.CANCELED, f"canceled after {most} of pause, the most that one may last"), Effect.END)
+    return Step(case.to(State.PAUSED, case.now.wish_reason, away_since=None, blocked_since=None), look_at=until)
 
 
 def _held(case: _Case) -> Step | None:

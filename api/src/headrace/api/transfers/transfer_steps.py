@@ -42,6 +42,8 @@ class TransferStatus:
     """The most that its plan allows, of one that has not ended."""
     retry_until: datetime | None
     """Until when a retry may begin; `None`: before it was started."""
+    paused_until: datetime | None = None
+    """When its pause has lasted too long, and it is canceled."""
     halted: str | None = None
     """The reason of a halt of this very transfer."""
     now: datetime
@@ -75,13 +77,20 @@ def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
             return m.NextStep(kind="wait", by="service", message=f"{said[transfer.state]}{reason}")
         case State.PAUSED:
             mine = objection_to(transfer, caller, "resume") is None
-            return m.NextStep(kind="resume", by="you" if mine else "others", message=f"It is paused.{reason}")
+            return m.NextStep(
+                kind="resume", by="you" if mine else "others", message=f"It is paused.{reason}{_until(transfer)}"
+            )
         case State.PARTIAL | State.FAILED:
             return _after_failure(transfer, caller)
         case State.COMPLETE:
             return m.NextStep(kind="none", by="nobody", message="It is complete and verified.")
         case State.CANCELED:
             return m.NextStep(kind="none", by="nobody", message=f"It was canceled.{reason}")
+
+
+def _until(transfer: TransferStatus) -> str:
+    until = transfer.paused_until
+    return f" Unless it is resumed, it is canceled at {until:%Y-%m-%d %H:%M} UTC." if until else ""
 
 
 _HOPELESS: Final = (
