@@ -26,7 +26,6 @@ PLAN_LIFETIME: Final = timedelta(hours=24)
 MAX_AHEAD: Final = timedelta(days=7)
 """How far ahead a plan may start."""
 PERMIT_LIFETIME: Final = timedelta(minutes=15)
-PERMIT_MAX_ENTRIES: Final = 10_000_000
 PERMIT_MAX_SECONDS: Final = 600
 _MODES: Final = {"permissions": "mode", "timestamps": "mtime"}
 
@@ -137,9 +136,7 @@ def danger_of(execution: Execution) -> tuple[str, ...]:
     return tuple(sorted(name for name, present in dangers.items() if present))
 
 
-def permit_body(
-    *, person: str, folder: ResolvedEndpoint, now: datetime, max_entries: int = PERMIT_MAX_ENTRIES
-) -> JsonObject:
+def permit_body(*, person: str, folder: ResolvedEndpoint, now: datetime, max_entries: int) -> JsonObject:
     """Write the body of a permit to list this folder and what is below it; seal it as type `permit`."""
     return {
         "id": new_id("pm"),
