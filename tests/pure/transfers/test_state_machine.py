@@ -343,7 +343,7 @@ class EveryWay(RuleBasedStateMachine):
             if world.standing.state in END_STATES:
                 return
             if enough and world.standing.wish is not Wish.CANCEL:
-                world.standing = wished(world.standing, Wish.CANCEL, "enough", world.clock)
+                world.standing, world.canceled = wished(world.standing, Wish.CANCEL, "enough", world.clock), True
             elif world.standing.wish is Wish.PAUSE:
                 world.standing = wished(world.standing, Wish.RUN, "", world.clock)
             for _ in range(6):
@@ -352,6 +352,7 @@ class EveryWay(RuleBasedStateMachine):
                     Seen(end=ending("stopped" if world.standing.stopping else "complete") if world.runs else None)
                 )
             assert world.standing.state in END_STATES, world.standing
+            assert not world.canceled or not {Effect.BEGIN, Effect.RENEW} & set(world.done_after_cancel)
 
 
 EveryWay.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
