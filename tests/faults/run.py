@@ -35,6 +35,8 @@ EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 PROFILE = os.environ.get("CARGO_PROFILE", "dev")
 BUILDS = REPOSITORY / "engine" / "target"
 """Builds of the working tree. Those of broken trees are kept apart, in `faults` below it."""
+NODE_PROGRAM = REPOSITORY / os.environ.get("NODE_PROGRAM", "engine/target/release/headrace-node")
+"""What browser tests start as their nodes: no broken tree builds its own."""
 FAILED = {
     "pytest": re.compile(r"^FAILED (\S+)", re.MULTILINE),
     "cargo": re.compile(r"^failures:\n    (\S+)$", re.MULTILINE),
@@ -284,6 +286,7 @@ def run_test(tree: Path, test: tuple[str, ...]) -> Ran:
     environment["CARGO_TARGET_DIR"] = str(BUILDS / "faults")
     # A folder on PYTHONPATH comes before the editable installs, so the copied rooms are the ones that are tested.
     environment["PYTHONPATH"] = os.pathsep.join(str(tree / member / "src") for member in MEMBERS)
+    environment["NODE_PROGRAM"] = str(NODE_PROGRAM)
     environment["NO_COLOR"] = "1"
     kind, *words = test
     if kind == "pytest":
