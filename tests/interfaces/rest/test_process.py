@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager, closing
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,18 @@ def start(folder: Path, hub: str | None = None, *, missing: str = "") -> Running
     return Running(process, folder, json.loads(line))
 
 
+@contextmanager
+def restarted(running: Running) -> Iterator[Running]:
+    """Start it again in its folder, for the nodes at the same address, and see it end well."""
+    again = start(running.folder, str(running.ready["hub"]))
+    assert again.process.stdout is not None
+    with again.process.stdout:
+        try:
+            yield again
+        finally:
+            assert again.end() == 0
+
+
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Running]:
     started = start(tmp_path)
@@ -122,17 +134,12 @@ async def test_the_embedded_node_serves_its_roots_and_a_restart_keeps_them(runni
         assert ended.state is m.TransferState.COMPLETE, ended.summary
     assert (running.folder / "archive" / "b.txt").read_text() == "a"
     assert running.end() == 0
-    again = start(running.folder, str(running.ready["hub"]))
-    try:
+    with restarted(running) as again:
         assert again.ready["bootstrap_file"] is None
         assert not (running.folder / "data" / "bootstrap-link").exists()
         async with HttpHeadrace(again.url, secret) as headrace:
             assert (await headrace.transfer(transfer.id)).state is m.TransferState.COMPLETE
             assert {one.id for one in await headrace.endpoints()} == {"lab", "archive"}
-    finally:
-        assert again.end() == 0
-        assert again.process.stdout is not None
-        again.process.stdout.close()
 
 
 @pytest.mark.anyio
@@ -152,8 +159,7 @@ async def test_a_service_that_was_killed_ends_its_transfers_without_help_when_it
                     break
     running.process.kill()
     running.process.wait(20)
-    again = start(running.folder, str(running.ready["hub"]))
-    try:
+    with restarted(running) as again:
         async with HttpHeadrace(again.url, secret) as headrace:
             ended = await headrace.transfer(transfer.id, wait_s=30)
             assert ended.state is m.TransferState.COMPLETE, ended.summary
@@ -161,10 +167,6 @@ async def test_a_service_that_was_killed_ends_its_transfers_without_help_when_it
             about = await headrace.audit(subject=transfer.id)
         assert [event.kind for event in about].count("submitted") == 1
         assert (running.folder / "archive" / "a.bin").read_bytes() == content
-    finally:
-        assert again.end() == 0
-        assert again.process.stdout is not None
-        again.process.stdout.close()
 
 
 @pytest.mark.anyio
@@ -195,18 +197,13 @@ async def test_a_kill_after_the_nodes_end_and_before_it_is_stored_loses_no_end(r
                     await headrace.transfer(transfer.id)
             running.process.kill()
             running.process.wait(20)
-    again = start(running.folder, str(running.ready["hub"]))
-    try:
+    with restarted(running) as again:
         async with HttpHeadrace(again.url, secret) as headrace:
             ended = await headrace.transfer(transfer.id, wait_s=30)
             assert (ended.state, ended.attempt) == (m.TransferState.COMPLETE, 1), ended.summary
             assert (await headrace.receipt(transfer.id)).summary.startswith("complete: 2 files")
         assert {path.name for path in (running.folder / "archive" / "moved").iterdir()} == {"a.bin", "b.bin"}
         assert not list((running.folder / "lab" / "set").iterdir())
-    finally:
-        assert again.end() == 0
-        assert again.process.stdout is not None
-        again.process.stdout.close()
 
 
 @pytest.mark.anyio
@@ -267,10 +264,8 @@ def test_a_second_service_on_the_same_data_is_refused_by_name_until_the_first_is
     assert (refused.returncode, f"process {running.process.pid}" in refused.stderr) == (1, True), refused.stderr
     running.process.kill()
     running.process.wait(20)
-    again = start(running.folder, str(running.ready["hub"]))
-    assert again.end() == 0
-    assert again.process.stdout is not None
-    again.process.stdout.close()
+    with restarted(running):
+        pass
 
 
 def test_a_first_start_that_was_cut_off_while_the_node_joined_does_not_stand_in_the_way(tmp_path: Path) -> None:

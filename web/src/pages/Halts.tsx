@@ -1,8 +1,7 @@
 /** The kill switch: what is halted, by whom and why; halt something, release it. */
 
 import { Table } from "@mantine/core";
-import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useSuspenseQuery } from "@tanstack/react-query";
 import { api, done } from "../api/client";
 import { haltsQuery, healthQuery, meQuery } from "../api/queries";
 import type { Halt } from "../api/schema";
@@ -11,9 +10,9 @@ import { HaltSomething } from "../halts/HaltSomething";
 import { t, tData } from "../i18n";
 import { Reasoned } from "../transfers/Reasoned";
 import { Listing } from "../ui/Listing";
+import { useAsked } from "../ui/asked";
 import { Act, Empty, Name, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
-import { tell } from "../ui/toasts";
 
 /** The halt that a file in the data folder makes. */
 const FILE = "halt";
@@ -21,17 +20,11 @@ const FILE = "halt";
 export function Halts() {
   const { data: me } = useSuspenseQuery(meQuery);
   const { data: halts } = useSuspenseQuery(haltsQuery);
-  const client = useQueryClient();
-  const [ending, setEnding] = useState<Halt | null>(null);
   const blocked = whyNot(me, "halt");
-  const release = useMutation({
-    mutationFn: (halt: string) => done(api.DELETE("/api/v1/site/halt/{halt}", { params: { path: { halt } } })),
-    onSuccess: async () => {
-      tell(t("halts.released"));
-      setEnding(null);
-      await client.invalidateQueries({ queryKey: haltsQuery.queryKey });
-      await client.invalidateQueries({ queryKey: healthQuery.queryKey });
-    },
+  const ending = useAsked({
+    act: ({ id }: Halt) => done(api.DELETE("/api/v1/site/halt/{halt}", { params: { path: { halt: id } } })),
+    told: () => t("halts.released"),
+    changes: [haltsQuery.queryKey, healthQuery.queryKey],
   });
   return (
     <Page title={t("nav.halts")} lead={t("halts.lead")} actions={<HaltSomething blocked={blocked} />}>
@@ -54,10 +47,7 @@ export function Halts() {
                   variant="outline"
                   size="compact-xs"
                   blocked={blocked ?? (halt.id === FILE ? t("halts.isFile") : null)}
-                  onClick={() => {
-                    release.reset();
-                    setEnding(halt);
-                  }}
+                  onClick={() => ending.ask(halt)}
                 >
                   {t("halts.release")}
                 </Act>
@@ -66,17 +56,14 @@ export function Halts() {
           ))}
         </Listing>
       )}
-      {ending !== null && (
+      {ending.one !== null && (
         <Reasoned
-          title={t("halts.release.one", { what: whatIs(ending) })}
+          title={t("halts.release.one", { what: whatIs(ending.one) })}
           detail={t("halts.release.detail")}
           verb={t("halts.release")}
           danger={false}
           reason="none"
-          pending={release.isPending}
-          error={release.error}
-          close={() => setEnding(null)}
-          go={() => release.mutate(ending.id)}
+          {...ending.dialog}
         />
       )}
     </Page>

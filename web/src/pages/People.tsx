@@ -1,6 +1,5 @@
 import { Badge, Group, Table } from "@mantine/core";
-import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useSuspenseQuery } from "@tanstack/react-query";
 import { answer, api } from "../api/client";
 import { meQuery, peopleQuery } from "../api/queries";
 import type { Person } from "../api/schema";
@@ -9,24 +8,19 @@ import { t, tData } from "../i18n";
 import { Invite } from "../people/Invite";
 import { Reasoned } from "../transfers/Reasoned";
 import { Listing } from "../ui/Listing";
+import { useAsked } from "../ui/asked";
 import { Act, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { PersonBadge } from "../ui/state";
-import { tell } from "../ui/toasts";
 
 export function People() {
   const { data: me } = useSuspenseQuery(meQuery);
   const { data: people } = useSuspenseQuery(peopleQuery);
-  const client = useQueryClient();
-  const [leaving, setLeaving] = useState<Person | null>(null);
   const blocked = whyNot(me, "people");
-  const disable = useMutation({
-    mutationFn: (person: string) => answer(api.POST("/api/v1/people/{person}/disable", { params: { path: { person } } })),
-    onSuccess: async ({ name }) => {
-      tell(t("people.disabled", { name }));
-      setLeaving(null);
-      await client.invalidateQueries({ queryKey: peopleQuery.queryKey });
-    },
+  const leaving = useAsked({
+    act: ({ id }: Person) => answer(api.POST("/api/v1/people/{person}/disable", { params: { path: { person: id } } })),
+    told: ({ name }) => t("people.disabled", { name }),
+    changes: [peopleQuery.queryKey],
   });
   return (
     <Page title={t("nav.people")} lead={t("people.lead")} actions={<Invite blocked={blocked} />}>
@@ -57,10 +51,7 @@ export function People() {
                 variant="outline"
                 size="compact-xs"
                 blocked={blocked ?? (person.id === me.id ? t("people.self") : person.state === "disabled" ? t("people.isDisabled") : null)}
-                onClick={() => {
-                  disable.reset();
-                  setLeaving(person);
-                }}
+                onClick={() => leaving.ask(person)}
               >
                 {t("people.disable")}
               </Act>
@@ -68,16 +59,13 @@ export function People() {
           </Table.Tr>
         ))}
       </Listing>
-      {leaving !== null && (
+      {leaving.one !== null && (
         <Reasoned
-          title={t("people.disable.one", { name: visible(leaving.name) })}
+          title={t("people.disable.one", { name: visible(leaving.one.name) })}
           detail={t("people.disable.detail")}
           verb={t("people.disable")}
           reason="none"
-          pending={disable.isPending}
-          error={disable.error}
-          close={() => setLeaving(null)}
-          go={() => disable.mutate(leaving.id)}
+          {...leaving.dialog}
         />
       )}
     </Page>

@@ -1,6 +1,5 @@
 import { Badge, Group, Table } from "@mantine/core";
-import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useSuspenseQuery } from "@tanstack/react-query";
 import { api, done } from "../api/client";
 import { meQuery, tokensQuery } from "../api/queries";
 import type { Token } from "../api/schema";
@@ -9,22 +8,17 @@ import { t } from "../i18n";
 import { MakeToken } from "../people/MakeToken";
 import { Reasoned } from "../transfers/Reasoned";
 import { Listing } from "../ui/Listing";
+import { useAsked } from "../ui/asked";
 import { Act, Empty, Page, Time } from "../ui/basics";
-import { tell } from "../ui/toasts";
 import classes from "../ui/Table.module.css";
 
 export function Tokens() {
   const { data: me } = useSuspenseQuery(meQuery);
   const { data: tokens } = useSuspenseQuery(tokensQuery);
-  const client = useQueryClient();
-  const [ending, setEnding] = useState<Token | null>(null);
-  const revoke = useMutation({
-    mutationFn: (token: string) => done(api.DELETE("/api/v1/tokens/{token}", { params: { path: { token } } })),
-    onSuccess: async () => {
-      tell(t("tokens.revoked"));
-      setEnding(null);
-      await client.invalidateQueries({ queryKey: tokensQuery.queryKey });
-    },
+  const ending = useAsked({
+    act: ({ id }: Token) => done(api.DELETE("/api/v1/tokens/{token}", { params: { path: { token: id } } })),
+    told: () => t("tokens.revoked"),
+    changes: [tokensQuery.queryKey],
   });
   return (
     <Page title={t("nav.tokens")} lead={t("tokens.lead")} actions={<MakeToken me={me} />}>
@@ -54,7 +48,7 @@ export function Tokens() {
                 <Time value={token.last_used} />
               </Table.Td>
               <Table.Td>
-                <Act color="red" variant="outline" size="compact-xs" onClick={() => setEnding(token)}>
+                <Act color="red" variant="outline" size="compact-xs" onClick={() => ending.ask(token)}>
                   {t("tokens.revoke")}
                 </Act>
               </Table.Td>
@@ -62,16 +56,13 @@ export function Tokens() {
           ))}
         </Listing>
       )}
-      {ending !== null && (
+      {ending.one !== null && (
         <Reasoned
-          title={t("tokens.revoke.one", { name: visible(ending.name) })}
+          title={t("tokens.revoke.one", { name: visible(ending.one.name) })}
           detail={t("tokens.revoke.detail")}
           verb={t("tokens.revoke")}
           reason="none"
-          pending={revoke.isPending}
-          error={revoke.error}
-          close={() => setEnding(null)}
-          go={() => revoke.mutate(ending.id)}
+          {...ending.dialog}
         />
       )}
     </Page>

@@ -1,4 +1,4 @@
-/** A question before something is done to a transfer: what will happen, and a reason that is kept. */
+/** A question before something is done: what will happen, and a reason that is kept. */
 
 import { Modal, Text, Textarea } from "@mantine/core";
 import { useState } from "react";
