@@ -27,6 +27,10 @@ _WITH_A_VERB = Openings(words_of("reason_with_verb"))
 _PURPOSES = frozenset(words_of("purpose"))
 _PEOPLE = frozenset(words_of("people"))
 _VERBS = frozenset(words_of("verb_of_a_reason"))
+# What a sentence that tells begins with, what makes it a condition or a wish, and what asks for something after it.
+_TELLS = frozenset(words_of("tells"))
+_NO_CONTEXT = frozenset(words_of("no_context"))
+_ASKS = tuple(words_of("asks_then"))
 _NOT_IN_A_REASON = frozenset(words_of("wish_in_a_reason"))
 
 
@@ -86,14 +90,17 @@ def _of_people(clause: Sequence[Item]) -> bool:
 
 
 def _before_so(items: Sequence[Item], at: int) -> int | None:
-    """Give the end of a clause that opens a sentence and says why: "the quota runs out soon, so ..."."""
+    """Give the end of a clause that opens a sentence and says why: "the disk is full, please ..."."""
     if at and items[at - 1].symbol not in SENTENCE_ENDS:
         return None
     end = at
     while end < len(items) and items[end].symbol not in _ENDS:
         end += 1
     so = [plain_word(item) for item in items[end : end + 2]] == [",", "so"]
-    return end if so and at < end <= at + _MAX_ITEMS else None
+    clause, asks = {plain_word(item) for item in items[at:end]}, " ".join(map(plain_word, items[end + 1 : end + 3]))
+    told = plain_word(items[at]) in _TELLS and not clause.isdisjoint(_VERBS) and clause.isdisjoint(_NO_CONTEXT)
+    opens = told and end < len(items) and items[end].symbol in (",", ".") and asks.startswith(_ASKS)
+    return end if (so or opens) and at < end <= at + _MAX_ITEMS else None
 
 
 def _harmless(items: Sequence[Item], clause: range, filled: Mapping[int, frozenset[str]]) -> bool:

@@ -288,11 +288,11 @@ def _composite_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
 
 def _in_parts(items: list[Item], at: int) -> tuple[int, str, Value] | None:
     """Join "krios1 (/raw)", "krios1, path /raw" and "/raw directory of krios1"."""
-    symbols = [item.symbol for item in items[at : at + 5]]
+    symbols = [item.symbol for item in items[at : at + 6]]
     if symbols[:1] == ["<ep>"]:
         width = 2 if symbols[1:2] in (["<open>"], [","]) else 1
         named = symbols[width : width + 1] in (["path"], ["folder"], ["directory"])
-        width += named
+        width += named + (named and symbols[width + 1 : width + 2] == [":"])
         if symbols[width : width + 1] != ["<path>"] or (not named and symbols[1:2] != ["<open>"]):
             return None
         closed = symbols[1:2] != ["<open>"] or symbols[width + 1 : width + 2] == ["<close>"]
@@ -318,7 +318,9 @@ def _below(items: list[Item], at: int) -> tuple[int, str, Value] | None:
     if named.symbol not in ("<ref>", "<rel>", "<file>") and (named.value is not None or named.symbol in KNOWN):
         return None
     symbols = [item.symbol for item in items[at + 1 : at + 5]]
-    if symbols[:2] not in [[cue, "<path>"] for cue in ("under", "in", "below", "inside", "within")]:
+    named_so = named.value is not None or any(letter.isdigit() for letter in named.text)
+    cues = ("under", "in", "below", "inside", "within", "from" if named_so else "in")
+    if symbols[:2] not in [[cue, "<path>"] for cue in cues]:
         return None
     if symbols[2:3] not in (["on"], ["from"], ["at"]) or symbols[3:4] != ["<ep>"] or _is_wanted(items, at):
         return None

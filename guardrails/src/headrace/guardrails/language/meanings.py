@@ -131,7 +131,7 @@ def in_year(hit: Hit) -> Sequence[Reading]:
         return (("modified_after", Doubt(f"`{hit.words}`: say the day")),)
     year = int(number)
     opens, closes = (When(hit.words, day=Day(exact=date(one, 1, 1))) for one in (year, year + 1))
-    if hit.has("in", "from"):
+    if hit.has("in", "from") and not hit.has("before", "after"):
         return (("modified_after", opens), ("modified_before", closes))
     later = hit.has("since", "after", "newer")
     # What is after 2025 begins with 2026.
