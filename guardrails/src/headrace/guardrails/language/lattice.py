@@ -16,6 +16,7 @@ from headrace.guardrails.language.asides import asides
 from headrace.guardrails.language.atoms import read_atoms
 from headrace.guardrails.language.clauses import heard_out
 from headrace.guardrails.language.clock import when_at
+from headrace.guardrails.language.denials import denied
 from headrace.guardrails.language.grammar import ACTION_OF, UNSURE_VERBS, words_of
 from headrace.guardrails.language.lengths import length_at
 from headrace.guardrails.language.numbers import WORDS, number_at
@@ -78,7 +79,8 @@ def read(tokens: Sequence[Token], context: Context, text: str) -> tuple[list[Cho
         return text[owned[0].start : owned[-1].end] if owned else ""
 
     spans = _with_asides(_choose(Line(items, words_of)), items, words_of)
-    chosen = operated(scoped(heard_out(spans, items, words_of, Chosen)))
+    heard = heard_out(spans, items, words_of, Chosen)
+    chosen = operated(scoped(denied(heard, items, words_of, Chosen)))
     owned = {number for span in chosen for number in range(span.first, span.last)}
     leftover = [item for item in items if item.first not in owned and item.symbol != "<end>"]
     return chosen, leftover
@@ -171,6 +173,11 @@ def _verb_or_name(items: Sequence[Item], at: int) -> Item:
     """Read a word that is both an endpoint's name and a verb ("archive") by where it stands."""
     item = items[at]
     word = item.text.lower()
+    if word == "/" and 0 < at < len(items) - 1:
+        # "copy / move" says two things to do, and no place.
+        beside = (items[at - 1], items[at + 1])
+        words = all(one.value is None and one.symbol not in _NOT_BEFORE_A_VERB for one in beside)
+        return Item("or", item.first, item.last, item.text) if words else item
     if item.symbol != "<ep>" or word not in _VERBS or at + 1 >= len(items):
         return item
     before = items[at - 1].symbol if at else ""

@@ -46,7 +46,7 @@ _TIMES = frozenset({"start", "window", "repeat"})
 _OWN_A_TIME = _heads("doing_option")
 _MAY_REACH_BACK = tuple(words_of("excepting"))
 # A size or an age, said of the files before it or of all.
-_LIMITS = frozenset({"min_size", "max_size", "modified_after", "modified_before"})
+LIMITS = frozenset({"min_size", "max_size", "modified_after", "modified_before"})
 _LEFT_OUT = frozenset(words_of("left_out"))
 _MEANT_AS_LIMIT = frozenset({"max", "maximum", "min", "minimum", "most", "least", "limit", "up", "larger", "maximal"})
 _ADDING = frozenset({"too", "as well", "plus", "and also", "also", "additionally", "in addition"})
@@ -59,6 +59,7 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
     before: Chosen | None = None
     joiner = ""
     owner: Chosen | None = None
+    owner_at = 0
     apart = listed = False
     for span in (_guarded(*pair) for pair in zip([None, *chosen], chosen, strict=False)):
         if _is_joiner(span):
@@ -68,6 +69,11 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
             continue
         joined = span.words.lower().startswith(("and ", "also "))
         reached = span if owner is None else _owned(owner, span, apart=apart or joined)
+        if owner is not None and not apart and (reached is not span or _limits(span)):
+            # "encrypt only the metadata": the option itself holds for a part at most.
+            result[owner_at] = _doubted(
+                owner, f"say whether it holds for the whole transfer, and leave out `{span.words}`"
+            )
         if reached is span and before is not None and (joiner or span.words.lower().startswith("and ")):
             reached = _reached(before, joiner or "and", span)
         if reached is span and before is not None:
@@ -83,7 +89,13 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
         if _slots(span) & {"turn", "cue"} or span.name == "only":
             continue
         owner, apart = (span, False) if _slots(span) & _OWNING else (None, False)
+        owner_at = len(result) - 1
     return _united(result)
+
+
+def _limits(span: Chosen) -> bool:
+    """Say whether a span opens what an option is limited to: the "only" of "encrypt only the metadata"."""
+    return span.name == "only" or any(fact.slot == "cue" and fact.value == "include" for fact in span.facts)
 
 
 def _is_joiner(span: Chosen) -> bool:
@@ -113,6 +125,8 @@ def _guarded(before: Chosen | None, span: Chosen) -> Chosen:
     if _slots(before) == {"turn"} and _slots(span) == {"include"} and _first_word(span) not in _ONLYS:
         # "all files but *.bak": what follows is left out, not taken.
         return _doubted(span, "say whether these are the only ones that are taken, or are left out")
+    if f"{before.words} {_first_word(span)}".lower() in ("instead of", "rather than"):
+        return _doubted(span, f"say whether it holds, after `{before.words}`")
     last = before.words.lower().replace("\u2019", "'").split()[-1:]
     if last and last[0] in _DENIALS and not _slots(before) & {*OPTIONS, "polarity"}:
         return _doubted(span, f"say whether `{last[0]}` belongs to it")
@@ -142,17 +156,17 @@ def _reached(before: Chosen, joiner: str, span: Chosen) -> Chosen:
 def _left_out(before: Chosen, joiner: str, span: Chosen) -> Chosen:
     """Doubt what may say more of what is left out: an exception from it, or an age of it alone."""
     slots = _slots(span)
-    if _opens_exclusion(before) and before.last == span.first and slots == {"exclude"}:
+    if opens_exclusion(before) and before.last == span.first and slots == {"exclude"}:
         # "exclude everything but *.mrc": the exception of an exclusion is what is taken.
         return _doubted(span, f"say whether it is left out, or is all that is taken, after `{before.words}`")
     if _excepts(before, joiner, span):
         return _doubted(span, f"say whether it is left out, too, or taken in spite of `{before.words}`")
     own = _first_word(span)
-    left = not _LEFT_OUT.isdisjoint(before.words.lower().split()) and bool(_slots(before) & _LIMITS)
+    left = not _LEFT_OUT.isdisjoint(before.words.lower().split()) and bool(_slots(before) & LIMITS)
     if left and joiner and before.facts and slots and slots <= FILTERS and own not in _SKIPS | _ONLYS | _NEGATIONS:
         return _doubted(span, "say whether these are left out, too, or the only ones that are taken")
     apart = joiner or own in _SKIPS | _ONLYS | _NEGATIONS or span.words.lower().endswith(" only")
-    if _slots(before) == {"exclude"} and slots and slots <= _LIMITS and not apart:
+    if _slots(before) == {"exclude"} and slots and slots <= LIMITS and not apart:
         # "skip *.tmp older than 2 days" leaves out old *.tmp, not every *.tmp.
         return _doubted(span, f"say whether it is said of `{before.words}` alone")
     return span
@@ -165,7 +179,8 @@ def _names_alone(before: Chosen, joiner: str, listed: bool, span: Chosen) -> boo
     return bare and options and listed and not joiner and before.last == span.first
 
 
-def _opens_exclusion(span: Chosen) -> bool:
+def opens_exclusion(span: Chosen) -> bool:
+    """Say whether a span is a "skip" or "except" without what is left out."""
     return any(fact.slot == "cue" and fact.value == "exclude" for fact in span.facts)
 
 

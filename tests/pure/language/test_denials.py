@@ -1,0 +1,92 @@
+"""What unowned words may turn round is neither stated nor planned, also when the question about it is answered."""
+
+import pytest
+from tests.pure.language.made import ROUTE, asked, asked_after, read, slot_of
+
+from headrace.guardrails.language import Question
+
+
+def without(text: str, question: Question) -> str:
+    """Give what is left when somebody leaves out what is asked about."""
+    return text.replace(question.words or "", "", 1).strip(" ,")
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"),
+    [
+        ("priority high or low", "priority"),
+        ("high or low priority", "priority"),
+        ("sha256 or md5", "verify"),
+        ("encrypted or not", "encryption"),
+        ("sha256 forbidden", "verify"),
+        ("avoid sha256", "verify"),
+        ("never sha256", "verify"),
+        ("overwrite rarely", "on_conflict"),
+        ("forbid overwriting", "on_conflict"),
+        ("not those from Monday", "modified_after"),
+        ("skip those from Monday", "modified_after"),
+        ("without touching what was done there", "on_conflict"),
+        ("by 6am or 7am", "deadline"),
+    ],
+)
+def test_an_option_that_unowned_words_may_turn_round_is_asked_about_with_them(words: str, slot: str) -> None:
+    text = f"{ROUTE}, {words}"
+    assert slot in asked(text)
+    assert slot not in read(text).to_json()["intent"]  # type: ignore[operator]
+    for question in read(text).questions:
+        assert slot not in read(without(text, question)).intent.to_json()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "don't you dare pause 7f3a21",
+        "never cancel 7f3a21",
+        "cancelling 7f3a21 would be wrong",
+        "copying krios1:/a to archive:/a is not allowed",
+        f"{ROUTE} = bad idea",
+        f"{ROUTE} must never happen",
+        "moving krios1:/a to archive:/a is nonsense",
+        "pause or cancel 7f3a21",
+        "copy or move krios1:/a to archive:/a",
+        "Action: copy / move\nFrom: krios1:/a\nTo: archive:/a",
+        "Action: pause / cancel\nTransfer: 7f3a21",
+    ],
+)
+def test_an_order_that_unowned_words_may_turn_round_is_no_order(text: str) -> None:
+    assert asked(text) == {"action"}
+    assert read(text).intent.action is None
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"),
+    [
+        ("encrypt only the metadata", "encryption"),
+        ("verify only some of it", "verify"),
+        ("overwriting only when the size differs", "on_conflict"),
+        ("encrypted only for the first part", "encryption"),
+        ("overwrite only *.log", "on_conflict"),
+    ],
+)
+def test_an_option_that_holds_for_a_part_is_not_stated_for_all(words: str, slot: str) -> None:
+    assert slot in asked_after(words)
+
+
+def test_an_option_said_instead_of_another_states_not_the_other() -> None:
+    assert asked_after("encrypted instead of high priority") == {"priority"}
+
+
+@pytest.mark.parametrize(
+    ("words", "slot", "value"),
+    [
+        ("all of *.mrc, none of the *.tmp", "exclude", ["*.tmp"]),
+        ("all of *.mrc, none of the *.tmp", "include", ["*.mrc"]),
+        ("only *.mrc or *.star", "include", ["*.mrc", "*.star"]),
+        ("not *.tmp or *.log", "exclude", ["*.tmp", "*.log"]),
+        ("replacing only when the source is newer", "on_conflict", "newer"),
+        ("without touching what is there", "on_conflict", "skip"),
+        ("never overwrite", "on_conflict", "skip"),
+    ],
+)
+def test_a_denial_that_a_phrase_owns_says_what_it_says(words: str, slot: str, value: object) -> None:
+    assert slot_of(words, slot) == value
