@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::attempt::Tuning;
 use super::counters::add;
-use super::landing::{Answers, Finished, Landing};
+use super::landing::{Answers, Finished, Landing, READERS};
 use super::link::{Control, Guard, StreamInlet, broken, hear, part};
 use super::run::{Connected, Context, Done, unexpected};
 use super::streams::Streams;
@@ -57,6 +57,9 @@ pub(super) fn run(
     let beat = |keep_alive| guard.run(|| control.beat(keep_alive));
     std::thread::scope(|scope| {
         scope.spawn(|| guard.run(|| commit(&landing, &control, &guard, &end, &permitted)));
+        for _ in 0..READERS {
+            scope.spawn(|| guard.run(|| landing.read_back(&|| guard.is_over())));
+        }
         streams.run(scope, &guard, &work);
         let Tuning {
             keep_alive,

@@ -7,7 +7,7 @@ use headrace_core::message::Message;
 use headrace_io::root::Root;
 use parking_lot::Mutex;
 
-use super::landing::{Accepted, Answers, Finished, Landing, UnitSink, WINDOW};
+use super::landing::{Accepted, Answers, Finished, Landing, READERS, UnitSink, WINDOW};
 use super::link::Guard;
 use super::run::{Context, Done, POLL};
 use super::supply::{Orders, Outlet, Piece, Removed, Supply};
@@ -79,6 +79,9 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
             });
         }
         scope.spawn(|| guard.run(|| commit(&landing, &guard, &end, &|| context.shared.check())));
+        for _ in 0..READERS {
+            scope.spawn(|| guard.run(|| landing.read_back(&|| guard.is_over())));
+        }
         while !guard.is_over() {
             guard.run(|| context.shared.check());
             std::thread::park_timeout(POLL / 10);

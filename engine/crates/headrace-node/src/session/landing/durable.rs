@@ -125,7 +125,11 @@ impl Landing {
     }
 
     /// Do `step` for each, on several threads; the answers come in the order of the items.
-    fn side_by_side<T: Sync, R: Send>(&self, items: &[T], step: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    pub(super) fn side_by_side<T: Sync, R: Send>(
+        &self,
+        items: &[T],
+        step: impl Fn(&T) -> R + Sync,
+    ) -> Vec<R> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut done = Vec::new();

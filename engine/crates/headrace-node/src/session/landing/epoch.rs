@@ -1,16 +1,15 @@
 //! Epochs: what has arrived is made durable together, in the order that makes every claim true.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use headrace_core::code::{Code, Failure};
+use headrace_core::code::Failure;
 use headrace_core::entry::Entry;
 use headrace_core::integrity::PieceHash;
 use headrace_core::journal::{Identity, Landed, MAX_UNITS, Record};
 use headrace_core::name::RelPath;
-use headrace_core::ticket::{Preserve, Verify};
+use headrace_core::ticket::Preserve;
 use headrace_io::storage::{Existing, Metadata, Part, Replaced};
 use parking_lot::MutexGuard;
 
@@ -28,14 +27,13 @@ const MAX_AGE: Duration = Duration::from_millis(250);
 /// How often a waiting thread looks whether its session is over.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Longest wait for a buffer to read a file back into.
-const BUFFER_PATIENCE: Duration = Duration::from_mins(1);
-
 /// What arrived since the last epoch.
 #[derive(Default)]
 pub(super) struct Pending {
     units: Vec<LandedUnit>,
     whole: Vec<WholeFile>,
+    /// Large files that an earlier epoch made durable and that were read back since.
+    verified: Vec<Sealed>,
     /// Folders in which names changed.
     folders: BTreeSet<RelPath>,
     bytes: u64,
@@ -102,7 +100,8 @@ impl Landing {
         let mut whole = self.seal_all(pending.whole)?;
         self.sync_contents(&pending.units, &mut whole)?;
         if self.reads_back() {
-            whole = self.keep_good(whole, |file| self.verify_at_rest(file))?;
+            whole = self.read_back_small(whole)?;
+            whole.append(&mut pending.verified);
         }
         self.journal_arrivals(&pending.units, &whole)?;
         let published = self.keep_good(whole, |file| self.publish(file))?;
@@ -242,33 +241,6 @@ impl Landing {
         }
     }
 
-    /// Read a file back from its storage.
-    fn verify_at_rest(&self, file: &Sealed) -> Result<(), Failure> {
-        let failed = |error| self.failed(&error, &file.entry, "reading back");
-        file.part.evict().map_err(failed)?;
-        let mut buffer = self
-            .buffers
-            .take(BUFFER_PATIENCE)
-            .ok_or_else(|| failed(io::ErrorKind::TimedOut.into()))?;
-        let (mut hasher, mut offset) = (blake3::Hasher::new(), 0);
-        while offset < file.entry.size {
-            let count = file.part.read_at(&mut buffer, offset).map_err(failed)?;
-            if count == 0 {
-                break;
-            }
-            hasher.update(&buffer[..count]);
-            offset += count as u64;
-        }
-        if *hasher.finalize().as_bytes() == file.hash {
-            return Ok(());
-        }
-        let message = format!(
-            "{} reads back altered from its storage",
-            self.place(&file.entry.path)
-        );
-        Err(Failure::new(Code::VerifyFailed, message))
-    }
-
     /// Do `step` for each file; those for which it fails fail alone and are left out.
     fn keep_good(
         &self,
@@ -330,12 +302,6 @@ impl Landing {
     pub(super) fn copied(&self, id: u64, entry: &Entry, hash: PieceHash) -> Result<(), Failure> {
         self.count_copied(entry, entry.size);
         self.record(id, Outcome::Copied(hash))
-    }
-
-    /// Whether files are read back from their storage: on request, and before a move deletes their source.
-    pub(super) fn reads_back(&self) -> bool {
-        let execution = &self.spec.execution;
-        execution.verify == Verify::AtRest || execution.delete_source
     }
 
     /// What a complete file gets.
@@ -428,9 +394,18 @@ impl Landing {
         self.pending_changed.notify_all();
     }
 
+    /// A large file reads back as it was sent.
+    pub(super) fn add_verified(&self, file: Sealed) {
+        let mut pending = self.pending();
+        pending.verified.push(file);
+        pending.hurry |= self.is_last(&pending);
+        self.pending_changed.notify_all();
+    }
+
     /// Whether all files that are still waited for are in this epoch.
     fn is_last(&self, pending: &Pending) -> bool {
-        !pending.whole.is_empty() && self.active.lock().len() <= pending.whole.len()
+        let ready = pending.whole.len() + pending.verified.len();
+        ready > 0 && self.active.lock().len() <= ready
     }
 
     /// Wait for an epoch to free a place; `None` when `is_over` says so first: no epoch comes then.
@@ -480,7 +455,7 @@ pub(super) struct Sealed {
     pub(super) incoming: Arc<Incoming>,
     pub(super) part: Arc<dyn Part>,
     number: Option<u64>,
-    hash: PieceHash,
+    pub(super) hash: PieceHash,
     pub(super) entry: Entry,
     _place: Place,
 }

@@ -19,8 +19,8 @@ use parking_lot::Mutex;
 use super::{Answers, Landing};
 use crate::session::tests_support::{GEOMETRY, landing_spec};
 
-/// A small file, and one of one unit.
-const SIZES: [usize; 2] = [700, 4096];
+/// A small file, one of one unit, and one of several.
+const SIZES: [usize; 3] = [700, 4096, 10_000];
 
 #[derive(Default)]
 struct Results(Mutex<Vec<(u64, FileResult)>>);
@@ -53,10 +53,12 @@ fn arrive(landing: &Arc<Landing>, file: usize, content: &[u8]) -> Result<(), Fai
         .put(&mut payload);
         return landing.batch(&payload, &|| false);
     }
-    if let Some(mut unit) = landing.open_unit(id, 0, 0, Sparse::No)? {
-        for (index, block) in (0..).zip(content.chunks(1024)) {
-            unit.room(block.len() as u64)?.copy_from_slice(block);
-            unit.accept(piece_hash(size, index * 1024, block))?;
+    for (start, bytes) in (0..).step_by(4096).zip(content.chunks(4096)) {
+        if let Some(mut unit) = landing.open_unit(id, 0, start, Sparse::No)? {
+            for (offset, block) in (start..).step_by(1024).zip(bytes.chunks(1024)) {
+                unit.room(block.len() as u64)?.copy_from_slice(block);
+                unit.accept(piece_hash(size, offset, block))?;
+            }
         }
     }
     landing.handle(Message::FileEnd {
@@ -100,10 +102,23 @@ fn land(
         })
         .collect();
     landing.handle(Message::Items { first: 0, items })?;
-    landing.handle(Message::ItemsEnd { count: 2 })?;
+    landing.handle(Message::ItemsEnd {
+        count: SIZES.len() as u64,
+    })?;
     for (file, size) in SIZES.into_iter().enumerate() {
         arrive(&landing, file, &vec![7; size])?;
     }
+    landing.epoch()?;
+    if illness.is_none() {
+        let large = usize::from(verify == Verify::AtRest);
+        let told = results.0.lock().len();
+        assert_eq!(
+            told,
+            SIZES.len() - large,
+            "an epoch waits for no large file"
+        );
+    }
+    landing.read_back_waiting()?;
     landing.epoch()?;
     assert!(landing.is_settled());
     let finished = landing.finish(&|| Ok(()))?;

@@ -18,6 +18,7 @@ mod incoming;
 mod lists;
 mod moved;
 mod places;
+mod read_back;
 mod resume;
 mod unit;
 
@@ -53,6 +54,8 @@ pub use self::finish::{Finished, LAST_FAILED};
 use self::folders::Folders;
 use self::incoming::{Incoming, Phase};
 use self::places::Places;
+pub(crate) use self::read_back::READERS;
+use self::read_back::ReadBack;
 use self::resume::{ReceivedCount, Resume};
 pub use self::unit::{Accepted, UnitSink};
 use super::counters::{Counters, add};
@@ -181,6 +184,7 @@ pub struct Landing {
     active: Mutex<HashMap<u64, Arc<Incoming>>>,
     pending: Mutex<Pending>,
     pending_changed: Condvar,
+    read_back: ReadBack,
     /// Files that wait for their epoch, each open.
     places: Places,
     next_part: AtomicU64,
@@ -247,6 +251,7 @@ impl Landing {
             active: Mutex::default(),
             pending: Mutex::default(),
             pending_changed: Condvar::new(),
+            read_back: ReadBack::default(),
             next_part: AtomicU64::new(spec.first_part),
             failure: Mutex::default(),
             answers,

@@ -1,0 +1,134 @@
+//! Reads files back from their storage before they get their names: small ones in their epoch, large ones on threads of their own, so that
+//! no other file waits for them.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use headrace_core::code::{Code, Failure};
+use headrace_core::ticket::Verify;
+use parking_lot::{Condvar, Mutex};
+
+use super::Landing;
+use super::epoch::Sealed;
+
+/// How many threads of a session read large files back.
+pub(crate) const READERS: usize = 2;
+/// Most large files that wait, each open, to be read back; the epoch that brings more reads itself.
+const MAX_WAITING: usize = 64;
+/// Longest wait for a buffer to read a file back into.
+const BUFFER_PATIENCE: Duration = Duration::from_mins(1);
+/// How often a thread that waits looks whether its session is over, whose end waits for that.
+const POLL: Duration = Duration::from_millis(10);
+
+/// Large files that are durable and wait to be read back.
+#[derive(Default)]
+pub(super) struct ReadBack {
+    waiting: Mutex<VecDeque<Sealed>>,
+    changed: Condvar,
+}
+
+impl Landing {
+    /// Whether files are read back from their storage: on request, and before a move deletes their source.
+    pub(super) fn reads_back(&self) -> bool {
+        let execution = &self.spec.execution;
+        execution.verify == Verify::AtRest || execution.delete_source
+    }
+
+    /// Read back what is small, and leave what is large to [`Landing::read_back`], which hands it to a later epoch.
+    pub(super) fn read_back_small(
+        self: &Arc<Self>,
+        files: Vec<Sealed>,
+    ) -> Result<Vec<Sealed>, Failure> {
+        let is_large = |file: &Sealed| file.entry.size > self.spec.geometry.unit_bytes;
+        let (large, small) = files.into_iter().partition::<Vec<_>, _>(is_large);
+        let excess = {
+            let mut waiting = self.read_back.waiting.lock();
+            waiting.extend(large);
+            let excess = waiting.len().saturating_sub(MAX_WAITING);
+            self.read_back.changed.notify_all();
+            waiting.drain(..excess).collect::<Vec<_>>()
+        };
+        for file in excess {
+            self.read_back_one(file, &|| false)?;
+        }
+        let answers = self.side_by_side(&small, |file| self.verify_at_rest(file, &|| false));
+        self.keep_those(small, answers)
+    }
+
+    /// Read large files back until the session `is_over`.
+    ///
+    /// # Errors
+    /// [`Failure`] when the attempt cannot go on. A file that reads back altered fails alone.
+    pub fn read_back(self: &Arc<Self>, is_over: &dyn Fn() -> bool) -> Result<(), Failure> {
+        while self.reads_back() && !is_over() {
+            let next = {
+                let mut waiting = self.read_back.waiting.lock();
+                if waiting.is_empty() {
+                    self.read_back.changed.wait_for(&mut waiting, POLL);
+                }
+                waiting.pop_front()
+            };
+            if let Some(file) = next {
+                self.read_back_one(file, is_over)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_back_one(
+        self: &Arc<Self>,
+        file: Sealed,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<(), Failure> {
+        match self.verify_at_rest(&file, is_over) {
+            Ok(()) => {
+                self.add_verified(file);
+                Ok(())
+            }
+            // All of it is in the journal: the next session reads it back.
+            Err(_) if is_over() => Ok(()),
+            Err(failure) => self.fail(&file.incoming, &failure),
+        }
+    }
+
+    /// Read a file back from its storage.
+    fn verify_at_rest(&self, file: &Sealed, is_over: &dyn Fn() -> bool) -> Result<(), Failure> {
+        let failed = |error| self.failed(&error, &file.entry, "reading back");
+        file.part.evict().map_err(failed)?;
+        let mut buffer = self
+            .buffers
+            .take(BUFFER_PATIENCE)
+            .ok_or_else(|| failed(io::ErrorKind::TimedOut.into()))?;
+        let (mut hasher, mut offset) = (blake3::Hasher::new(), 0);
+        while offset < file.entry.size {
+            if is_over() {
+                return Err(failed(io::ErrorKind::Interrupted.into()));
+            }
+            let count = file.part.read_at(&mut buffer, offset).map_err(failed)?;
+            if count == 0 {
+                break;
+            }
+            hasher.update(&buffer[..count]);
+            offset += count as u64;
+        }
+        if *hasher.finalize().as_bytes() == file.hash {
+            return Ok(());
+        }
+        let message = format!(
+            "{} reads back altered from its storage",
+            self.place(&file.entry.path)
+        );
+        Err(Failure::new(Code::VerifyFailed, message))
+    }
+
+    /// Do what the threads of a session do, for tests that have none.
+    #[cfg(test)]
+    pub(super) fn read_back_waiting(self: &Arc<Self>) -> Result<(), Failure> {
+        let waiting = std::mem::take(&mut *self.read_back.waiting.lock());
+        waiting
+            .into_iter()
+            .try_for_each(|file| self.read_back_one(file, &|| false))
+    }
+}
