@@ -121,7 +121,7 @@ pub struct Execution {
     pub preserve: Vec<Preserve>,
     /// How much is verified.
     pub verify: Verify,
-    /// Further checksums.
+    /// Further checksums; none so far.
     pub checksums: Vec<Checksum>,
     /// Whether data streams are encrypted.
     pub encryption: Encryption,
@@ -173,7 +173,7 @@ impl Execution {
         self.preserve.contains(&what)
     }
 
-    /// Says what contradicts itself, if anything does.
+    /// Says what contradicts itself or what a node does, if anything does.
     fn contradiction(&self) -> Option<&'static str> {
         let replaces = matches!(self.on_conflict, OnConflict::Overwrite | OnConflict::Newer);
         if self.delete_source != (self.action == Action::Move) {
@@ -184,6 +184,9 @@ impl Execution {
             Some("there is an overwrite list, but `on_conflict` replaces nothing")
         } else if self.deletes != ListDigest::empty() && !self.delete_extraneous {
             Some("there is a delete list, but `delete_extraneous` is off")
+        } else if !self.checksums.is_empty() {
+            // A receipt would name what nobody computed.
+            Some("it asks for checksums, and nodes compute none but BLAKE3 so far")
         } else {
             None
         }
@@ -546,6 +549,7 @@ mod tests {
             ("/execution/delete_extraneous", json!(true)),
             ("/execution/overwrites", list.clone()),
             ("/execution/deletes", list),
+            ("/execution/checksums", json!(["sha256"])),
             ("/execution/action", json!("erase")),
             ("/execution/preserve", json!(["acl"])),
             ("/execution/source/path", json!([".."])),
