@@ -8,6 +8,7 @@ use std::os::unix::fs::{
 use std::path::{Path, PathBuf};
 
 use headrace_core::sealed::SigningKey;
+use rustix::fs::FlockOperation;
 
 use crate::problem::{ControlCode, Problem};
 
@@ -65,6 +66,33 @@ impl StateDir {
         Ok(path)
     }
 
+    /// Keep the folder for this process until the answer is dropped: two would write to the same journals.
+    ///
+    /// # Errors
+    /// `state_failed`, also while another process has it.
+    pub fn hold(&self) -> Result<Held, Problem> {
+        let path = self.join("lock");
+        let failed = |error: io::Error| Problem::state("lock", &path, &error);
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Held(file)),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                let message = format!(
+                    "another process runs the node in `{}`: end it, or give another `--state` folder",
+                    self.0.display()
+                );
+                Err(Problem::new(ControlCode::StateFailed, message))
+            }
+            Err(error) => Err(failed(error.into())),
+        }
+    }
+
     /// The key in this file, made from the system's randomness on first use (mode 0600).
     ///
     /// # Errors
@@ -77,6 +105,10 @@ impl StateDir {
         }
     }
 }
+
+/// A state folder that no other process may use.
+#[derive(Debug)]
+pub struct Held(#[expect(dead_code, reason = "the lock goes when this is closed")] File);
 
 /// The key in a file of mode 0600 that holds its seed as 64 hexadecimal digits; `None` when there is no such file.
 ///
@@ -247,6 +279,16 @@ mod tests {
             state.key("node.key").expect_err("refused").code,
             "config_invalid"
         );
+    }
+
+    #[test]
+    fn a_state_folder_is_held_by_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = StateDir::open(folder.path()).expect("a state folder");
+        let held = state.hold().expect("held");
+        assert_eq!(state.hold().expect_err("refused").code, "state_failed");
+        drop(held);
+        state.hold().expect("free again");
     }
 
     #[test]

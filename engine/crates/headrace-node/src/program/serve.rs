@@ -48,6 +48,7 @@ impl Join {
             .map(|text| RootConfig::parse(text))
             .collect::<Result<_, _>>()?;
         let state = StateDir::open(&self.state.dir)?;
+        let _held = state.hold()?;
         if Config::load(&state)?.is_some_and(|config| config.hub.is_some()) {
             let message = format!(
                 "the node in `{}` has joined a service already: `run` it, or give another `--state` folder",
@@ -68,7 +69,9 @@ impl Join {
 
 impl Run {
     pub(super) async fn run(self, out: &Out) -> Result<Exit, Problem> {
-        serve(&StateDir::open(&self.state.dir)?, out).await
+        let state = StateDir::open(&self.state.dir)?;
+        let _held = state.hold()?;
+        serve(&state, out).await
     }
 }
 
