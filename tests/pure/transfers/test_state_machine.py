@@ -42,6 +42,7 @@ GONE = Cause("node_away", "node `right` is not attached")
 DENIED = Cause("denied_by_policy", "no")
 BROKEN = Cause("protocol_violation", "the other node sent something it may not")
 FULL = Cause("no_space", "the disk is full")
+EARLY = Cause("ticket_not_yet_valid", "the ticket is not valid before 12:00")
 
 QUEUED = Standing(State.QUEUED)
 OPEN = Standing(State.RUNNING, attempt=1, open=True)
@@ -63,8 +64,8 @@ def ending(outcome: str, *, retryable: bool = False, moved: bool = False, cause:
     return Ending(outcome, cause, retryable, moved)  # type: ignore[arg-type] # one of the four
 
 
-def obstacle(*, moved: bool = False) -> Seen:
-    return Seen(end=ending("failed", retryable=True, moved=moved, cause=FULL))
+def obstacle(cause: Cause = FULL, *, moved: bool = False) -> Seen:
+    return Seen(end=ending("failed", retryable=True, moved=moved, cause=cause))
 
 
 TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
@@ -110,6 +111,7 @@ TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
         Effect.CLOSE,
     ),
     ("an obstacle is waited out", replace(OPEN, failures=99), obstacle(), State.WAITING, Effect.CLOSE),
+    ("a ticket is early by a node's clock", replace(OPEN, failures=99), obstacle(EARLY), State.WAITING, Effect.CLOSE),
     ("an obstacle for too long", BLOCKED, obstacle(), State.FAILED, Effect.CLOSE),
     ("moves past it", BLOCKED, obstacle(moved=True), State.WAITING, Effect.CLOSE),
     ("has ended", Standing(State.CANCELED), Seen(), State.CANCELED, Effect.NONE),

@@ -47,6 +47,7 @@ OBSTACLES = frozenset(
         "read_only",
         "state_failed",
         "ticket_expired",
+        "ticket_not_yet_valid",
         "too_busy",
     }
 )
