@@ -11,7 +11,7 @@ use headrace_core::value::Id;
 use tokio::task::JoinHandle;
 
 use super::link::Link;
-use super::records::{End, Record, claims};
+use super::records::{End, Record, claims, unknown};
 use super::{Hub, Shared};
 use crate::convert::{AttemptId, Outcome};
 use crate::problem::{ControlCode, Problem};
@@ -53,21 +53,15 @@ impl Hub {
             attempt: claims.attempt,
         };
         let transfer = id.transfer.clone();
-        let record = self.shared.change_running(&id.transfer, move |record| {
-            if record.attempt == id.attempt && record.plan_digest == claims.plan_digest {
-                record.ticket = text;
-                record.expires = record.expires.max(expires);
-                return Ok(());
-            }
-            Err(Problem::new(
-                ControlCode::TicketNoRenewal,
-                "the ticket is of another attempt than the one that runs",
-            ))
-        });
-        let record = self.shared.known_end(&transfer, record.await).await?;
-        self.shared
-            .tell_running(&record, &to_node::Message::Renew(ticket.to_owned()))
-            .await
+        let record = self
+            .shared
+            .records(move |records| records.note_renewal(&id, claims.plan_digest, text, expires));
+        let record = self.shared.known_end(&transfer, record.await?).await?;
+        // The nodes are told first, whatever the disk says: without a renewal they stop.
+        let renew = to_node::Message::Renew(ticket.to_owned());
+        let told = self.shared.tell_running(&record, &renew).await;
+        let kept = self.shared.records(move |records| records.keep(&transfer));
+        told.and(kept.await?)
     }
 
     /// Changes the rate of a running attempt; `None` is what its ticket says, which is never exceeded.
@@ -508,11 +502,4 @@ fn dial(source: &Arc<Link>, destination: &Arc<Link>) -> Result<Vec<DialOrder>, P
         source.node, destination.node
     );
     Err(Problem::new(ControlCode::NoDataPath, message))
-}
-
-fn unknown(transfer: &Id) -> Problem {
-    Problem::new(
-        ControlCode::AttemptUnknown,
-        format!("no attempt of transfer {transfer} is known here"),
-    )
 }

@@ -379,6 +379,29 @@ impl Records {
         Some(record.clone())
     }
 
+    /// Notes in memory the renewed ticket of the attempt that runs; [`Records::keep`] writes it.
+    pub(super) fn note_renewal(
+        &mut self,
+        id: &AttemptId,
+        plan: Digest,
+        ticket: String,
+        expires: Timestamp,
+    ) -> Result<Record, Problem> {
+        let running = self.by_transfer.get_mut(&id.transfer);
+        let record = running
+            .filter(|record| !record.over)
+            .ok_or_else(|| unknown(&id.transfer))?;
+        if record.attempt != id.attempt || record.plan_digest != plan {
+            return Err(Problem::new(
+                ControlCode::TicketNoRenewal,
+                "the ticket is of another attempt than the one that runs",
+            ));
+        }
+        record.ticket = ticket;
+        record.expires = record.expires.max(expires);
+        Ok(record.clone())
+    }
+
     /// Writes a record as it is now.
     pub(super) fn keep(&self, transfer: &Id) -> Result<(), Problem> {
         self.get(transfer)
@@ -425,6 +448,13 @@ impl Records {
     fn file(&self, transfer: &Id) -> PathBuf {
         self.folder.join(format!("{transfer}.json"))
     }
+}
+
+pub(super) fn unknown(transfer: &Id) -> Problem {
+    Problem::new(
+        ControlCode::AttemptUnknown,
+        format!("no attempt of transfer {transfer} is known here"),
+    )
 }
 
 fn encoded(record: &Record) -> Result<Vec<u8>, Problem> {

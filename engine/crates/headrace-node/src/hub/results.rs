@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use headrace_core::list::MAX_LINE_BYTES;
 use headrace_core::sealed::PublicKey;
 use headrace_core::statement::{Achieved, Role, Statement};
-use headrace_core::ticket::Part;
+use headrace_core::ticket::{Execution, Part};
 use sha2::{Digest as _, Sha256};
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt as _, BufWriter};
@@ -12,7 +13,7 @@ use tokio::time::timeout;
 use tonic::Streaming;
 
 use super::link::CALL_TIMEOUT;
-use super::records::{End, Record};
+use super::records::{End, Record, claims};
 use crate::convert::{Outcome, counts_in, outcome_in, violation};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{Ended, FinishPart, finish_part};
@@ -23,9 +24,11 @@ pub(super) const FILES: &str = "files.jsonl";
 pub(super) const FAILED: &str = "failed.jsonl";
 /// Largest list that is taken in: tens of millions of lines.
 const MAX_LIST_BYTES: u64 = 16 << 30;
+/// What the folders of a plan may take in a list: millions of lines. A ticket counts files and deletes, and folders come on top.
+const FOLDER_BYTES: u64 = 1 << 30;
 
 /// Takes in what follows the first message of a `Finish` call and gives the end as it is to be recorded. A statement
-/// or list that does not fit makes it a failed end with `result_mismatch`.
+/// or list that does not fit, or a list longer than one of the plan can be, makes it a failed end with `result_mismatch`.
 ///
 /// # Errors
 /// When the connection breaks or the folder of results can't be written: the node tries again.
@@ -49,7 +52,8 @@ pub(super) async fn receive(
         Ok(statements) => statements,
         Err(detail) => return mismatch(detail),
     };
-    let mut lists = Lists::new(&record.result_dir);
+    let longest = longest_list(&claims(&record.ticket)?.execution);
+    let mut lists = Lists::new(&record.result_dir, longest);
     while let Some(next) = timeout(CALL_TIMEOUT, stream.message())
         .await
         .map_err(|_| slow(node))??
@@ -58,6 +62,13 @@ pub(super) async fn receive(
             Some(finish_part::Part::Files(bytes)) => lists.files.write(&bytes).await?,
             Some(finish_part::Part::Failed(bytes)) => lists.failed.write(&bytes).await?,
             _ => return Err(violation("a second end")),
+        }
+        if lists.are_too_long() {
+            // It would come as long again, so this is the end.
+            lists.discard().await?;
+            return mismatch(format!(
+                "a list is longer than the {longest} bytes that one of its plan can have"
+            ));
         }
     }
     // The destination's lists count; the source has none.
@@ -134,12 +145,36 @@ struct Lists {
 }
 
 impl Lists {
-    fn new(folder: &Path) -> Self {
+    fn new(folder: &Path, max_bytes: u64) -> Self {
         Self {
-            files: ListFile::new(folder.join(FILES)),
-            failed: ListFile::new(folder.join(FAILED)),
+            files: ListFile::new(folder.join(FILES), max_bytes),
+            failed: ListFile::new(folder.join(FAILED), max_bytes),
         }
     }
+
+    fn are_too_long(&self) -> bool {
+        [&self.files, &self.failed]
+            .iter()
+            .any(|list| list.bytes > list.max_bytes)
+    }
+
+    async fn discard(self) -> Result<(), Problem> {
+        self.files.finish(false).await?;
+        self.failed.finish(false).await.map(|_| ())
+    }
+}
+
+/// The most bytes that a list of an attempt under this ticket can have: a longest line for each file and each name that is deleted, and
+/// room for folders.
+fn longest_list(execution: &Execution) -> u64 {
+    let Execution {
+        max_files, deletes, ..
+    } = execution;
+    max_files
+        .saturating_add(deletes.count)
+        .saturating_mul(MAX_LINE_BYTES as u64)
+        .saturating_add(FOLDER_BYTES)
+        .min(MAX_LIST_BYTES)
 }
 
 /// A list that is made under another name until it is whole.
@@ -148,22 +183,24 @@ struct ListFile {
     file: Option<BufWriter<File>>,
     hash: Sha256,
     bytes: u64,
+    max_bytes: u64,
 }
 
 impl ListFile {
-    fn new(path: PathBuf) -> Self {
+    fn new(path: PathBuf, max_bytes: u64) -> Self {
         Self {
             path,
             file: None,
             hash: Sha256::new(),
             bytes: 0,
+            max_bytes,
         }
     }
 
     async fn write(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         self.bytes += bytes.len() as u64;
-        if self.bytes > MAX_LIST_BYTES {
-            return Err(violation("a list is too long"));
+        if self.bytes > self.max_bytes {
+            return Ok(());
         }
         self.hash.update(bytes);
         let written = async {
@@ -285,6 +322,33 @@ mod tests {
         let complete = Outcome::Complete;
         let me = node(2).public();
         check_statements(&record(), me, Part::Destination, complete, &[text]).map(drop)
+    }
+
+    #[tokio::test]
+    async fn a_list_longer_than_one_of_its_plan_can_be_is_neither_kept_nor_taken_to_its_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut lists = Lists::new(folder.path(), 10);
+        lists.failed.write(b"0123456789").await.expect("written");
+        assert!(!lists.are_too_long());
+        for _ in 0..2 {
+            lists.failed.write(b"x").await.expect("left out");
+            assert!(lists.are_too_long());
+        }
+        let part = folder.path().join(FAILED).with_extension("part");
+        lists.discard().await.expect("removed");
+        assert!(!part.exists());
+    }
+
+    #[test]
+    fn how_long_a_list_may_be_follows_from_the_files_and_deletes_of_the_plan() {
+        let mut execution = crate::session::tests_support::execution();
+        (execution.max_files, execution.deletes.count) = (3, 2);
+        assert_eq!(
+            longest_list(&execution),
+            FOLDER_BYTES + 5 * MAX_LINE_BYTES as u64
+        );
+        execution.max_files = u64::MAX;
+        assert_eq!(longest_list(&execution), MAX_LIST_BYTES);
     }
 
     #[test]
