@@ -35,6 +35,8 @@ pub struct Root {
     access: Access,
     handle: OwnedFd,
     lookup: Lookup,
+    /// Whether a file system was mounted right at `path`.
+    mounted: bool,
 }
 
 /// How names below a handle are resolved; found out once, when a root is opened.
@@ -75,13 +77,30 @@ impl Root {
             Ok(_) => Lookup::Openat2,
             Err(_) => Lookup::ComponentByComponent,
         };
+        let above = statat(&handle, "..", AtFlags::empty()).map_err(failed)?;
+        let mounted = rustix::fs::fstat(&handle).map_err(failed)?.st_dev != above.st_dev;
         Ok(Self {
             name: name.to_owned(),
             path: path.to_owned(),
             access,
             handle,
             lookup,
+            mounted,
         })
+    }
+
+    /// Whether a file system was mounted right at its path when it was opened.
+    #[must_use]
+    pub fn is_mounted(&self) -> bool {
+        self.mounted
+    }
+
+    /// Whether its path still leads to the folder that was opened: not when that was unmounted, renamed or removed.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        let place = |stat: Stat| (stat.st_dev, stat.st_ino);
+        let now = rustix::fs::stat(&self.path).map(place);
+        now.is_ok() && now == rustix::fs::fstat(&self.handle).map(place)
     }
 
     /// The name under which tickets and permits speak of this root.

@@ -1,11 +1,12 @@
 //! A node's settings: `node.toml` in its state folder. Roots are declared here and never by the service.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headrace_core::access::{Access, Authority, Grant, Grants};
 use headrace_core::sealed::PublicKey;
-use headrace_io::root::Root;
+use headrace_io::root::{Root, RootError};
 use serde::{Deserialize, Serialize};
 
 use crate::convert::{MissingRoot, RootInfo};
@@ -130,13 +131,20 @@ impl Config {
         state.join(FILE)
     }
 
-    /// Opens the roots. One that can't be opened is left out and logged: the others go on.
+    /// Opens the roots. One that can't be opened is left out and logged: the others go on. Where a file system was mounted `before`, one
+    /// has to be mounted.
     #[must_use]
-    pub fn open_roots(&self) -> Roots {
-        let mut roots = Roots::default();
+    pub fn open_roots(&self, before: &Roots) -> Roots {
+        let mut roots = Roots {
+            mounts: before.mounts.clone(),
+            ..Roots::default()
+        };
         for root in &self.roots {
-            match root.open() {
+            match root.open_on(&before.mounts) {
                 Ok(open) => {
+                    if open.is_mounted() {
+                        roots.mounts.insert(root.path.clone());
+                    }
                     let authorities = root
                         .authorities
                         .clone()
@@ -197,6 +205,33 @@ impl RootConfig {
         opened.map_err(|error| Problem::new(ControlCode::ConfigInvalid, error.to_string()))
     }
 
+    /// Checks what does not depend on the folder, which may be there later.
+    ///
+    /// # Errors
+    /// `config_invalid` for a name that no root can have.
+    pub fn check_name(&self) -> Result<(), Problem> {
+        match Root::open(&self.name, &self.path, self.access) {
+            Err(error @ RootError::Name { .. }) => {
+                Err(Problem::new(ControlCode::ConfigInvalid, error.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// As [`Self::open`]; where a file system was mounted, an empty mount point is not the root.
+    fn open_on(&self, mounts: &BTreeSet<PathBuf>) -> Result<Root, Problem> {
+        let root = self.open()?;
+        if mounts.contains(&self.path) && !root.is_mounted() {
+            let message = format!(
+                "the file system of root `{}` is not mounted at `{}` any more",
+                self.name,
+                self.path.display()
+            );
+            return Err(Problem::new(ControlCode::ConfigInvalid, message));
+        }
+        Ok(root)
+    }
+
     /// Reads `name=path[:read|write|delete]`; without a last part it is `read`.
     ///
     /// # Errors
@@ -236,6 +271,8 @@ impl RootConfig {
 pub struct Roots {
     open: Vec<Arc<Root>>,
     missing: Vec<MissingRoot>,
+    /// Paths of roots at which a file system was mounted.
+    mounts: BTreeSet<PathBuf>,
     /// What permits and tickets are held against.
     pub grants: Grants,
 }
@@ -251,6 +288,25 @@ impl Roots {
     #[must_use]
     pub fn missing(&self) -> &[MissingRoot] {
         &self.missing
+    }
+
+    /// Names of those whose folder is not at its path any more.
+    pub(crate) fn vanished(&self) -> Vec<String> {
+        let vanished = self.open.iter().filter(|root| !root.is_in_place());
+        vanished.map(|root| root.name().to_owned()).collect()
+    }
+
+    /// Whether one that was missing can be opened again.
+    pub(crate) fn is_one_back(&self, config: &Config) -> bool {
+        let is_missing = |name: &str| self.missing.iter().any(|root| root.name == name);
+        let mut declared = config.roots.iter().filter(|root| is_missing(&root.name));
+        declared.any(|root| root.open_on(&self.mounts).is_ok())
+    }
+
+    /// Why a root can't be used.
+    pub(crate) fn why_missing(&self, name: &str) -> Option<&str> {
+        let missing = self.missing.iter().find(|root| root.name == name);
+        missing.map(|root| root.reason.as_str())
     }
 
     /// What the service is told of them.
@@ -305,7 +361,7 @@ mod tests {
         };
         config.save(&state).expect("saved");
         assert_eq!(Config::load(&state), Ok(Some(config.clone())));
-        let roots = config.open_roots();
+        let roots = config.open_roots(&Roots::default());
         assert_eq!(roots.grants["data"].authorities, [authority]);
         assert_eq!(roots.grants["b"].authorities, []);
 
@@ -322,6 +378,27 @@ mod tests {
             Config::load(&state).expect_err("refused").code,
             "config_invalid"
         );
+    }
+
+    #[test]
+    fn an_empty_mount_point_is_not_the_root_that_was_mounted_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root =
+            RootConfig::parse(&format!("data={}:write", folder.path().display())).expect("a root");
+        let mounted = RootConfig::parse("processes=/proc").expect("a root");
+        let config = Config {
+            roots: vec![root.clone(), mounted],
+            ..Config::default()
+        };
+        let mut before = config.open_roots(&Roots::default());
+        assert_eq!(before.mounts, BTreeSet::from([PathBuf::from("/proc")]));
+        assert!(before.missing().is_empty() && before.vanished().is_empty());
+        before.mounts.insert(root.path);
+        let now = config.open_roots(&before);
+        assert!(now.get("processes").is_some() && now.get("data").is_none());
+        let why = now.why_missing("data").expect("a reason");
+        assert!(why.contains("is not mounted at"), "{why}");
+        assert!(!now.is_one_back(&config));
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Node {
         dialer: Dialer,
     ) -> Result<Self, Problem> {
         let attempts = Attempts::open(state, key.clone(), Arc::clone(&clock), Arc::clone(&mover))?;
-        let roots = config.open_roots();
+        let roots = config.open_roots(&Roots::default());
         let not_yet = Problem::new(ControlCode::HubUnreachable, "not attached yet");
         let shared = Arc::new(Shared {
             key,
@@ -221,7 +221,12 @@ pub async fn join(
         secret: token.secret.clone(),
         name: name.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        roots: config.open_roots().info().iter().map(root_out).collect(),
+        roots: config
+            .open_roots(&Roots::default())
+            .info()
+            .iter()
+            .map(root_out)
+            .collect(),
         versions: Some(VERSIONS),
     };
     let reply = client.join(request).await?.into_inner();
@@ -264,16 +269,16 @@ impl Shared {
         read(&settings.config, &settings.roots)
     }
 
-    /// Takes up settings that were changed on disk, and roots that are there again; says whether there were such. Bad
-    /// settings are logged and left alone.
+    /// Takes up settings that were changed on disk, and roots that have vanished or are there again; says whether there were such. Bad
+    /// settings are logged and left alone. A file system that hangs holds this up.
     fn reload(&self) -> bool {
         let now = modified(&self.state);
         if self.settings.read().modified == now {
-            return self.open_missing();
+            return self.look_after_roots();
         }
         match Config::load(&self.state) {
             Ok(Some(config)) => {
-                let roots = config.open_roots();
+                let roots = self.with_settings(|_, before| config.open_roots(before));
                 *self.settings.write() = Settings {
                     config,
                     roots,
@@ -291,19 +296,27 @@ impl Shared {
         }
     }
 
-    /// Opens the roots anew when one that was missing can be opened; says whether it can.
-    fn open_missing(&self) -> bool {
-        let is_back = self.with_settings(|config, roots| {
-            let missing = |name: &str| roots.missing().iter().any(|root| root.name == name);
-            let mut declared = config.roots.iter().filter(|root| missing(&root.name));
-            declared.any(|root| root.open().is_ok())
-        });
-        if is_back {
-            let mut settings = self.settings.write();
-            settings.roots = settings.config.open_roots();
-            tracing::info!("a root that was missing is there again");
+    /// Opens the roots anew when one has vanished or is there again; says whether that was so. Attempts on what has vanished stop.
+    fn look_after_roots(&self) -> bool {
+        // Not under the lock: a disk may be slow.
+        let (config, before) = self.with_settings(|config, roots| (config.clone(), roots.clone()));
+        let vanished = before.vanished();
+        if vanished.is_empty() && !before.is_one_back(&config) {
+            return false;
         }
-        is_back
+        let roots = config.open_roots(&before);
+        let why = |name: &String| {
+            let other = || format!("another folder stands at the path of root `{name}` now");
+            roots.why_missing(name).map_or_else(other, str::to_owned)
+        };
+        let stopping: Vec<_> = vanished
+            .iter()
+            .map(|name| (name.clone(), why(name)))
+            .collect();
+        self.settings.write().roots = roots;
+        tracing::info!(?vanished, "roots were opened anew");
+        self.attempts.stop_on(&stopping);
+        true
     }
 }
 

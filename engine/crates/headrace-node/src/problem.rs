@@ -66,6 +66,7 @@ codes! {
     RemoteProgramMissing "remote_program_missing" false;
     ResultMismatch "result_mismatch" false;
     RootIsSuperuser "root_is_superuser" false;
+    RootMissing "root_missing" true;
     SourceMissing "source_missing" false;
     SourceUnsupported "source_unsupported" false;
     SshFailed "ssh_failed" true;

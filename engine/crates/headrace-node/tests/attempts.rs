@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use headrace_core::list::{ListEntry, ListWriter};
@@ -27,7 +28,7 @@ async fn two(site: &Site) -> (TestNode, TestNode) {
 
 /// Both ends complete, with this list of files.
 /// Wait for what another task does to a folder; it has to come within the time for everything.
-async fn until(holds: impl Fn() -> bool) {
+async fn until(mut holds: impl FnMut() -> bool) {
     let waiting = async {
         while !holds() {
             tokio::task::yield_now().await;
@@ -721,6 +722,93 @@ async fn a_stop_reaches_the_nodes_when_the_disk_of_the_service_takes_nothing() {
 }
 
 #[tokio::test]
+async fn a_renewal_reaches_the_nodes_when_the_disk_of_the_service_takes_nothing() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    // Nothing can be written where the record is written anew.
+    std::fs::create_dir(site.folder.path().join("hub/attempts/tr_1.new")).expect("a folder");
+    let renewed = site.hub.renew(&site.ticket("tr_1", &from, &to)).await;
+    assert_eq!(renewed.expect_err("not kept").code, "state_failed");
+    for node in [&from, &to] {
+        assert!(node.mover.attempt("tr_1").renewed.lock().is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_renewal_while_the_lists_of_an_end_are_sent_is_no_unknown_attempt() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    // A list that takes as long to be read as the test likes.
+    let list = site.folder.path().join("slow.jsonl");
+    let (pipe, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+    rustix::fs::mknodat(rustix::fs::CWD, &list, pipe, mode, 0).expect("a pipe");
+    let script = to.mover.attempt("tr_1");
+    script.finish(MoveEnd {
+        outcome: Outcome::Complete,
+        problem: None,
+        statements: vec![script.statement(to.key, Role::Destination, "x\n")],
+        files_list: Some(list.clone()),
+        failed_list: None,
+    });
+    from.mover
+        .attempt("tr_1")
+        .complete(from.key, Role::Source, site.folder.path(), "");
+    let mut writer = None;
+    until(|| {
+        let flags = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NONBLOCK;
+        // There is nobody to write to before the node reads.
+        writer = rustix::fs::open(&list, flags, rustix::fs::Mode::empty()).ok();
+        writer.is_some()
+    })
+    .await;
+    let renewed = site.hub.renew(&site.ticket("tr_1", &from, &to)).await;
+    renewed.expect("it has ended, and that is on its way");
+    let mut writer = std::fs::File::from(writer.expect("open"));
+    std::io::Write::write_all(&mut writer, b"x\n").expect("read");
+    drop(writer);
+    assert_eq!(site.end_of("tr_1").await.outcome, Outcome::Complete);
+}
+
+#[tokio::test]
+async fn a_root_that_vanishes_stops_what_runs_on_it_and_starts_nothing_until_it_is_back() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    let away = to.root.with_extension("away");
+    std::fs::rename(&to.root, &away).expect("unmounted, so to say");
+    let missing = |event: &HubEvent| matches!(event, HubEvent::NodeAttached { node, missing_roots, .. } if *node == to.key && !missing_roots.is_empty());
+    // In whichever order they come.
+    let (mut is_told, mut stopped) = (false, None);
+    site.next_with(|event| {
+        is_told |= missing(event);
+        if let HubEvent::Ended(ended) = event {
+            stopped = Some(ended.clone());
+        }
+        is_told && stopped.is_some()
+    })
+    .await;
+    let problem = stopped.and_then(|end| end.problem).expect("a reason");
+    assert_eq!((&*problem.code, problem.retryable), ("root_missing", true));
+    assert!(problem.message.contains("cannot open"), "{problem}");
+    let again = start(&site, &site.ticket("tr_2", &from, &to), "tr_2").await;
+    assert_eq!(again.expect_err("refused").code, "root_missing");
+    std::fs::rename(&away, &to.root).expect("mounted again");
+    let there = |event: &HubEvent| matches!(event, HubEvent::NodeAttached { node, missing_roots, .. } if *node == to.key && missing_roots.is_empty());
+    site.next(there).await;
+    start(&site, &site.ticket("tr_3", &from, &to), "tr_3")
+        .await
+        .expect("started");
+}
+
+#[tokio::test]
 async fn a_node_that_serves_all_the_requests_it_can_still_stops_at_once() {
     const REQUESTS: usize = 64;
     let site = Rc::new(Site::start().await);
@@ -745,6 +833,8 @@ async fn a_node_that_serves_all_the_requests_it_can_still_stops_at_once() {
         assert_eq!(browsed.expect_err("busy").code, "node_busy");
         let renewed = site.hub.renew(&site.ticket("tr_1", &from, &to)).await;
         renewed.expect("renewed");
+        let forgotten = site.hub.forget(&id("tr_old"), &[from.key]).await;
+        forgotten.expect("forgotten");
         let stopped = site.hub.stop_attempt(&id("tr_1"), "lunch").await;
         stopped.expect("stopped");
         let ended = site.end_of("tr_1").await;
@@ -782,11 +872,22 @@ async fn an_end_whose_list_is_gone_holds_up_no_other_and_is_no_lie() {
     let end: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     std::fs::remove_file(end["files_list"].as_str().expect("a list")).expect("removed");
     site.restart_hub(&[from.key, to.key]).await;
-    assert_eq!(site.end_of("tr_2").await.outcome, Outcome::Complete);
-    // Nobody can say how it ended, so it ends as one that was lost; the node learns that its word is not needed.
-    site.clock.forward(961_000);
-    let lost = site.end_of("tr_1").await.problem.expect("a reason");
-    assert_eq!((&*lost.code, lost.retryable), ("node_lost", true));
+    let mut ends_told = HashMap::new();
+    while ends_told.len() < 2 {
+        let event = site.next(|event| matches!(event, HubEvent::Ended(_))).await;
+        if let HubEvent::Ended(end) = event {
+            ends_told.insert(end.id.transfer.to_string(), end);
+        }
+    }
+    assert_eq!(ends_told["tr_2"].outcome, Outcome::Complete);
+    // Nobody can say how it ended: the node says just that, once, and another attempt is of use.
+    let ended = &ends_told["tr_1"];
+    let lost = ended.problem.as_ref().expect("a reason");
+    assert_eq!(
+        (ended.outcome, &*lost.code, lost.retryable),
+        (Outcome::Failed, "state_failed", true)
+    );
+    assert!(lost.message.contains("is gone"), "{lost}");
     until(|| ends(&to) == 0).await;
 }
 

@@ -221,8 +221,8 @@ async def _embedded_node(service: Service, roots: Sequence[Root]) -> Node:
 def _say_missing(roots: Sequence[Root]) -> None:
     """Say which folders are not there; the node exports each once it is."""
     for name, path, _ in roots:
-        if not Path(path).exists():
-            _log.warning("`%s`, the folder of root `%s`, is not there; make or mount it, or correct --root", path, name)
+        if not os.access(path, os.X_OK):
+            _log.warning("`%s`, the folder of root `%s`, can't be opened; make or mount it, or correct --root", path, name)
 
 
 def _has_joined(state: Path) -> bool:

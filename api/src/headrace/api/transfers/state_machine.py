@@ -45,6 +45,7 @@ OBSTACLES = frozenset(
         "not_enrolled",
         "peer_unreachable",
         "read_only",
+        "root_missing",
         "state_failed",
         "ticket_expired",
         "ticket_not_yet_valid",

@@ -8,6 +8,7 @@ use headrace_core::permit::VerifiedPermit;
 use headrace_core::sealed::MAX_CLOCK_SKEW_MS;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
@@ -41,6 +42,8 @@ const OUT_MESSAGES: usize = 256;
 /// Requests of the hub that may have to wait for a disk or for a list, and are served at once. What steers a running
 /// attempt waits for nothing and is not among them.
 const MAX_REQUESTS: usize = 64;
+/// Transfers that are forgotten at once. Each may wait for an attempt to stop, and no start waits for that.
+const MAX_FORGETS: usize = 16;
 /// Parts of a listing that wait to be sent.
 const LISTING_PARTS: usize = 4;
 
@@ -125,6 +128,7 @@ async fn attach_over(
         out,
         local,
         requests: Semaphore::new(MAX_REQUESTS),
+        forgets: Semaphore::new(MAX_FORGETS),
     });
     session
         .send(0, from_node::Message::Hello(session.hello()))
@@ -149,7 +153,15 @@ async fn attach_over(
     shared.attempts.ended.notify_one();
     let mut progress = tokio::time::interval(PROGRESS_INTERVAL);
     let mut settings = tokio::time::interval(SETTINGS_INTERVAL);
+    // One look at the settings and roots at a time, beside the stream: a file system may hang.
+    let mut looking: Option<JoinHandle<bool>> = None;
     loop {
+        let looked = async {
+            match &mut looking {
+                Some(look) => look.await.unwrap_or(false),
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             message = stream.message() => match message? {
                 Some(ToNode { message: Some(to_node::Message::Goodbye(problem)), .. }) => {
@@ -163,10 +175,18 @@ async fn attach_over(
                 None => return Ok(Problem::new(ControlCode::HubUnreachable, "the service closed the connection")),
             },
             _ = progress.tick() => session.send_progress(),
-            _ = settings.tick() => if shared.reload() {
-                session.send(0, from_node::Message::Changed(session.hello())).await?;
-            } else {
+            changed = looked => {
+                looking = None;
+                if changed {
+                    session.send(0, from_node::Message::Changed(session.hello())).await?;
+                }
+            },
+            _ = settings.tick() => {
                 session.send_clock();
+                if looking.is_none() {
+                    let shared = Arc::clone(shared);
+                    looking = Some(tokio::task::spawn_blocking(move || shared.reload()));
+                }
             },
             () = shared.attempts.ended.notified() => results::report(Arc::clone(shared), session.client.clone()),
         }
@@ -181,6 +201,7 @@ struct Session {
     /// The address this end of the connection has.
     local: Option<IpAddr>,
     requests: Semaphore,
+    forgets: Semaphore,
 }
 
 impl Session {
@@ -291,9 +312,7 @@ impl Session {
         if let Some(done) = self.steer(&message) {
             return self.send(call, answer_of(done)).await;
         }
-        let session = Arc::clone(self);
-        let busy = self.requests.available_permits() == 0;
-        if busy {
+        if self.lane(&message).available_permits() == 0 {
             let problem = Problem::new(
                 ControlCode::NodeBusy,
                 "the node serves too many requests: try again",
@@ -302,8 +321,9 @@ impl Session {
                 .send(call, from_node::Message::Failed(problem.into()))
                 .await;
         }
+        let session = Arc::clone(self);
         tokio::spawn(async move {
-            let Ok(_running) = session.requests.acquire().await else {
+            let Ok(_running) = session.lane(&message).acquire().await else {
                 return;
             };
             let answer = answer_of(session.act(call, message).await);
@@ -311,6 +331,14 @@ impl Session {
             let _ = session.send(call, answer).await;
         });
         Ok(())
+    }
+
+    /// What limits how many requests of this kind are served at once.
+    fn lane(&self, message: &to_node::Message) -> &Semaphore {
+        match message {
+            to_node::Message::Forget(_) => &self.forgets,
+            _ => &self.requests,
+        }
     }
 
     /// Does what steers a running attempt; `None` of any other request.

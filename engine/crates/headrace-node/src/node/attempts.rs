@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use headrace_core::sealed::SigningKey;
+use headrace_core::sealed::{DocumentError, SigningKey};
 use headrace_core::statement::Statement;
 use headrace_core::ticket::{Part, VerifiedTicket};
 use headrace_core::value::Id;
@@ -165,12 +165,7 @@ impl Attempts {
         roots: &Roots,
         fetch: impl Fn(AttemptId, proto::List, PathBuf) -> F,
     ) -> Result<(), Problem> {
-        let ticket = VerifiedTicket::verify(
-            &start.ticket,
-            &roots.grants,
-            self.key.public(),
-            (self.clock)(),
-        )?;
+        let ticket = self.verify(&start.ticket, roots)?;
         let meet = meet(&ticket, start.dial, start.peer_addresses)?;
         let id = id_of(&ticket);
         self.reserve(&ticket).await?;
@@ -196,12 +191,11 @@ impl Attempts {
 
     /// Takes a renewed ticket.
     pub(super) fn renew(&self, text: &str, roots: &Roots) -> Result<(), Problem> {
-        let ticket =
-            VerifiedTicket::verify(text, &roots.grants, self.key.public(), (self.clock)())?;
+        let ticket = self.verify(text, roots)?;
         let mut running = self.running.lock();
-        let known = running
-            .get_mut(&ticket.ticket().transfer)
-            .ok_or_else(|| unknown(&ticket.ticket().transfer))?;
+        let Some(known) = running.get_mut(&ticket.ticket().transfer) else {
+            return self.untold(&id_of(&ticket));
+        };
         let ticket = ticket.renewing(&known.ticket).ok_or_else(|| {
             let message =
                 "the ticket is not a renewal: it is of another attempt or says something else";
@@ -230,6 +224,78 @@ impl Attempts {
             .ok_or_else(|| unknown(&transfer))?
             .stop(cause);
         Ok(())
+    }
+
+    /// Stops what runs on roots that have vanished; each with the reason.
+    pub(super) fn stop_on(&self, vanished: &[(String, String)]) {
+        for running in self.running.lock().values_mut() {
+            let ticket = &running.ticket;
+            let roots = match ticket.part() {
+                Part::Source => vec![&ticket.ticket().execution.source.root],
+                Part::Destination => vec![&ticket.ticket().execution.destination.root],
+                Part::Both => vec![
+                    &ticket.ticket().execution.source.root,
+                    &ticket.ticket().execution.destination.root,
+                ],
+            };
+            let gone = vanished
+                .iter()
+                .find(|(gone, _)| roots.iter().any(|root| root.as_str() == gone));
+            if let Some((_, reason)) = gone {
+                running.stop(StopCause::RootMissing(reason.clone()));
+            }
+        }
+    }
+
+    /// A ticket that this node obeys. A root that it knows and can't open now is said to be missing.
+    fn verify(&self, text: &str, roots: &Roots) -> Result<VerifiedTicket, Problem> {
+        let now = (self.clock)();
+        let verified = VerifiedTicket::verify(text, &roots.grants, self.key.public(), now);
+        verified.map_err(|error| {
+            let DocumentError::RootUnknown { root } = &error else {
+                return error.into();
+            };
+            roots.why_missing(root).map_or_else(
+                || Problem::from(error.clone()),
+                |reason| Problem::new(ControlCode::RootMissing, reason),
+            )
+        })
+    }
+
+    /// Nothing is to be done for an attempt that has ended and whose end is on its way to the hub.
+    fn untold(&self, id: &AttemptId) -> Result<(), Problem> {
+        if self.ends.lock().contains_key(id) {
+            Ok(())
+        } else {
+            Err(unknown(&id.transfer))
+        }
+    }
+
+    /// What is told of an end whose lists are gone: that nobody can say how it ended.
+    pub(super) fn told_as(end: End) -> End {
+        let lists = [&end.files_list, &end.failed_list];
+        let gone = lists
+            .into_iter()
+            .flatten()
+            .find(|list| matches!(list.try_exists(), Ok(false)));
+        let Some(gone) = gone else { return end };
+        let message = format!(
+            "`{}`, the list of what the attempt did, is gone from the node: another attempt makes it anew",
+            gone.display()
+        );
+        let problem = Problem::new(ControlCode::StateFailed, message);
+        End {
+            outcome: Outcome::Failed,
+            problem: Some((
+                problem.code.into_owned(),
+                problem.message,
+                problem.retryable,
+            )),
+            statements: Vec::new(),
+            files_list: None,
+            failed_list: None,
+            ..end
+        }
     }
 
     /// Waits until nothing runs and every end is kept.
@@ -437,7 +503,7 @@ impl Attempts {
         let seal =
             |statement: &Statement| statement.seal(&self.key).map(|document| document.text());
         let statements = end.statements.iter().map(seal).collect::<Result<_, _>>();
-        let (outcome, mut problem, statements) = match statements {
+        let (mut outcome, mut problem, statements) = match statements {
             Ok(statements) => (end.outcome, end.problem, statements),
             Err(error) => (Outcome::Failed, Some(Problem::from(error)), Vec::new()),
         };
@@ -446,10 +512,16 @@ impl Attempts {
             .lock()
             .get(&id.transfer)
             .and_then(|running| running.stop.clone());
-        if let (Outcome::Stopped, Some(problem), Some(StopCause::Requested(reason))) =
-            (outcome, &mut problem, asked)
-        {
-            problem.message = reason;
+        match (outcome, &mut problem, asked) {
+            (Outcome::Stopped, Some(problem), Some(StopCause::Requested(reason))) => {
+                problem.message = reason;
+            }
+            (Outcome::Stopped, Some(problem), Some(StopCause::RootMissing(reason))) => {
+                // So that the other node is told to stop, too.
+                outcome = Outcome::Failed;
+                *problem = Problem::new(ControlCode::RootMissing, reason);
+            }
+            _ => {}
         }
         End {
             transfer: id.transfer.clone(),

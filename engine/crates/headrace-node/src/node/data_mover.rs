@@ -162,7 +162,7 @@ impl Moving for DataMoving {
 
     fn stop(&self, cause: StopCause) {
         self.handle.stop(match cause {
-            StopCause::Requested(_) => StopReason::Requested,
+            StopCause::Requested(_) | StopCause::RootMissing(_) => StopReason::Requested,
             StopCause::Revoked => StopReason::Revoked,
             StopCause::Shutdown => StopReason::Shutdown,
         });

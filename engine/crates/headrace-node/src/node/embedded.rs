@@ -43,9 +43,9 @@ pub async fn start(embedded: Embedded) -> Result<Node, Problem> {
     } = embedded;
     let state = StateDir::open(&state_dir)?;
     let roots = roots.into_iter().map(root).collect::<Result<Vec<_>, _>>()?;
-    // One whose folder is not there waits until it is; what is there has to be right.
-    for root in roots.iter().filter(|root| root.path.metadata().is_ok()) {
-        root.open()?;
+    // One that can't be opened waits until it can, and holds up no other.
+    for root in &roots {
+        root.check_name()?;
     }
     let data = DataConfig {
         listen: data_listen,

@@ -51,6 +51,8 @@ pub trait Moving: Send + Sync {
 pub enum StopCause {
     /// Somebody asked for it, with this reason.
     Requested(String),
+    /// A root that it works on can't be used any more, for this reason.
+    RootMissing(String),
     /// The node may no longer take part in anything.
     Revoked,
     /// The node's process ends.

@@ -11,7 +11,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 
 use super::Shared;
-use super::attempts::End;
+use super::attempts::{Attempts, End};
 use crate::problem::Problem;
 use crate::proto::control_client::ControlClient;
 use crate::proto::{CHUNK_BYTES, FinishPart, finish_part};
@@ -29,7 +29,7 @@ pub(super) fn report(shared: Arc<Shared>, client: ControlClient<Channel>) {
         let reporting = shared.reporting.lock().await;
         let mut all = true;
         for end in shared.attempts.ends() {
-            let told = tell(&end, client.clone()).await;
+            let told = tell(&Attempts::told_as(end.clone()), client.clone()).await;
             if let Err(problem) = told.and_then(|()| shared.attempts.acknowledged(&end)) {
                 tracing::warn!(attempt = ?end.id(), "an end could not be reported: {problem}");
                 all = false;
