@@ -106,6 +106,10 @@ impl TlsStream {
         let secrets = Secrets::new();
         let mut config = config.clone();
         config.key_log = Arc::clone(&secrets) as Arc<dyn KeyLog>;
+        // Our records are the first under their keys: had rustls sent one after the handshake, its nonce would be used twice.
+        config.send_tls13_tickets = 0;
+        config.max_early_data_size = 0;
+        config.send_half_rtt_data = false;
         let tls = ServerConnection::new(config.into()).map_err(ConnectError::Tls)?;
         Self::shake(tls.into(), socket, alpn, deadline, patience, &secrets)
     }

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use headrace_core::sealed::SigningKey;
+use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::{
     ClientConfig, ClientConnection, ServerConfig, ServerConnection, Stream, SupportedCipherSuite,
@@ -417,4 +418,28 @@ fn the_kernel_holds_little_that_is_not_sent_yet() {
         late.expect_err("refused").kind(),
         io::ErrorKind::NotConnected
     );
+}
+
+#[test]
+fn no_nonce_is_used_twice_whatever_the_settings_say_of_session_tickets() {
+    let (client, server) = settings();
+    let mut client = ClientConfig::clone(&client);
+    client.resumption = Resumption::in_memory_sessions(1);
+    let mut server = ServerConfig::clone(&server);
+    server.send_tls13_tickets = 2;
+    let (listener, address) = listen();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let tls = ClientConnection::new(client.into(), peer_name());
+            let mut tls = tls.expect("a client");
+            let mut socket = TcpStream::connect(address).expect("a socket");
+            let mut bytes = [0; 5];
+            let read = Stream::new(&mut tls, &mut socket).read_exact(&mut bytes);
+            read.expect("readable");
+            assert_eq!(&bytes, b"hello");
+        });
+        let mut stream = accept(&listener, &server);
+        let sent = stream.write_all(b"hello", &[], &mut patient);
+        sent.expect("sent");
+    });
 }
