@@ -2,10 +2,13 @@
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { endOf, startOf } from "../format/time";
+import { paced } from "../live/pace";
 import { answer, api, limited, observedFetch } from "./client";
 import type { FailedFile, Plan, Transfer, TransferEvent, TransferState } from "./schema";
 
 export const PAGE = 100;
+const MOVING_MS = 2500;
+const told = paced(MOVING_MS);
 
 export const meQuery = queryOptions({
   queryKey: ["me"],
@@ -35,7 +38,7 @@ function moving({ state, transfer }: Plan): number | false {
     case "surveying":
       return 500;
     case "ready":
-      return transfer == null ? 3000 : false;
+      return transfer == null ? paced(3000)() : false;
     case "ask":
     case "denied":
     case "failed":
@@ -56,14 +59,14 @@ export const awaitingQuery = queryOptions({
   queryKey: ["plans", "awaiting-me"],
   queryFn: ({ signal }) =>
     answer(api.GET("/api/v1/plans", { params: { query: { awaiting_me: true, limit: PAGE } }, signal })),
-  refetchInterval: 5000,
+  refetchInterval: paced(5000),
 });
 
 /** How many plans wait for me, and how many of mine could still start: for the menu, without the plans themselves. */
 export const planCountsQuery = queryOptions({
   queryKey: ["plans", "counts"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/plans/counts", { signal })),
-  refetchInterval: 5000,
+  refetchInterval: paced(5000),
 });
 
 export interface ListFilter {
@@ -90,7 +93,7 @@ export const myPlansQuery = (filter: ListFilter) =>
       answer(api.GET("/api/v1/plans", { params: { query: { ...narrowed(filter), limit: PAGE, after: pageParam || undefined } }, signal })),
     initialPageParam: "",
     getNextPageParam: (page: Plan[]): string | undefined => (page.length < PAGE ? undefined : page.at(-1)?.id),
-    refetchInterval: 5000,
+    refetchInterval: paced(5000),
     placeholderData: keepPreviousData,
   });
 
@@ -120,7 +123,8 @@ export const transfersQuery = ({ state, ...filter }: TransferFilter) =>
       answer(api.GET("/api/v1/transfers", { params: { query: { state, ...narrowed(filter), limit: PAGE, after: pageParam || undefined } }, signal })),
     initialPageParam: "",
     getNextPageParam: (page: Transfer[]): string | undefined => (page.length < PAGE ? undefined : page.at(-1)?.id),
-    refetchInterval: 2500,
+    // How far what runs is, is no change that is told.
+    refetchInterval: ({ state }) => (state.data?.pages.flat().some((one) => one.state === "running") === true ? MOVING_MS : told()),
     placeholderData: keepPreviousData,
   });
 
@@ -128,7 +132,7 @@ export const transferCountsQuery = (filter: ListFilter) =>
   queryOptions({
     queryKey: ["transfers", "counts", narrowed(filter)],
     queryFn: ({ signal }) => answer(api.GET("/api/v1/transfers/counts", { params: { query: narrowed(filter) }, signal })),
-    refetchInterval: 2500,
+    refetchInterval: paced(MOVING_MS),
     placeholderData: keepPreviousData,
   });
 
@@ -136,7 +140,7 @@ export const transferCountsQuery = (filter: ListFilter) =>
 export const openTransfersQuery = queryOptions({
   queryKey: ["transfers", "open"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/transfers", { params: { query: { states: OPEN.join(","), limit: PAGE } }, signal })),
-  refetchInterval: 5000,
+  refetchInterval: paced(5000),
 });
 
 const FOUND = 5;
@@ -202,19 +206,19 @@ export const receiptQuery = (receipt: string) =>
 export const endpointsQuery = queryOptions({
   queryKey: ["endpoints"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/endpoints", { signal })),
-  refetchInterval: 5000,
+  refetchInterval: paced(5000),
 });
 
 export const nodesQuery = queryOptions({
   queryKey: ["nodes"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/nodes", { signal })),
-  refetchInterval: 2500,
+  refetchInterval: paced(MOVING_MS),
 });
 
 export const haltsQuery = queryOptions({
   queryKey: ["halts"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/site/halts", { signal })),
-  refetchInterval: 5000,
+  refetchInterval: paced(5000),
 });
 
 export const policiesQuery = queryOptions({

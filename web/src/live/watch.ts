@@ -2,19 +2,17 @@
 
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { observedFetch } from "../api/client";
-import { lost } from "../api/connection";
 import { ENDED, eventsKey, failedKey, transferQuery } from "../api/queries";
 import type { Transfer, TransferEvent } from "../api/schema";
+import { readStream } from "./reader";
+import { refreshed } from "./refresh";
 import { grown, type Point } from "./series";
-import { EventParser } from "./sse";
+import type { ServerEvent } from "./sse";
 import { seen, withStream } from "./streams";
 
 /** Waits between attempts: the first, and the longest after failures in a row. */
 const AGAIN_MS = 1000;
 const LONGEST_MS = 15_000;
-/** The service says something at least every 15 s; a stream that is silent for longer than this is dead. */
-const SILENCE_MS = 40_000;
 
 export const seriesKey = (transfer: string) => ["series", transfer] as const;
 
@@ -69,59 +67,23 @@ export class Watch {
   }
 
   private async stream(): Promise<void> {
-    const broken = new AbortController();
-    const hidden = () => {
-      if (document.hidden) broken.abort();
-    };
-    document.addEventListener("visibilitychange", hidden);
-    try {
-      const response = await observedFetch(
-        new Request(`${window.location.origin}/api/v1/transfers/${encodeURIComponent(this.id)}/watch`, {
-          signal: AbortSignal.any([this.stop, broken.signal]),
-          headers: { accept: "text/event-stream", "last-event-id": this.last },
-          credentials: "same-origin",
-        }),
-      );
-      if (response.ok && response.body !== null) {
-        this.failures = 0;
-        await this.read(response.body, broken);
-      } else {
-        this.failures += 1;
-        this.refused = response.status === 401 || response.status === 403 || response.status === 404;
-      }
-    } catch {
-      // The stream broke; the banner says so if the service is away. `follow` comes back.
-      this.failures += 1;
-    } finally {
-      document.removeEventListener("visibilitychange", hidden);
-    }
+    const ended = await readStream({
+      path: `/transfers/${encodeURIComponent(this.id)}/watch`,
+      last: this.last,
+      stop: this.stop,
+      take: (event) => this.take(event),
+    });
+    this.refused = ended === "refused";
+    // `follow` comes back.
+    if (ended !== "whole") this.failures += 1;
   }
 
-  private async read(body: ReadableStream<Uint8Array>, broken: AbortController): Promise<void> {
-    const reader = body.getReader();
-    const decoder = new TextDecoder();
-    const parser = new EventParser();
-    const silent = () => {
-      lost();
-      broken.abort();
-    };
-    let timer = setTimeout(silent, SILENCE_MS);
-    try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) return;
-        clearTimeout(timer);
-        timer = setTimeout(silent, SILENCE_MS);
-        for (const { event, data, id } of parser.feed(decoder.decode(value, { stream: true }))) {
-          const told: unknown = JSON.parse(data);
-          this.last = id ?? this.last;
-          if (isEvent(told) && told.transfer != null) this.see(told.transfer);
-          if (event !== "progress") this.changed();
-        }
-      }
-    } finally {
-      clearTimeout(timer);
-    }
+  private take({ event, data, id }: ServerEvent): void {
+    this.failures = 0;
+    const told: unknown = JSON.parse(data);
+    this.last = id ?? this.last;
+    if (isEvent(told) && told.transfer != null) this.see(told.transfer);
+    if (event !== "progress") this.changed();
   }
 
   private see(transfer: Transfer): void {
@@ -130,15 +92,8 @@ export class Watch {
   }
 
   private changed(): void {
-    void this.refresh(eventsKey(this.id));
-    void this.refresh(failedKey(this.id));
-  }
-
-  /** Asks again for the pages that are shown. A further page that is on its way comes first: asking anew would throw it away. */
-  private async refresh(queryKey: readonly string[]): Promise<void> {
-    const query = this.client.getQueryCache().find({ queryKey });
-    if (query?.state.fetchMeta?.fetchMore !== undefined) await query.promise?.catch(() => undefined);
-    await this.client.invalidateQueries({ queryKey });
+    void refreshed(this.client, eventsKey(this.id));
+    void refreshed(this.client, failedKey(this.id));
   }
 }
 

@@ -12,6 +12,7 @@ import { signedOut } from "../api/session";
 import type { Me } from "../api/schema";
 import { setZone, useZone } from "../format/time";
 import { t, tData, tn } from "../i18n";
+import { useChanges } from "../live/changes";
 import { Failure } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { Banner } from "./Banner";
@@ -24,6 +25,7 @@ const Palette = lazy(() => import("./Palette"));
 
 export function Shell() {
   const { data: me } = useSuspenseQuery(meQuery);
+  useChanges();
   const [open, setOpen] = useState(false);
   const [palette, setPalette] = useState(false);
   useHotkeys([["mod+k", () => setPalette(true)]], []);

@@ -1,0 +1,102 @@
+/** Follow what changes while the console is open and seen, and ask again for the lists that it is about. */
+
+import { useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { setTold } from "./pace";
+import { readStream } from "./reader";
+import { refreshed } from "./refresh";
+import type { ServerEvent } from "./sse";
+import { seen, withStream } from "./streams";
+
+/** Waits between attempts: the first, and the longest after failures in a row. */
+const AGAIN_MS = 1000;
+const LONGEST_MS = 60_000;
+/** Changes that come within this time are one reason to ask. */
+const GATHER_MS = 300;
+
+type Key = readonly string[];
+
+const LISTS: Readonly<Record<string, readonly Key[]>> = {
+  plan: [["plans"]],
+  transfer: [["transfers"], ["plans"], ["nodes"]],
+  node: [["nodes"], ["endpoints"], ["health"]],
+  endpoint: [["endpoints"]],
+  policy: [["policies"]],
+  halt: [["halts"], ["health"], ["transfers"]],
+};
+const ALL: readonly Key[] = Object.values(LISTS).flat();
+
+export function useChanges(): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    const stop = new AbortController();
+    void new Changes(client, stop.signal).follow();
+    return () => stop.abort();
+  }, [client]);
+}
+
+export class Changes {
+  private failures = 0;
+  private refused = false;
+  private last: string | null = null;
+  private readonly stale = new Map<string, Key>();
+
+  constructor(
+    private readonly client: QueryClient,
+    private readonly stop: AbortSignal,
+    private readonly pause: (ms: number) => Promise<unknown> = (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  ) {}
+
+  /** Comes back after every break; without a stream of the browser's few, lists are asked for as often as ever. */
+  async follow(): Promise<void> {
+    for (;;) {
+      await seen(this.stop);
+      if (this.isOver()) return;
+      await withStream(() => this.stream());
+      if (this.isOver()) return;
+      await this.pause(Math.min(AGAIN_MS * 2 ** Math.max(0, this.failures - 1), LONGEST_MS));
+    }
+  }
+
+  private isOver(): boolean {
+    return this.stop.aborted || this.refused;
+  }
+
+  private async stream(): Promise<void> {
+    const ended = await readStream({ path: "/events", last: this.last, stop: this.stop, take: (event) => this.take(event) });
+    setTold(false);
+    // From now on they are asked for at their own pace again, which begins with an answer.
+    this.mark(ALL);
+    this.refused = ended === "refused";
+    if (ended !== "whole") this.failures += 1;
+  }
+
+  private take({ event, data, id }: ServerEvent): void {
+    const fresh = this.last === null;
+    this.failures = 0;
+    this.last = id ?? this.last;
+    if (event === "now") setTold(true);
+    // What changed before the first word, or is not kept any more, is not told.
+    if (event === "reload" || (event === "now" && fresh)) this.mark(ALL);
+    const subject = subjectOf(JSON.parse(data));
+    this.mark(LISTS[event] ?? []);
+    if (subject !== "") this.mark([[event, subject]]);
+  }
+
+  private mark(keys: readonly Key[]): void {
+    if (this.stale.size === 0 && keys.length > 0) setTimeout(() => this.ask(), GATHER_MS);
+    for (const key of keys) this.stale.set(key.join(" "), key);
+  }
+
+  private ask(): void {
+    const keys = [...this.stale.values()];
+    this.stale.clear();
+    if (this.stop.aborted) return;
+    for (const key of keys) void refreshed(this.client, key);
+  }
+}
+
+/** The service's own model makes it; what is none names nothing. */
+function subjectOf(told: unknown): string {
+  return typeof told === "object" && told !== null && "subject" in told && typeof told.subject === "string" ? told.subject : "";
+}
