@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import pytest
 from tests.pure.guardrails.made import Asked, counts, route
@@ -17,9 +17,10 @@ from headrace.api.planning.intents import from_reading, sentence_of, to_reading
 from headrace.cli.flags import Flags
 from headrace.client import models as m
 from headrace.guardrails import Refused, execution_of
-from headrace.guardrails.intents import Intent, Slots
+from headrace.guardrails.intents import Intent, Slots, values
 from headrace.guardrails.plan.card import card_notes
 from headrace.guardrails.rails.slots import TransferSlots
+from headrace.guardrails.seal import execution
 
 ROOT: Final = Path(__file__).parents[2]
 OPTIONS: Final = tuple(
@@ -173,6 +174,14 @@ def test_no_reason_stands_for_what_is_there_or_is_no_option() -> None:
         if option not in OPTIONS or tried(place, option)
     ]
     assert stale == []
+
+
+def test_a_choice_that_the_api_offers_has_the_same_values_in_words_and_in_what_nodes_carry_out() -> None:
+    assert get_args(m.Priority) == get_args(values.Priority)
+    assert get_args(m.OnConflict) == get_args(values.OnConflict) == get_args(execution.OnConflict)
+    assert get_args(m.Compare) == get_args(execution.Compare)
+    assert get_args(m.Preserve) == get_args(values.Preserve)
+    assert set(get_args(m.Verify)) == {*get_args(values.Verify), *get_args(execution.Verify)}
 
 
 def test_what_nodes_carry_out_is_named_alike_in_rust() -> None:
