@@ -9,6 +9,7 @@ use headrace_core::name::Component;
 use headrace_core::sealed::SigningKey;
 use headrace_node::config::{Config, HubConfig, RootConfig};
 use headrace_node::hub::{HubEvent, JoinAnswer};
+use headrace_node::node::embedded::{self, Embedded};
 use headrace_node::node::{Node, node_key};
 use headrace_node::problem::ControlCode;
 use serde_json::json;
@@ -50,6 +51,28 @@ async fn a_node_joins_once_and_tells_what_it_exports() {
     node.close().await;
     site.next(|event| matches!(event, HubEvent::NodeDetached { node, .. } if *node == key))
         .await;
+}
+
+#[tokio::test]
+async fn an_embedded_node_dials_the_hub_where_it_listens_now() {
+    let mut site = Site::start().await;
+    let authority = site.authority.public();
+    let joined = site.join("lab", "s3cret", |_| JoinAnswer::Accept { authority });
+    let root = joined.await.expect("joined");
+    let key = node_key(&site.state("lab")).expect("a key").public();
+    site.move_hub(&[key]).await;
+    let embedded = Embedded {
+        state_dir: site.folder.path().join("lab-state"),
+        name: "lab".to_owned(),
+        roots: vec![("data".to_owned(), root, "read".to_owned())],
+        data_listen: "127.0.0.1:0".to_owned(),
+        join_token: None,
+        hub_address: Some(site.hub.address().to_owned()),
+    };
+    let node = embedded::start(embedded).await.expect("a node");
+    site.next(|event| matches!(event, HubEvent::NodeAttached { node, .. } if *node == key))
+        .await;
+    node.close().await;
 }
 
 #[tokio::test]

@@ -96,6 +96,15 @@ impl Site {
         }
     }
 
+    /// Closes the hub and starts it again at another address.
+    pub async fn move_hub(&mut self, enrolled: &[PublicKey]) {
+        self.hub.close().await;
+        self.hub = start_hub(self.folder.path(), "127.0.0.2:0", &self.clock).await;
+        for node in enrolled {
+            self.hub.enroll(*node);
+        }
+    }
+
     /// A node that joined and is attached, with one root `data` of full access.
     pub async fn node(&self, name: &str) -> TestNode {
         self.node_with(name, &self.clock, true).await
