@@ -1,6 +1,6 @@
 """Score every set of sentences and write the figures into docs/security/guardrails.md.
 
-make nl-report                              all sets; a set that nobody has committed is left out
+make nl-report                              all sets
 .venv/bin/python -m tests.pure.language.report --list   also prints each case that is not right
 """
 
@@ -42,8 +42,9 @@ SETS = (
     Set("given: by somebody who had not seen the rules", [HERE / "probe.jsonl"], exact=False),
     Set("ours", sorted(CORPUS.glob("*.jsonl")), exact=True),
     Set("ours, with what must be asked about", [HERE / "heard.jsonl"], exact=False),
-    Set("blind: what a colleague would carry out", [HERE / "blind" / "carry.jsonl"], exact=True),
-    Set("blind: what must not become a plan as said", [HERE / "blind" / "careful.jsonl"], exact=False),
+    Set("an outsider's: what a colleague would carry out", [HERE / "outsider" / "carry.jsonl"], exact=False),
+    Set("an outsider's: what must not become a plan as said", [HERE / "outsider" / "careful.jsonl"], exact=False),
+    Set("an outsider's: what was once read wrongly", [HERE / "outsider" / "extra.jsonl"], exact=False),
 )
 
 
@@ -112,17 +113,21 @@ def times(texts: Sequence[str]) -> tuple[float, float]:
     return statistics.median(spent(text) for text in texts), min(spent(longest) for _ in range(3))
 
 
-def main() -> int:
-    """Score, print and write."""
-    rows, everything, failures = [], [], []
+def scored_sets() -> tuple[list[str], list[str]]:
+    """Score every set: the rows of the table, and each case that is not right."""
+    rows, failures = [], []
     with tempfile.TemporaryDirectory() as folder:
         for one in SETS:
-            if not all(path.exists() for path in one.files):
-                continue
             figures = figures_of(one, Path(folder))
             rows.append(figures.row(one.name))
             failures += [f"{one.name}: {failure}" for failure in figures.failures if failure]
-            everything += one.cases
+    return rows, failures
+
+
+def main() -> int:
+    """Score, print and write."""
+    rows, failures = scored_sets()
+    everything = [case for one in SETS for case in one.cases]
     hostile, through = attacks(everything)
     asked, helpful = questions(everything)
     median, longest = times([case["text"] for case in everything if case["expect"]["outcome"] == "intent"])
