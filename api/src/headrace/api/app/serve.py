@@ -222,7 +222,7 @@ def _say_missing(roots: Sequence[Root]) -> None:
     """Say which folders are not there; the node exports each once it is."""
     for name, path, _ in roots:
         if not os.access(path, os.X_OK):
-            _log.warning("`%s`, the folder of root `%s`, can't be opened; make or mount it, or correct --root", path, name)
+            _log.warning("the folder `%s` (root `%s`) can't be opened; make or mount it, or correct --root", path, name)
 
 
 def _has_joined(state: Path) -> bool:
