@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from headrace.api.settings import Settings
-from headrace.auth import authenticator, passwords
+from headrace.auth import Lifetimes, password_sign_in, passwords
 from headrace.guardrails.intents import limits
 from headrace.guardrails.plan import planning
 from headrace.guardrails.policy import decide, examples, facts, policy_set
@@ -19,9 +19,9 @@ SITE: Final = Settings()
 HOUR: Final = timedelta(hours=1)
 SKEW_S: Final = limits.MAX_CLOCK_SKEW_MS // 1000
 PLAN_HOURS: Final = planning.PLAN_LIFETIME // HOUR
-TRIES: Final = authenticator.PAIR_LIMIT
+TRIES: Final = password_sign_in.PAIR_LIMIT
 TRIES_MIN: Final = TRIES.window // timedelta(minutes=1)
-KNOWN: Final = authenticator.KNOWN_LIMIT.attempts
+KNOWN: Final = password_sign_in.KNOWN_LIMIT.attempts
 
 SENTENCES: Final[dict[str, tuple[str, ...]]] = {
     "ARCHITECTURE.md": (f"clock skew over {SKEW_S} s",),
@@ -48,7 +48,8 @@ SENTENCES: Final[dict[str, tuple[str, ...]]] = {
         f"nesting deeper than {documents.MAX_DEPTH}",
         f"over {TRIES.attempts} attempts in {TRIES_MIN} minutes for a name from an address",
         f"({KNOWN} where that person signed in before;",
-        f"{authenticator.NETWORK_LIMIT.attempts} for an address, {authenticator.PERSON_LIMIT.attempts} for a name)",
+        f"{password_sign_in.NETWORK_LIMIT.attempts} for an address,",
+        f"{password_sign_in.PERSON_LIMIT.attempts} for a name)",
         f"{KNOWN} wrong tries there shut one person out for {TRIES_MIN} minutes",
         f"under {passwords.MIN_PASSWORD} characters, fewer than {passwords.MIN_DISTINCT} different ones",
     ),
@@ -75,5 +76,5 @@ def test_half_is_what_the_rule_about_deletes_calls_half() -> None:
 
 
 def test_a_session_lives_as_long_without_the_service_as_with_its_settings() -> None:
-    own = authenticator.Lifetimes()
+    own = Lifetimes()
     assert (own.idle, own.session) == (timedelta(seconds=SITE.session_idle_s), timedelta(seconds=SITE.session_valid_s))

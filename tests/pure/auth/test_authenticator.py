@@ -23,7 +23,7 @@ from headrace.auth import (
     passwords,
     scopes_of,
 )
-from headrace.auth.authenticator import KNOWN_LIMIT, NETWORK_LIMIT, PAIR_LIMIT, PERSON_LIMIT
+from headrace.auth.password_sign_in import KNOWN_LIMIT, NETWORK_LIMIT, PAIR_LIMIT, PERSON_LIMIT
 from headrace.auth.throttle import Throttle
 
 pytestmark = pytest.mark.anyio
@@ -38,20 +38,23 @@ class House:
 
     def __init__(self) -> None:
         self.now = datetime(2026, 11, 25, 20, 30, tzinfo=UTC)
-        self.store = MemoryPeopleStore()
-        self.door = Authenticator(self.store, lambda: self.now, Pepper(b"p" * 32))
+        self.open(MemoryPeopleStore())
+
+    def open(self, store: MemoryPeopleStore) -> None:
+        self.store = store
+        self.door = Authenticator(store, lambda: self.now, Pepper(b"p" * 32))
 
     async def first_admin(self) -> SignedIn:
-        secret = await self.door.bootstrap()
+        secret = await self.door.accounts.bootstrap()
         assert secret is not None
-        return await self.door.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")
+        return await self.door.passwords.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")
 
     async def join(self, admin: SignedIn, name: str, *roles: Role) -> SignedIn:
-        _, secret = await self.door.invite(admin.principal, name, frozenset(roles), DAY)
-        return await self.door.accept_invitation(secret, PASSWORD, None, "10.0.0.2")
+        _, secret = await self.door.accounts.invite(admin.principal, name, frozenset(roles), DAY)
+        return await self.door.passwords.accept_invitation(secret, PASSWORD, None, "10.0.0.2")
 
     async def token(self, of: SignedIn, wish: TokenWish = WISH) -> str:
-        _, secret = await self.door.make_token(of.principal, wish)
+        _, secret = await self.door.tokens.make(of.principal, wish)
         return secret
 
 
@@ -97,60 +100,61 @@ class refused:  # noqa: N801 - reads as words in a with statement
 
 
 async def test_the_bootstrap_link_makes_the_first_admin_once(house: House) -> None:
-    secret = await house.door.bootstrap()
+    secret = await house.door.accounts.bootstrap()
     assert secret is not None
-    first = await house.door.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")
+    first = await house.door.passwords.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")
     assert first.principal.roles == BOOTSTRAP_ROLES
     assert first.principal.session
     with refused(AuthCode.INVITATION_REFUSED):
-        await house.door.accept_invitation(secret, PASSWORD, "Eve", "10.0.0.1")
-    assert await house.door.bootstrap() is None
+        await house.door.passwords.accept_invitation(secret, PASSWORD, "Eve", "10.0.0.1")
+    assert await house.door.accounts.bootstrap() is None
 
 
 async def test_an_older_bootstrap_link_dies_with_the_next_one(house: House) -> None:
-    old = await house.door.bootstrap()
-    new = await house.door.bootstrap()
+    old = await house.door.accounts.bootstrap()
+    new = await house.door.accounts.bootstrap()
     assert old is not None
     assert new is not None
     with refused(AuthCode.INVITATION_REFUSED):
-        await house.door.accept_invitation(old, PASSWORD, "Eve", "10.0.0.1")
-    await house.door.accept_invitation(new, PASSWORD, "Ada", "10.0.0.1")
+        await house.door.passwords.accept_invitation(old, PASSWORD, "Eve", "10.0.0.1")
+    await house.door.passwords.accept_invitation(new, PASSWORD, "Ada", "10.0.0.1")
 
 
 async def test_the_bootstrap_link_needs_a_name(house: House) -> None:
-    secret = await house.door.bootstrap()
+    secret = await house.door.accounts.bootstrap()
     assert secret is not None
     with refused(AuthCode.NAME_REFUSED):
-        await house.door.accept_invitation(secret, PASSWORD, None, "10.0.0.1")
+        await house.door.passwords.accept_invitation(secret, PASSWORD, None, "10.0.0.1")
     with refused(AuthCode.PASSWORD_REFUSED):
-        await house.door.accept_invitation(secret, "short", "Ada", "10.0.0.1")
-    assert (await house.door.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")).principal.name == "Ada"
+        await house.door.passwords.accept_invitation(secret, "short", "Ada", "10.0.0.1")
+    assert (await house.door.passwords.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")).principal.name == "Ada"
 
 
 async def test_an_invited_person_joins_with_the_name_and_roles_of_the_invitation(house: House) -> None:
     admin = await house.first_admin()
-    record, secret = await house.door.invite(admin.principal, "Grace", frozenset({Role.APPROVER}), DAY)
+    record, secret = await house.door.accounts.invite(admin.principal, "Grace", frozenset({Role.APPROVER}), DAY)
     assert (record.state, record.name) == ("invited", "Grace")
     with refused(AuthCode.SIGN_IN_REFUSED):
-        await house.door.sign_in("Grace", PASSWORD, "10.0.0.1")
-    joined = await house.door.accept_invitation(secret, PASSWORD, "Somebody Else", "10.0.0.1")
+        await house.door.passwords.sign_in("Grace", PASSWORD, "10.0.0.1")
+    joined = await house.door.passwords.accept_invitation(secret, PASSWORD, "Somebody Else", "10.0.0.1")
     assert (joined.principal.name, joined.principal.roles) == ("Grace", frozenset({Role.APPROVER}))
     assert joined.principal.scopes == scopes_of([Role.APPROVER])
 
 
 async def test_an_invitation_is_good_for_its_time_only(house: House) -> None:
     admin = await house.first_admin()
-    _, secret = await house.door.invite(admin.principal, "Grace", frozenset({Role.VIEWER}), DAY)
+    _, secret = await house.door.accounts.invite(admin.principal, "Grace", frozenset({Role.VIEWER}), DAY)
     house.now += DAY
     with refused(AuthCode.INVITATION_REFUSED):
-        await house.door.accept_invitation(secret, PASSWORD, None, "10.0.0.1")
+        await house.door.passwords.accept_invitation(secret, PASSWORD, None, "10.0.0.1")
 
 
 async def test_of_two_at_once_one_accepts_an_invitation(house: House) -> None:
     admin = await house.first_admin()
-    _, secret = await house.door.invite(admin.principal, "Grace", frozenset({Role.VIEWER}), DAY)
+    _, secret = await house.door.accounts.invite(admin.principal, "Grace", frozenset({Role.VIEWER}), DAY)
     outcomes = await asyncio.gather(
-        *(house.door.accept_invitation(secret, PASSWORD, None, f"10.0.0.{n}") for n in range(3)), return_exceptions=True
+        *(house.door.passwords.accept_invitation(secret, PASSWORD, None, f"10.0.0.{n}") for n in range(3)),
+        return_exceptions=True,
     )
     assert sum(isinstance(outcome, SignedIn) for outcome in outcomes) == 1
 
@@ -158,31 +162,31 @@ async def test_of_two_at_once_one_accepts_an_invitation(house: House) -> None:
 async def test_only_an_admins_own_session_invites_disables_and_lists_people(house: House) -> None:
     admin = await house.first_admin()
     grace = await house.join(admin, "Grace", Role.REQUESTER, Role.OPERATOR, Role.POLICY_ADMIN)
-    with_token = await house.door.token(await house.token(admin))
+    with_token = await house.door.tokens.principal(await house.token(admin))
     claimed = replace(with_token, scopes=frozenset(Scope))
     for by in (grace.principal, with_token, claimed):
         with refused(AuthCode.NOT_ALLOWED):
-            await house.door.invite(by, "Eve", frozenset({Role.ADMIN}), DAY)
+            await house.door.accounts.invite(by, "Eve", frozenset({Role.ADMIN}), DAY)
         with refused(AuthCode.NOT_ALLOWED):
-            await house.door.disable(by, admin.principal.id)
+            await house.door.accounts.disable(by, admin.principal.id)
     with refused(AuthCode.NOT_ALLOWED):
-        await house.door.people(grace.principal)
-    assert [person.name for person in await house.door.people(admin.principal)] == ["Ada", "Grace"]
+        await house.door.accounts.people(grace.principal)
+    assert [person.name for person in await house.door.accounts.people(admin.principal)] == ["Ada", "Grace"]
 
 
 async def test_a_name_is_given_once(house: House) -> None:
     admin = await house.first_admin()
     with refused(AuthCode.NAME_REFUSED):
-        await house.door.invite(admin.principal, "ADA", frozenset({Role.VIEWER}), DAY)
+        await house.door.accounts.invite(admin.principal, "ADA", frozenset({Role.VIEWER}), DAY)
     with refused(AuthCode.NOT_ALLOWED):
-        await house.door.invite(admin.principal, "Grace", frozenset(), DAY)
+        await house.door.accounts.invite(admin.principal, "Grace", frozenset(), DAY)
 
 
 async def test_signing_in_with_name_and_password_begins_a_session(house: House) -> None:
     admin = await house.first_admin()
-    signed_in = await house.door.sign_in("ada", PASSWORD, "10.0.0.9")
+    signed_in = await house.door.passwords.sign_in("ada", PASSWORD, "10.0.0.9")
     assert signed_in.principal.id == admin.principal.id
-    assert await house.door.session(signed_in.secret) == signed_in.principal
+    assert await house.door.sessions.principal(signed_in.secret) == signed_in.principal
     assert signed_in.principal.method == "password"
     assert signed_in.expires == house.now + Lifetimes().session
 
@@ -190,11 +194,11 @@ async def test_signing_in_with_name_and_password_begins_a_session(house: House) 
 async def test_people_hear_one_message_and_the_log_hears_why(house: House) -> None:
     admin = await house.first_admin()
     grace = await house.join(admin, "Grace", Role.VIEWER)
-    await house.door.disable(admin.principal, grace.principal.id)
+    await house.door.accounts.disable(admin.principal, grace.principal.id)
     errors = []
     for name, password in (("nobody", PASSWORD), ("Ada", "wrong password"), ("Grace", PASSWORD)):
         with pytest.raises(AuthError) as error:
-            await house.door.sign_in(name, password, "10.0.0.1")
+            await house.door.passwords.sign_in(name, password, "10.0.0.1")
         errors.append(error.value)
     assert len({str(error) for error in errors}) == 1
     assert [error.code for error in errors] == ["sign_in_refused"] * 3
@@ -204,109 +208,110 @@ async def test_people_hear_one_message_and_the_log_hears_why(house: House) -> No
 
 async def test_guessing_is_throttled_even_in_parallel_and_even_with_the_right_password_then(house: House) -> None:
     await house.first_admin()
-    guesses = [house.door.sign_in("Ada", f"guess number {n}", "10.0.0.3") for n in range(12)]
+    guesses = [house.door.passwords.sign_in("Ada", f"guess number {n}", "10.0.0.3") for n in range(12)]
     outcomes = await asyncio.gather(*guesses, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [AuthError] * 10 + [TooManyAttempts] * 2
     with pytest.raises(TooManyAttempts) as throttled:
-        await house.door.sign_in("Ada", PASSWORD, "10.0.0.3")
+        await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.3")
     assert 0 < throttled.value.retry_after_s <= 901
-    assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.2")
+    assert await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.2")
     house.now += timedelta(minutes=15)
-    assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.3")
+    assert await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.3")
 
 
 async def test_a_few_wrong_tries_behind_one_proxy_shut_nobody_out_who_signed_in_there_before(house: House) -> None:
     await house.first_admin()
     for _ in range(4 * PAIR_LIMIT.attempts):
         with refused(AuthCode.SIGN_IN_REFUSED):
-            await house.door.sign_in("Ada", "a wrong guess", "10.0.0.1")
-    assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+            await house.door.passwords.sign_in("Ada", "a wrong guess", "10.0.0.1")
+    assert await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.1")
 
 
 async def test_a_network_that_holds_many_addresses_is_one_guesser(house: House) -> None:
     await house.first_admin()
     for number in range(10):
         with refused(AuthCode.SIGN_IN_REFUSED):
-            await house.door.sign_in("Ada", "a wrong guess", f"2001:db8:0:7::{number:x}")
+            await house.door.passwords.sign_in("Ada", "a wrong guess", f"2001:db8:0:7::{number:x}")
     with pytest.raises(TooManyAttempts):
-        await house.door.sign_in("Ada", PASSWORD, "2001:db8:0:7:ffff::1")
-    assert await house.door.sign_in("Ada", PASSWORD, "2001:db8:0:8::1")
-    assert await house.door.sign_in("Ada", PASSWORD, "::ffff:10.0.0.9")
+        await house.door.passwords.sign_in("Ada", PASSWORD, "2001:db8:0:7:ffff::1")
+    assert await house.door.passwords.sign_in("Ada", PASSWORD, "2001:db8:0:8::1")
+    assert await house.door.passwords.sign_in("Ada", PASSWORD, "::ffff:10.0.0.9")
 
 
 async def test_those_who_sign_in_rightly_shut_nobody_out_of_their_network(house: House) -> None:
     await house.first_admin()
     for _ in range(NETWORK_LIMIT.attempts + 1):
-        await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+        await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.1")
 
 
 async def test_a_success_does_not_wipe_out_other_guesses_from_its_network(house: House) -> None:
     await house.first_admin()
     for number in range(NETWORK_LIMIT.attempts):
         if number == NETWORK_LIMIT.attempts // 2:  # for the first time from there: later ones count nothing
-            await house.door.sign_in("Ada", PASSWORD, "10.9.0.1")
+            await house.door.passwords.sign_in("Ada", PASSWORD, "10.9.0.1")
         with refused(AuthCode.SIGN_IN_REFUSED):
-            await house.door.sign_in(f"name {number}", "a wrong guess", "10.9.0.1")
+            await house.door.passwords.sign_in(f"name {number}", "a wrong guess", "10.9.0.1")
     with pytest.raises(TooManyAttempts):
-        await house.door.sign_in("another name", "a wrong guess", "10.9.0.1")
+        await house.door.passwords.sign_in("another name", "a wrong guess", "10.9.0.1")
 
 
 async def test_a_stranger_shuts_nobody_out_of_the_network_that_they_share(house: House) -> None:
     await house.first_admin()
     for number in range(NETWORK_LIMIT.attempts):
         with refused(AuthCode.SIGN_IN_REFUSED):
-            await house.door.sign_in(f"name {number}", "a wrong guess", "10.0.0.1")
-    assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.1"), "she signed in from there before"
+            await house.door.passwords.sign_in(f"name {number}", "a wrong guess", "10.0.0.1")
+    assert await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.1"), "she signed in from there before"
 
 
 async def test_strangers_everywhere_shut_nobody_out_of_where_they_signed_in_before(house: House) -> None:
     await house.first_admin()
     for number in range(PERSON_LIMIT.attempts):
         with refused(AuthCode.SIGN_IN_REFUSED):
-            await house.door.sign_in("Ada", "a wrong guess", f"10.1.0.{number}")
+            await house.door.passwords.sign_in("Ada", "a wrong guess", f"10.1.0.{number}")
     with pytest.raises(TooManyAttempts):
-        await house.door.sign_in("Ada", PASSWORD, "10.2.0.1")
-    assert await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+        await house.door.passwords.sign_in("Ada", PASSWORD, "10.2.0.1")
+    assert await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.1")
     for _ in range(KNOWN_LIMIT.attempts):
         with refused(AuthCode.SIGN_IN_REFUSED):
-            await house.door.sign_in("Ada", "a wrong guess", "10.0.0.1")
+            await house.door.passwords.sign_in("Ada", "a wrong guess", "10.0.0.1")
     with pytest.raises(TooManyAttempts):
-        await house.door.sign_in("Ada", "a wrong guess", "10.0.0.1")
+        await house.door.passwords.sign_in("Ada", "a wrong guess", "10.0.0.1")
 
 
 async def test_made_up_links_do_not_hold_up_who_holds_one(house: House) -> None:
-    secret = await house.door.bootstrap()
+    secret = await house.door.accounts.bootstrap()
     assert secret is not None
     for number in range(NETWORK_LIMIT.attempts):
         with refused(AuthCode.INVITATION_REFUSED):
-            await house.door.accept_invitation(f"hri_{number}", PASSWORD, "Ada", "10.0.0.1")
+            await house.door.passwords.accept_invitation(f"hri_{number}", PASSWORD, "Ada", "10.0.0.1")
     with pytest.raises(TooManyAttempts):
-        await house.door.accept_invitation("hri_more", PASSWORD, "Ada", "10.0.0.1")
-    assert await house.door.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")
+        await house.door.passwords.accept_invitation("hri_more", PASSWORD, "Ada", "10.0.0.1")
+    assert await house.door.passwords.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")
 
 
 async def test_made_up_names_from_everywhere_do_not_wipe_out_the_guesses_at_a_person(house: House) -> None:
     await house.first_admin()
-    throttle = house.door._throttle = Throttle(max_keys=60)  # noqa: SLF001 - as 10,000 keys, but quicker
+    throttle = house.door.passwords._throttle = Throttle(max_keys=60)  # noqa: SLF001 - as 10,000 keys, but quicker
     for number in range(100):
         with refused(AuthCode.SIGN_IN_REFUSED):
-            await house.door.sign_in("Ada", "a wrong guess", f"10.1.0.{number}")
+            await house.door.passwords.sign_in("Ada", "a wrong guess", f"10.1.0.{number}")
     for number in range(100):
         throttle.attempt({f"pair:10.2.0.{number}:x": PAIR_LIMIT, f"network:10.2.0.{number}": NETWORK_LIMIT}, house.now)
     with pytest.raises(TooManyAttempts):
-        await house.door.sign_in("Ada", PASSWORD, "10.3.0.1")
+        await house.door.passwords.sign_in("Ada", PASSWORD, "10.3.0.1")
 
 
 async def test_a_store_that_cannot_be_written_still_knows_who_is_calling(house: House) -> None:
     admin = await house.first_admin()
     secret = await house.token(admin)
-    house.store = house.door._store = FullStore(house.store)  # noqa: SLF001 - the disk fills up meanwhile
+    await house.door.close()
+    house.open(FullStore(house.store))  # the disk fills up meanwhile
     house.now += timedelta(minutes=2)
-    assert (await house.door.session(admin.secret)).id == admin.principal.id
-    assert (await house.door.token(secret)).id == admin.principal.id
+    assert (await house.door.sessions.principal(admin.secret)).id == admin.principal.id
+    assert (await house.door.tokens.principal(secret)).id == admin.principal.id
     house.now += timedelta(hours=9)
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.session(admin.secret)
+        await house.door.sessions.principal(admin.secret)
     await house.door.settle()
 
 
@@ -315,23 +320,23 @@ async def test_a_session_ends_when_it_is_not_used_or_is_too_old(house: House) ->
     limits = Lifetimes()
     while house.now + limits.idle - timedelta(hours=1) < signed_in.expires:
         house.now += limits.idle - timedelta(hours=1)
-        await house.door.session(signed_in.secret)
+        await house.door.sessions.principal(signed_in.secret)
         await house.door.settle()
     house.now = signed_in.expires
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.session(signed_in.secret)
-    other = await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+        await house.door.sessions.principal(signed_in.secret)
+    other = await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.1")
     house.now += limits.idle
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.session(other.secret)
+        await house.door.sessions.principal(other.secret)
 
 
 async def test_signing_out_ends_the_session(house: House) -> None:
     signed_in = await house.first_admin()
-    await house.door.sign_out(signed_in.secret)
-    await house.door.sign_out(signed_in.secret)
+    await house.door.sessions.end(signed_in.secret)
+    await house.door.sessions.end(signed_in.secret)
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.session(signed_in.secret)
+        await house.door.sessions.principal(signed_in.secret)
 
 
 async def test_signing_out_looks_only_for_what_can_be_a_session(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,9 +348,9 @@ async def test_signing_out_looks_only_for_what_can_be_a_session(house: House, mo
     monkeypatch.setattr(MemoryPeopleStore, "delete_session", delete_session)
     signed_in = await house.first_admin()
     for secret in ("", "x" * 100_000, "hrs_" + "a" * 60, signed_in.secret[:-1]):
-        await house.door.sign_out(secret)
+        await house.door.sessions.end(secret)
     assert looked == []
-    await house.door.sign_out(signed_in.secret)
+    await house.door.sessions.end(signed_in.secret)
     assert len(looked) == 1
 
 
@@ -356,37 +361,37 @@ async def test_a_name_that_could_look_like_another_names_no_token_and_no_assista
     grace = await house.join(await house.first_admin(), "Grace", Role.REQUESTER)
     for wish in (replace(WISH, name=name), replace(WISH, agent=name)):
         with refused(AuthCode.NAME_REFUSED):
-            await house.door.make_token(grace.principal, wish)
-    assert not await house.door.tokens(grace.principal)
+            await house.door.tokens.make(grace.principal, wish)
+    assert not await house.door.tokens.of(grace.principal)
 
 
 async def test_a_token_is_never_a_session_and_holds_only_what_it_was_given(house: House) -> None:
     admin = await house.first_admin()
     grace = await house.join(admin, "Grace", Role.REQUESTER)
     secret = await house.token(grace, replace(WISH, agent="assistant"))
-    principal = await house.door.token(secret)
+    principal = await house.door.tokens.principal(secret)
     assert (principal.id, principal.agent, principal.method) == (grace.principal.id, "assistant", "token")
     assert principal.scopes == WISH.scopes
     assert not principal.session
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.session(secret)
+        await house.door.sessions.principal(secret)
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.token(grace.secret)
+        await house.door.tokens.principal(grace.secret)
 
 
 async def test_a_token_can_not_be_made_with_a_token_nor_beyond_its_makers_scopes(house: House) -> None:
     admin = await house.first_admin()
     viewer = await house.join(admin, "Grace", Role.VIEWER)
     with refused(AuthCode.NOT_ALLOWED):
-        await house.door.make_token(viewer.principal, WISH)
+        await house.door.tokens.make(viewer.principal, WISH)
     for scope in (Scope.ADMIN, Scope.TRANSFER_APPROVE):
         assert scope not in TOKEN_SCOPES
         with refused(AuthCode.NOT_ALLOWED):
-            await house.door.make_token(admin.principal, replace(WISH, scopes=frozenset({scope})))
+            await house.door.tokens.make(admin.principal, replace(WISH, scopes=frozenset({scope})))
     with refused(AuthCode.NOT_ALLOWED):
-        await house.door.make_token(admin.principal, replace(WISH, scopes=frozenset()))
+        await house.door.tokens.make(admin.principal, replace(WISH, scopes=frozenset()))
     with refused(AuthCode.NOT_ALLOWED):
-        await house.door.make_token(await house.door.token(await house.token(admin)), WISH)
+        await house.door.tokens.make(await house.door.tokens.principal(await house.token(admin)), WISH)
 
 
 async def test_a_tokens_scopes_shrink_with_its_makers_roles(house: House) -> None:
@@ -395,7 +400,7 @@ async def test_a_tokens_scopes_shrink_with_its_makers_roles(house: House) -> Non
     person = await house.store.person(admin.principal.id)
     assert person is not None
     house.store._people[person.id] = replace(person, roles=frozenset({Role.VIEWER}))  # noqa: SLF001 - a role was taken
-    assert (await house.door.token(secret)).scopes == {Scope.TRANSFER_READ}
+    assert (await house.door.tokens.principal(secret)).scopes == {Scope.TRANSFER_READ}
 
 
 async def test_a_token_expires_and_can_be_revoked_by_its_maker_and_by_an_admin_alone(house: House) -> None:
@@ -403,42 +408,42 @@ async def test_a_token_expires_and_can_be_revoked_by_its_maker_and_by_an_admin_a
     grace = await house.join(admin, "Grace", Role.REQUESTER)
     eve = await house.join(admin, "Eve", Role.REQUESTER)
     first, second, third = [await house.token(grace) for _ in range(3)]
-    ids = [record.id for record in await house.door.tokens(grace.principal)]
+    ids = [record.id for record in await house.door.tokens.of(grace.principal)]
     with refused(AuthCode.NOT_FOUND):
-        await house.door.revoke_token(eve.principal, ids[0])
-    await house.door.revoke_token(grace.principal, ids[0])
-    await house.door.revoke_token(admin.principal, ids[1])
+        await house.door.tokens.revoke(eve.principal, ids[0])
+    await house.door.tokens.revoke(grace.principal, ids[0])
+    await house.door.tokens.revoke(admin.principal, ids[1])
     for secret in (first, second):
         with refused(AuthCode.NOT_SIGNED_IN):
-            await house.door.token(secret)
-    assert await house.door.token(third)
+            await house.door.tokens.principal(secret)
+    assert await house.door.tokens.principal(third)
     house.now += DAY
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.token(third)
+        await house.door.tokens.principal(third)
 
 
 async def test_the_id_of_a_token_with_another_secret_is_nobody(house: House) -> None:
     admin = await house.first_admin()
     secret = await house.token(admin)
-    (record,) = await house.door.tokens(admin.principal)
+    (record,) = await house.door.tokens.of(admin.principal)
     await house.store.add_token(replace(record, hash="0" * 64))
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.token(secret)
+        await house.door.tokens.principal(secret)
 
 
 async def test_a_disabled_person_is_nobody_at_once(house: House) -> None:
     admin = await house.first_admin()
     grace = await house.join(admin, "Grace", Role.REQUESTER)
     token = await house.token(grace)
-    await house.door.disable(admin.principal, grace.principal.id)
+    await house.door.accounts.disable(admin.principal, grace.principal.id)
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.session(grace.secret)
+        await house.door.sessions.principal(grace.secret)
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.token(token)
+        await house.door.tokens.principal(token)
     with refused(AuthCode.NOT_FOUND):
-        await house.door.disable(admin.principal, "pn_nobody")
+        await house.door.accounts.disable(admin.principal, "pn_nobody")
     with refused(AuthCode.NOT_ALLOWED):
-        await house.door.disable(admin.principal, admin.principal.id)
+        await house.door.accounts.disable(admin.principal, admin.principal.id)
 
 
 async def test_a_session_that_survives_in_the_store_is_still_nobodys_once_the_person_is_disabled(house: House) -> None:
@@ -448,22 +453,22 @@ async def test_a_session_that_survives_in_the_store_is_still_nobodys_once_the_pe
     assert person is not None
     house.store._people[person.id] = replace(person, state="disabled")  # noqa: SLF001 - a store that forgot its sessions
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.session(grace.secret)
+        await house.door.sessions.principal(grace.secret)
 
 
 async def test_uses_are_noted_but_reading_rarely_writes(house: House) -> None:
     admin = await house.first_admin()
     secret = await house.token(admin)
-    await house.door.token(secret)
+    await house.door.tokens.principal(secret)
     await house.door.settle()
     first = house.now
     house.now += timedelta(seconds=59)
-    await house.door.token(secret)
-    assert [record.last_used for record in await house.door.tokens(admin.principal)] == [first]
+    await house.door.tokens.principal(secret)
+    assert [record.last_used for record in await house.door.tokens.of(admin.principal)] == [first]
     house.now += timedelta(seconds=1)
-    await house.door.token(secret)
+    await house.door.tokens.principal(secret)
     await house.door.settle()
-    assert [record.last_used for record in await house.door.tokens(admin.principal)] == [house.now]
+    assert [record.last_used for record in await house.door.tokens.of(admin.principal)] == [house.now]
 
 
 async def test_a_password_hashed_at_a_lower_cost_is_hashed_again_on_sign_in(house: House) -> None:
@@ -471,7 +476,7 @@ async def test_a_password_hashed_at_a_lower_cost_is_hashed_again_on_sign_in(hous
     await house.store.set_password_hash(
         admin.principal.id, PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
     )
-    await house.door.sign_in("Ada", PASSWORD, "10.0.0.1")
+    await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.1")
     person = await house.store.person(admin.principal.id)
     assert person is not None
     assert person.password_hash is not None
@@ -491,8 +496,8 @@ async def test_nothing_secret_is_kept_or_shown(house: House) -> None:
 @pytest.mark.parametrize("text", ["", "x", "hrs_", "hrt_", "Bearer", "\ud800", "a" * 100_000])
 async def test_any_other_text_signs_nobody_in(house: House, text: str) -> None:
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.session(text)
+        await house.door.sessions.principal(text)
     with refused(AuthCode.NOT_SIGNED_IN):
-        await house.door.token(text)
+        await house.door.tokens.principal(text)
     with refused(AuthCode.INVITATION_REFUSED):
-        await house.door.accept_invitation(text, PASSWORD, "Ada", "10.0.0.1")
+        await house.door.passwords.accept_invitation(text, PASSWORD, "Ada", "10.0.0.1")

@@ -1,11 +1,12 @@
 """Who is calling: local people, API tokens, sessions."""
 
-from headrace.auth.authenticator import Authenticator, Lifetimes, SignedIn, TokenWish
+from headrace.auth.authenticator import Authenticator
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.memory import MemoryPeopleStore
 from headrace.auth.passwords import fold
 from headrace.auth.principal import BOOTSTRAP_ROLES, SCOPES_OF_ROLE, TOKEN_SCOPES, Principal, Role, Scope, scopes_of
 from headrace.auth.secret_forms import Pepper
+from headrace.auth.sessions import Lifetimes, SignedIn
 from headrace.auth.store import (
     InvitationRecord,
     NameTaken,
@@ -15,6 +16,7 @@ from headrace.auth.store import (
     TokenRecord,
 )
 from headrace.auth.throttle import Limit, Throttle, network_of
+from headrace.auth.tokens import TokenWish
 
 __all__ = [
     "BOOTSTRAP_ROLES",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
+from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.principal import Kind, Role, Scope
 
 PersonState = Literal["invited", "active", "disabled"]
@@ -140,3 +141,11 @@ class PeopleStore(Protocol):
     async def delete_token(self, token: str) -> None:
         """Forget a token; nothing happens if there is none."""
         ...
+
+
+async def active_person(store: PeopleStore, person: str) -> PersonRecord:
+    """Return a person who may act now; raises `not_signed_in`."""
+    record = await store.person(person)
+    if record is None or record.state != "active":
+        raise AuthError(AuthCode.NOT_SIGNED_IN, f"person {person} is not active")
+    return record

@@ -3,9 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Final
 
 MAX_WAITING: Final = 1000
+TOUCH_EVERY: Final = timedelta(minutes=1)
+"""Uses of a session or token are noted at most this often, so that reading does not write."""
 
 _log = logging.getLogger(__name__)
 

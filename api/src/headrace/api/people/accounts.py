@@ -38,7 +38,7 @@ class People:
         """Start a session; a refused try is audited, too (tries at a person are throttled)."""
         try:
             with coming_from(address):
-                return _session(await self._auth.sign_in(request.name, request.password, address))
+                return _session(await self._auth.passwords.sign_in(request.name, request.password, address))
         except AuthError as error:
             if error.code is AuthCode.SIGN_IN_REFUSED:
                 await self._refused(error, address)
@@ -47,13 +47,15 @@ class People:
     async def accept_invitation(self, request: m.AcceptInvitation, address: str) -> m.Session:
         """Redeem a one-time link and start a session."""
         with coming_from(address):
-            accepted = await self._auth.accept_invitation(request.token, request.password, request.name, address)
+            accepted = await self._auth.passwords.accept_invitation(
+                request.token, request.password, request.name, address
+            )
         return _session(accepted)
 
     async def sign_out(self, secret: str, address: str) -> None:
         """End a session."""
         with coming_from(address):
-            await self._auth.sign_out(secret)
+            await self._auth.sessions.end(secret)
 
     async def close(self) -> None:
         """Write which sessions and tokens were used, and end."""
@@ -61,15 +63,15 @@ class People:
 
     async def of_session(self, secret: str) -> Principal:
         """Return whose session this is."""
-        return await self._auth.session(secret)
+        return await self._auth.sessions.principal(secret)
 
     async def of_token(self, secret: str) -> Principal:
         """Return whose API token this is."""
-        return await self._auth.token(secret)
+        return await self._auth.tokens.principal(secret)
 
     async def bootstrap_link(self) -> str | None:
         """Make the one-time link for the first admin, or `None` when there is one."""
-        secret = await self._auth.bootstrap()
+        secret = await self._auth.accounts.bootstrap()
         return self._link(secret) if secret else None
 
     async def _refused(self, error: AuthError, address: str) -> None:
@@ -89,14 +91,14 @@ class People:
 
     async def everybody(self, caller: Caller) -> list[m.Person]:
         """List everybody."""
-        return [_person(record) for record in await self._auth.people(caller.principal)]
+        return [_person(record) for record in await self._auth.accounts.people(caller.principal)]
 
     async def invite(self, caller: Caller, request: m.InvitationRequest) -> m.Invitation:
         """Invite a person; the link is shown once."""
         roles = frozenset(_one_of(Role, role, "roles") for role in request.roles)
         valid = timedelta(seconds=request.valid_s)
         with acting(caller):
-            invited, secret = await self._auth.invite(caller.principal, request.name, roles, valid)
+            invited, secret = await self._auth.accounts.invite(caller.principal, request.name, roles, valid)
         return m.Invitation(
             link=self._link(secret), name=invited.name, roles=sorted(invited.roles), expires=invited.created + valid
         )
@@ -105,14 +107,14 @@ class People:
         """Disable a person; what this person has running is looked at again."""
         try:
             with acting(caller):
-                return _person(await self._auth.disable(caller.principal, person))
+                return _person(await self._auth.accounts.disable(caller.principal, person))
         finally:
             # Also when the caller has gone meanwhile: what was begun is stored whole before that is told here.
             self._core.reactions.tell()
 
     async def tokens(self, caller: Caller) -> list[m.Token]:
         """Return one's own tokens."""
-        return [_token(record) for record in await self._auth.tokens(caller.principal)]
+        return [_token(record) for record in await self._auth.tokens.of(caller.principal)]
 
     async def create_token(self, caller: Caller, request: m.TokenRequest) -> m.Token:
         """Make a token; its secret is shown once."""
@@ -123,13 +125,13 @@ class People:
             agent=request.agent,
         )
         with acting(caller):
-            record, secret = await self._auth.make_token(caller.principal, wish)
+            record, secret = await self._auth.tokens.make(caller.principal, wish)
         return _token(record, secret)
 
     async def revoke_token(self, caller: Caller, token: str) -> None:
         """End a token."""
         with acting(caller):
-            await self._auth.revoke_token(caller.principal, token)
+            await self._auth.tokens.revoke(caller.principal, token)
 
     def _link(self, secret: str) -> str:
         # After `#`, so that it is never sent to a server or written to its log.

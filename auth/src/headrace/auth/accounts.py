@@ -1,0 +1,84 @@
+"""The people of a service, as administrators see them: invited, listed, disabled."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from headrace.auth.errors import AuthCode, AuthError
+from headrace.auth.passwords import check_name
+from headrace.auth.principal import BOOTSTRAP_ROLES, Principal, Role, Scope
+from headrace.auth.secret_forms import Pepper, make_invitation
+from headrace.auth.store import InvitationRecord, NameTaken, PeopleStore, PersonRecord
+
+
+class Accounts:
+    """Makes and changes people. Administration is done in a person's own session, never with a token."""
+
+    def __init__(
+        self, store: PeopleStore, clock: Callable[[], datetime], pepper: Pepper, bootstrap_valid: timedelta
+    ) -> None:
+        """`clock` answers aware UTC times; the first admin's link is good for `bootstrap_valid`."""
+        self._store = store
+        self._clock = clock
+        self._pepper = pepper
+        self._bootstrap_valid = bootstrap_valid
+
+    async def bootstrap(self) -> str | None:
+        """Make the one-time secret for the first admin, or `None` when there is an active one. Older links die."""
+        people = await self._store.people()
+        if any(person.state == "active" and Role.ADMIN in person.roles for person in people):
+            return None
+        for person in people:
+            if person.state == "invited" and person.name == person.id:
+                await self._store.disable(person.id)
+        person_id = _new_id()
+        _, secret = await self._invite(person_id, person_id, BOOTSTRAP_ROLES, self._bootstrap_valid)
+        return secret
+
+    async def invite(
+        self, by: Principal, name: str, roles: frozenset[Role], valid: timedelta
+    ) -> tuple[PersonRecord, str]:
+        """Invite a person: the record and the one-time secret of the link. Raises `not_allowed`, `name_refused`."""
+        _need_admin(by)
+        if not roles:
+            raise AuthError(AuthCode.NOT_ALLOWED, "A person needs at least one role.")
+        return await self._invite(_new_id(), check_name(name), roles, valid)
+
+    async def people(self, by: Principal) -> Sequence[PersonRecord]:
+        """List local people; raises `not_allowed`."""
+        if Scope.ADMIN not in by.scopes:
+            raise AuthError(AuthCode.NOT_ALLOWED, "Only an admin sees all people.")
+        return await self._store.people()
+
+    async def disable(self, by: Principal, person: str) -> PersonRecord:
+        """Disable a person: their sessions and tokens die at once. Raises `not_allowed`, `not_found`."""
+        _need_admin(by)
+        if by.id == person:
+            raise AuthError(AuthCode.NOT_ALLOWED, "You can't disable yourself; ask another admin.")
+        disabled = await self._store.disable(person)
+        if disabled is None:
+            raise AuthError(AuthCode.NOT_FOUND, "There is no such person.")
+        return disabled
+
+    async def _invite(
+        self, person: str, name: str, roles: frozenset[Role], valid: timedelta
+    ) -> tuple[PersonRecord, str]:
+        made, now = make_invitation(), self._clock()
+        record = PersonRecord(id=person, name=name, roles=roles, state="invited", created=now)
+        invitation = InvitationRecord(
+            hash=self._pepper.hash(made.text), person=person, created=now, expires=now + valid
+        )
+        try:
+            await self._store.add_person(record, invitation)
+        except NameTaken as error:
+            raise AuthError(AuthCode.NAME_REFUSED, "Somebody has this name already; choose another.") from error
+        return record, made.text
+
+
+def _need_admin(by: Principal) -> None:
+    if Scope.ADMIN not in by.scopes or not by.session:
+        raise AuthError(AuthCode.NOT_ALLOWED, f"This needs the scope `{Scope.ADMIN}` in your own session.")
+
+
+def _new_id() -> str:
+    return f"pn_{secrets.token_hex(16)}"

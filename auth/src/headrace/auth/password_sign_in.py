@@ -1,0 +1,136 @@
+"""Signing in with a name and a password, and choosing the password with a one-time link."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final, ParamSpec, TypeVar
+
+from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
+from headrace.auth.passwords import check_name, check_password, fold, hash_password, needs_rehash, password_fits
+from headrace.auth.secret_forms import Pepper, is_invitation
+from headrace.auth.sessions import Sessions, SignedIn
+from headrace.auth.store import NameTaken, PeopleStore
+from headrace.auth.throttle import Limit, Throttle, network_of
+
+MAX_HASHES_AT_ONCE: Final = 4
+PAIR_LIMIT: Final = Limit(10, timedelta(minutes=15))
+"""A name from one network; an invitation's token from one network."""
+KNOWN_LIMIT: Final = Limit(100, timedelta(minutes=15))
+"""A name from a network where its person signed in before: others may share the address, as behind a proxy."""
+NETWORK_LIMIT: Final = Limit(200, timedelta(minutes=15))
+PERSON_LIMIT: Final = Limit(100, timedelta(minutes=15))
+MAX_FAMILIAR: Final = 10_000
+"""People and the networks from which they signed in rightly since the start; the longest unused are forgotten first."""
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class PasswordSignIn:
+    """Signs local people in, a limited number of times."""
+
+    def __init__(
+        self,
+        store: PeopleStore,
+        sessions: Sessions,
+        pepper: Pepper,
+        clock: Callable[[], datetime],
+        steady: Callable[[], datetime],
+    ) -> None:
+        """`clock` answers aware UTC times; `steady` measures for how long tries count, however the clock is set."""
+        self._store = store
+        self._sessions = sessions
+        self._pepper = pepper
+        self._clock = clock
+        self._steady = steady
+        self._throttle = Throttle()
+        self._familiar: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._hashing = ThreadPoolExecutor(MAX_HASHES_AT_ONCE, thread_name_prefix="passwords")
+
+    def close(self) -> None:
+        """End."""
+        self._hashing.shutdown(wait=False, cancel_futures=True)
+
+    async def sign_in(self, name: str, password: str, address: str) -> SignedIn:
+        """Sign a local person in from a network address; raises `sign_in_refused`, `too_many_attempts`.
+
+        What others try, at this name from elsewhere or at other names from this network, does not shut a person out of
+        a network from which they signed in before.
+        """
+        network = network_of(address)
+        person = await self._store.person_named(name)
+        pair, whole = f"pair:{network}:{fold(name)}", f"network:{network}"
+        known = person is not None and (network, person.id) in self._familiar
+        limits = {pair: KNOWN_LIMIT if known else PAIR_LIMIT}
+        if not known:
+            limits[whole] = NETWORK_LIMIT
+            if person is not None:
+                # Only people who exist: names that strangers make up can't push them out.
+                limits[f"person:{person.id}"] = PERSON_LIMIT
+        self._count(limits)
+        stored = person.password_hash if person and person.state == "active" else None
+        fits = await self._in_thread(password_fits, password, stored)
+        if person is None:
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, "unknown name")
+        if stored is None:
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {person.id} is {person.state}", person=person.id)
+        if not fits:
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"wrong password for person {person.id}", person=person.id)
+        if needs_rehash(stored):
+            await self._store.set_password_hash(person.id, await self._hash(password))
+        self._throttle.forget(pair)
+        # Many people may share an address, and all of them may sign in; a guesser's other attempts still count.
+        for key in limits.keys() - {pair}:
+            self._throttle.take_back(key)
+        self._remember(network, person.id)
+        return await self._sessions.begin(person)
+
+    async def accept_invitation(self, token: str, password: str, name: str | None, address: str) -> SignedIn:
+        """Accept an invitation with a password of one's own, and sign in.
+
+        `name` is needed for the bootstrap link, whose person has none yet, and ignored otherwise. Raises
+        `invitation_refused`, `name_refused`, `PasswordRefused`, `too_many_attempts`.
+        """
+        now, network, hashed = self._clock(), network_of(address), self._pepper.hash(token)
+        invitation = await self._store.invitation(hashed) if is_invitation(token) else None
+        # What strangers make up counts for their network; who holds a link is not held up by it.
+        tried = f"invitation:{network}:{hashed}" if invitation else f"network:{network}"
+        self._count({tried: PAIR_LIMIT if invitation else NETWORK_LIMIT})
+        person = await self._store.person(invitation.person) if invitation else None
+        if invitation is None or person is None or now >= invitation.expires:
+            raise AuthError(AuthCode.INVITATION_REFUSED, "unknown, used or expired invitation")
+        nameless = person.name == person.id
+        if nameless and name is None:
+            raise AuthError(AuthCode.NAME_REFUSED, "Choose the name that you will sign in with.")
+        chosen = check_name(name) if nameless and name is not None else person.name
+        check_password(password, chosen)
+        try:
+            active = await self._store.redeem(hashed, chosen, await self._hash(password), now)
+        except NameTaken as error:
+            raise AuthError(AuthCode.NAME_REFUSED, "Somebody has this name already; choose another.") from error
+        if active is None:
+            raise AuthError(AuthCode.INVITATION_REFUSED, f"the invitation of person {person.id} was used meanwhile")
+        self._throttle.forget(tried)
+        self._remember(network, active.id)
+        return await self._sessions.begin(active)
+
+    def _remember(self, network: str, person: str) -> None:
+        """Note that a person is at home in a network."""
+        self._familiar[network, person] = None
+        self._familiar.move_to_end((network, person))
+        while len(self._familiar) > MAX_FAMILIAR:
+            self._familiar.popitem(last=False)
+
+    def _count(self, limits: dict[str, Limit]) -> None:
+        wait = self._throttle.attempt(limits, self._steady())
+        if wait is not None:
+            raise TooManyAttempts(int(wait.total_seconds()) + 1)
+
+    async def _hash(self, password: str) -> str:
+        return await self._in_thread(hash_password, password)
+
+    async def _in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Hash in threads that nothing else waits for, a few at a time."""
+        return await asyncio.get_running_loop().run_in_executor(self._hashing, partial(work, *args, **kwargs))

@@ -1,0 +1,90 @@
+"""Interactive sessions: begun after somebody has signed in, in whatever way, and looked up at every call."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from headrace.auth.errors import AuthCode, AuthError
+from headrace.auth.principal import Principal, scopes_of
+from headrace.auth.secret_forms import Pepper, is_session, make_session
+from headrace.auth.store import PeopleStore, PersonRecord, SessionRecord, active_person
+from headrace.auth.uses import TOUCH_EVERY, Uses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lifetimes:
+    """How long things are good: a session without use, a session at most, the bootstrap link."""
+
+    idle: timedelta = timedelta(hours=8)
+    session: timedelta = timedelta(days=7)
+    bootstrap: timedelta = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedIn:
+    """A fresh session; `secret` is handed out once."""
+
+    secret: str = field(repr=False)
+    expires: datetime
+    principal: Principal
+
+
+class Sessions:
+    """Begins, knows and ends sessions."""
+
+    def __init__(
+        self, store: PeopleStore, clock: Callable[[], datetime], pepper: Pepper, lifetimes: Lifetimes, uses: Uses
+    ) -> None:
+        """`clock` answers aware UTC times."""
+        self._store = store
+        self._clock = clock
+        self._pepper = pepper
+        self._lifetimes = lifetimes
+        self._uses = uses
+
+    async def begin(self, person: PersonRecord) -> SignedIn:
+        """Begin a session of somebody who has just signed in."""
+        made, now = make_session(), self._clock()
+        expires = now + self._lifetimes.session
+        await self._store.add_session(
+            SessionRecord(
+                hash=self._pepper.hash(made.text), person=person.id, created=now, expires=expires, last_used=now
+            )
+        )
+        return SignedIn(secret=made.text, expires=expires, principal=_principal(person, now))
+
+    async def principal(self, secret: str) -> Principal:
+        """Answer whose session this is; raises `not_signed_in`."""
+        if not is_session(secret):
+            raise AuthError(AuthCode.NOT_SIGNED_IN, "malformed session secret")
+        hashed, now = self._pepper.hash(secret), self._clock()
+        session = await self._store.session(hashed)
+        if session is None:
+            raise AuthError(AuthCode.NOT_SIGNED_IN, "unknown session")
+        if now >= session.expires or now >= session.last_used + self._lifetimes.idle:
+            self._uses.note(f"end of {hashed}", lambda: self._store.delete_session(hashed))
+            raise AuthError(AuthCode.NOT_SIGNED_IN, f"session of person {session.person} is too old")
+        person = await active_person(self._store, session.person)
+        if now >= session.last_used + TOUCH_EVERY:
+            self._uses.note(hashed, lambda: self._store.touch_session(hashed, now))
+        return _principal(person, session.created)
+
+    async def end(self, secret: str) -> None:
+        """End a session; nothing happens if there is none, and what can't be a session is not looked for."""
+        if not is_session(secret):
+            return
+        await self._store.delete_session(self._pepper.hash(secret))
+
+
+def _principal(person: PersonRecord, since: datetime) -> Principal:
+    return Principal(
+        id=person.id,
+        name=person.name,
+        kind=person.kind,
+        roles=person.roles,
+        scopes=scopes_of(person.roles),
+        groups=person.groups,
+        method="password",
+        session=True,
+        authenticated_at=since,
+    )

@@ -1,0 +1,103 @@
+"""API tokens: made by a person in a session, for pipelines and assistants."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from headrace.auth.errors import AuthCode, AuthError
+from headrace.auth.passwords import check_name
+from headrace.auth.principal import TOKEN_SCOPES, Principal, Scope, scopes_of
+from headrace.auth.secret_forms import Pepper, make_token, token_id
+from headrace.auth.store import PeopleStore, TokenRecord, active_person
+from headrace.auth.uses import TOUCH_EVERY, Uses
+
+MAX_TOKENS_A_PERSON: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenWish:
+    """An API token to be made: good for `valid`, for the assistant `agent` if it is one's."""
+
+    name: str
+    scopes: frozenset[Scope]
+    valid: timedelta
+    agent: str | None = None
+
+
+class Tokens:
+    """Makes, knows and revokes API tokens."""
+
+    def __init__(self, store: PeopleStore, clock: Callable[[], datetime], pepper: Pepper, uses: Uses) -> None:
+        """`clock` answers aware UTC times."""
+        self._store = store
+        self._clock = clock
+        self._pepper = pepper
+        self._uses = uses
+
+    async def principal(self, secret: str) -> Principal:
+        """Answer whose API token this is and for which agent; raises `not_signed_in`. Never a session."""
+        found, now = token_id(secret), self._clock()
+        record = await self._store.token(found) if found else None
+        if record is None:
+            raise AuthError(AuthCode.NOT_SIGNED_IN, "malformed token" if found is None else f"unknown token {found}")
+        if not self._pepper.fits(secret, record.hash):
+            raise AuthError(AuthCode.NOT_SIGNED_IN, f"wrong secret for token {record.id}")
+        if now >= record.expires:
+            raise AuthError(AuthCode.NOT_SIGNED_IN, f"token {record.id} has expired")
+        person = await active_person(self._store, record.person)
+        if record.last_used is None or now >= record.last_used + TOUCH_EVERY:
+            self._uses.note(record.id, lambda: self._store.touch_token(record.id, now))
+        return Principal(
+            id=person.id,
+            name=person.name,
+            kind=person.kind,
+            roles=person.roles,
+            scopes=record.scopes & scopes_of(person.roles) & TOKEN_SCOPES,
+            groups=person.groups,
+            method="token",
+            session=False,
+            authenticated_at=now,
+            agent=record.agent,
+            token=record.id,
+        )
+
+    async def make(self, by: Principal, wish: TokenWish) -> tuple[TokenRecord, str]:
+        """Make an API token of at most one's own scopes: its record and secret. Raises `not_allowed`, `name_refused`.
+
+        The names of tokens and assistants are held to the rule of people's names: they are shown where people decide.
+        """
+        if not by.session:
+            raise AuthError(AuthCode.NOT_ALLOWED, "Tokens are made in a person's own session, never with a token.")
+        if not wish.scopes or not wish.scopes <= by.scopes & TOKEN_SCOPES:
+            beyond = ", ".join(sorted(wish.scopes - (by.scopes & TOKEN_SCOPES)))
+            raise AuthError(
+                AuthCode.NOT_ALLOWED, f"A token holds some of your own scopes, and never {beyond or 'none'}."
+            )
+        if len(await self._store.tokens_of(by.id)) >= MAX_TOKENS_A_PERSON:
+            raise AuthError(AuthCode.NOT_ALLOWED, f"You have {MAX_TOKENS_A_PERSON} tokens already; revoke one first.")
+        made, now = make_token(), self._clock()
+        record = TokenRecord(
+            id=made.id,
+            hash=self._pepper.hash(made.text),
+            person=by.id,
+            name=check_name(wish.name),
+            scopes=wish.scopes,
+            created=now,
+            expires=now + wish.valid,
+            agent=None if wish.agent is None else check_name(wish.agent),
+        )
+        await self._store.add_token(record)
+        return record, made.text
+
+    async def of(self, by: Principal) -> Sequence[TokenRecord]:
+        """List one's own tokens."""
+        return await self._store.tokens_of(by.id)
+
+    async def revoke(self, by: Principal, token: str) -> TokenRecord:
+        """Revoke one's own token, or as an admin anybody's; raises `not_found`."""
+        record = await self._store.token(token)
+        if record is None or (record.person != by.id and Scope.ADMIN not in by.scopes):
+            raise AuthError(AuthCode.NOT_FOUND, "There is no such token.")
+        await self._store.delete_token(token)
+        return record
