@@ -128,6 +128,14 @@ def test_a_requester_declines_their_own_plan(house: House) -> None:
     expect(page.get_by_role("alert").filter(has_text="This plan can't start any more")).to_be_visible()
 
 
+def test_a_requester_gives_up_a_plan_that_could_start(house: House) -> None:
+    plan = house.people["ada"].plan("copy krios1:/run42/movie.tiff to archive:/given-up/")
+    page = house.page("ada", f"/plans/{plan}")
+    page.get_by_role("button", name="Drop this request").click()
+    expect(page.get_by_text("Dropped. It waits for nobody any more.")).to_be_visible()
+    assert house.people["ada"].call("GET", f"/plans/{plan}")["state"] == "dropped"
+
+
 def figure(page: Page, term: str) -> Locator:
     return page.get_by_role("region", name="Plan", exact=True).locator("dl > div").filter(has_text=term)
 
