@@ -1,7 +1,9 @@
 import pytest
+from sqlalchemy import update
 from tests.servers.site import Site
 from tests.service.refusals import refused
 
+from headrace.api.store.tables_site import PolicyRow
 from headrace.client import models as m
 
 OPEN = """
@@ -40,6 +42,23 @@ async def test_a_second_person_publishes_and_it_takes_two_to_go_back(quiet_site:
         await ada.port.publish_policy("3")
     await quiet_site.restart()
     assert [one.state for one in await ada.port.policies()] == ["active", "retired", "retired"]
+
+
+@pytest.mark.anyio
+async def test_a_version_whose_examples_no_longer_hold_is_not_published(quiet_site: Site) -> None:
+    pia = await quiet_site.person("pia", "policy_admin")
+    for text in (OPEN, OPEN + OPEN.replace("anybody", "somebody")):
+        await quiet_site.ada.port.propose_policy(m.PolicyText(text=text))
+    await pia.port.publish_policy("2")
+    await quiet_site.ada.port.publish_policy("1")
+    broken = OPEN + '// example denied {"action": "copy"}'
+    async with quiet_site.service.whole.core.database.write() as tx:
+        await tx.execute(update(PolicyRow).where(PolicyRow.number.in_([1, 3])).values(text=broken))
+    for version in ("1", "3"):
+        with refused("policy_invalid") as info:
+            await pia.port.publish_policy(version)
+        assert "this example must be denied" in info.value.problem.detail
+    assert (await pia.port.policies())[-2].state == "active"
 
 
 @pytest.mark.anyio

@@ -57,11 +57,9 @@ class Policies:
         """Store a valid text as a version that a second person may publish."""
         parsed = await asyncio.to_thread(check_policy, text.text)
         if isinstance(parsed, PolicyProblems):
-            first = parsed.problems[0]
-            where = f" (rule `{first.rule}`)" if first.rule else ""
             raise ServiceError(
                 Code.POLICY_INVALID,
-                f"the policy has {len(parsed.problems)} problems, the first{where}: {first.message}; "
+                f"the policy has {len(parsed.problems)} problems; the first {_first(parsed)}; "
                 "`headrace policy check FILE` lists them all",
                 fields=("text",),
             )
@@ -89,7 +87,7 @@ class Policies:
         return _view(row)
 
     async def publish(self, caller: Caller, version: str) -> m.PolicyVersion:
-        """Make a proposed version active; its author can't.
+        """Make a proposed version active; its author can't. Its examples are run again.
 
         Going back to a retired version takes two people, too: it is proposed again, for another person to publish.
         """
@@ -105,10 +103,12 @@ class Policies:
             going_back = row.state == "retired"
             if row.author == caller.principal.id and not going_back:
                 raise ServiceError(Code.PUBLISH_OWN_POLICY, await self._second_person(tx, caller))
-            parsed = PolicySet.parse(row.text)
+            parsed = await asyncio.to_thread(check_policy, row.text)
             if isinstance(parsed, PolicyProblems):
                 raise ServiceError(
-                    Code.POLICY_INVALID, f"version {version} no longer fits the schema; propose it anew, mended"
+                    Code.POLICY_INVALID,
+                    f"version {version} no longer passes its checks; the first problem {_first(parsed)}; "
+                    "propose a mended text",
                 )
             if going_back:
                 return await self._store(tx, caller, row.text, parsed, f"back to version {version}")
@@ -164,6 +164,13 @@ class Policies:
             "you proposed this version, so another person publishes it, and nobody else here may: invite one with "
             "`headrace invite NAME --role policy_admin`"
         )
+
+
+def _first(parsed: PolicyProblems) -> str:
+    """Name the first error, with its rule."""
+    first = next(one for one in parsed.problems if one.severity == "error")
+    where = f"(rule `{first.rule}`) " if first.rule else ""
+    return f"{where}is: {first.message}"
 
 
 def _problems(parsed: PolicyProblems | PolicySet) -> list[m.PolicyProblem]:
