@@ -32,12 +32,32 @@ ADA = PersonRecord(
     name="Ada Löwe",
     roles=frozenset({Role.REQUESTER, Role.APPROVER}),
     groups=frozenset({"lab", "stewards"}),
+    granted_roles=frozenset({Role.REQUESTER, Role.APPROVER}),
+    granted_groups=frozenset({"lab", "stewards"}),
     state="invited",
     created=NOW,
 )
-GRACE = PersonRecord(id="pn_grace", name="grace", roles=frozenset({Role.ADMIN}), state="invited", created=LATER)
+GRACE = PersonRecord(
+    id="pn_grace",
+    name="grace",
+    roles=frozenset({Role.ADMIN}),
+    granted_roles=frozenset({Role.ADMIN}),
+    state="invited",
+    created=LATER,
+)
 INVITATION = InvitationRecord(hash="1" * 64, person=ADA.id, created=NOW, expires=LATER)
-SESSION = SessionRecord(hash="2" * 64, person=ADA.id, created=NOW, expires=LATER, last_used=NOW)
+SESSION = SessionRecord(
+    hash="2" * 64,
+    person=ADA.id,
+    created=NOW,
+    expires=LATER,
+    last_used=NOW,
+    authenticated=NOW - timedelta(minutes=3),
+    method="oidc",
+    factors=frozenset({"pwd", "otp"}),
+    issuer="https://login.example.org",
+    sid="of the provider",
+)
 TOKEN = TokenRecord(
     id="0123456789abcdef",
     hash="3" * 64,
@@ -169,6 +189,29 @@ async def a_session_is_kept_touched_and_deleted(store: PeopleStore) -> None:
     assert await store.session(SESSION.hash) is None
 
 
+async def sessions_are_listed_newest_first(store: PeopleStore) -> None:
+    await fill(store)
+    newer = replace(SESSION, hash="5" * 64, created=NOW + timedelta(seconds=1))
+    for session in (SESSION, newer, OF_GRACE[0]):
+        await store.add_session(session)
+    assert list(await store.sessions_of(ADA.id)) == [newer, SESSION]
+    assert SESSION.id != newer.id
+
+
+async def a_providers_session_ends_with_all_that_began_in_it_and_nothing_else(store: PeopleStore) -> None:
+    await fill(store)
+    assert SESSION.issuer is not None
+    elsewhere = replace(SESSION, hash="5" * 64, issuer="https://other.example.org")
+    local = replace(SESSION, hash="6" * 64, method="password", issuer=None, sid=None)
+    for session in (SESSION, elsewhere, local, OF_GRACE[0]):
+        await store.add_session(session)
+    assert await store.delete_sessions_at(SESSION.issuer, sid="another", subject=None) == 0
+    assert await store.delete_sessions_at(SESSION.issuer, sid=None, subject=None) == 0
+    assert await store.delete_sessions_at(SESSION.issuer, sid=SESSION.sid, subject=None) == 2
+    assert list(await store.sessions_of(ADA.id)) == [elsewhere, local]
+    assert list(await store.sessions_of(GRACE.id)) == []
+
+
 async def a_token_is_kept_listed_touched_and_deleted(store: PeopleStore) -> None:
     await fill(store)
     await store.add_token(TOKEN)
@@ -197,5 +240,7 @@ CHECKS: tuple[Check, ...] = (
     a_disabled_person_keeps_the_name_and_is_never_invited_back_by_an_old_link,
     disabling_nobody_answers_nothing,
     a_session_is_kept_touched_and_deleted,
+    sessions_are_listed_newest_first,
+    a_providers_session_ends_with_all_that_began_in_it_and_nothing_else,
     a_token_is_kept_listed_touched_and_deleted,
 )

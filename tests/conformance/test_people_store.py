@@ -1,4 +1,5 @@
 import pytest
+from tests.conformance import identity_store_conformance as identities
 from tests.conformance.people_store_conformance import CHECKS, Check
 
 from headrace.auth import MemoryPeopleStore
@@ -8,3 +9,10 @@ from headrace.auth import MemoryPeopleStore
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_the_store_in_memory_conforms(check: Check) -> None:
     await check(MemoryPeopleStore())
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("check", identities.CHECKS, ids=lambda check: check.__name__)
+async def test_the_store_of_identities_in_memory_conforms(check: identities.Check) -> None:
+    store = MemoryPeopleStore()
+    await check(identities.Stores(store, store))

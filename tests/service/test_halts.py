@@ -12,6 +12,7 @@ from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, until, until_durable
 
 from headrace.api.errors import ServiceError
+from headrace.api.people.sql_identities import SqlIdentityStore
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.halts import HALT_FILE, LOOK_S, Work
 from headrace.api.store import Tx
@@ -19,6 +20,7 @@ from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.attempts import Attempts
 from headrace.api.transfers.run_state import Run
 from headrace.api.transfers.state_machine import Standing
+from headrace.auth import Arrival, GroupBinding, Role
 from headrace.client import models as m
 
 
@@ -178,3 +180,19 @@ async def test_a_hold_is_an_operators_act_and_names_what_there_is(quiet_site: Si
     await operator.port.release_halt(held.id)
     with refused("unknown_halt"):
         await operator.port.release_halt(held.id)
+
+
+@pytest.mark.anyio
+async def test_a_name_that_two_people_have_halts_neither(quiet_site: Site) -> None:
+    core, operator = quiet_site.service.whole.core, await quiet_site.person("oli", "operator")
+    store, now = SqlIdentityStore(core.database, core.audit), core.clock()
+    await store.set_bindings([GroupBinding(issuer="https://corp", group="staff", roles=frozenset({Role.REQUESTER}))])
+    for number in ("1", "2"):
+        twin = Arrival(issuer="https://corp", subject=number, name="Alice (corp)", groups=frozenset({"staff"}))
+        await store.arrive(twin, f"pn_{number}", now)
+    with refused("invalid_request"):
+        await operator.port.halt(asked("person", "Alice (corp)"))
+    assert (await operator.port.halt(asked("person", "pn_2"))).subject_name == "Alice (corp)"
+    auditor = await quiet_site.person("aud", "auditor")
+    arrived = await auditor.port.audit(person="Alice (corp)", kind="person_arrived")
+    assert [one.subject for one in arrived] == ["pn_1", "pn_2"]

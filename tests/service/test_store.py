@@ -8,9 +8,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, delete, select, text, update
 from sqlalchemy.exc import IntegrityError, OperationalError, StatementError
+from tests.conformance import identity_store_conformance as identities
 from tests.conformance.people_store_conformance import CHECKS, Check
 from tests.servers.site import Site
 
+from headrace.api.people.sql_identities import SqlIdentityStore
 from headrace.api.people.sql_store import SqlPeopleStore
 from headrace.api.store.base import Base
 from headrace.api.store.migrate import migrate
@@ -26,6 +28,26 @@ def test_the_migrations_make_exactly_the_models(tmp_path: Path) -> None:
         context = MigrationContext.configure(connection, opts={"compare_type": False})
         assert compare_metadata(context, Base.metadata) == []
     engine.dispose()
+
+
+def test_sessions_and_rights_from_before_identities_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    migrate(path, "0009")
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute(
+            "INSERT INTO people (id, name, name_key, kind, state, roles, groups, created) "
+            "VALUES ('pn_1', 'Ada', 'ada', 'person', 'active', 'admin\nviewer', 'lab', '2026-11-25')"
+        )
+        store.execute(
+            "INSERT INTO sessions (hash, person, created, expires, last_used) VALUES ('h', 'pn_1', '1', '2', '3')"
+        )
+    migrate(path)
+    with closing(sqlite3.connect(path)) as store:
+        assert store.execute("SELECT granted_roles, granted_groups FROM people").fetchall() == [
+            ("admin\nviewer", "lab")
+        ]
+        kept = "SELECT hash, person, created, expires, last_used, authenticated, method, factors, issuer FROM sessions"
+        assert store.execute(kept).fetchall() == [("h", "pn_1", "1", "2", "3", "1", "password", "pwd", None)]
 
 
 def test_migrating_again_changes_nothing(tmp_path: Path) -> None:
@@ -56,7 +78,8 @@ async def test_foreign_keys_hold(quiet_site: Site) -> None:
 
     async def orphan() -> None:
         async with core.database.write() as tx:
-            tx.add(SessionRow(hash="h", person="nobody", created=now, expires=now, last_used=now))
+            times = {"created": now, "expires": now, "last_used": now, "authenticated": now}
+            tx.add(SessionRow(hash="h", person="nobody", method="password", factors=(), **times))
 
     with pytest.raises(IntegrityError):
         await orphan()
@@ -86,6 +109,17 @@ async def test_the_store_in_sql_conforms(check: Check, quiet_site: Site) -> None
         for table in (SessionRow, TokenRow, InvitationRow, PersonRow):
             await tx.execute(delete(table))
     await check(SqlPeopleStore(core.database, core.audit))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("check", identities.CHECKS, ids=lambda check: check.__name__)
+async def test_the_store_of_identities_in_sql_conforms(check: identities.Check, quiet_site: Site) -> None:
+    core = quiet_site.service.whole.core
+    async with core.database.write() as tx:
+        for table in (SessionRow, TokenRow, InvitationRow, PersonRow):
+            await tx.execute(delete(table))
+    people = SqlPeopleStore(core.database, core.audit)
+    await check(identities.Stores(people, SqlIdentityStore(core.database, core.audit)))
 
 
 @pytest.mark.anyio

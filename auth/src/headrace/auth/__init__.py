@@ -2,12 +2,17 @@
 
 from headrace.auth.authenticator import Authenticator
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
+from headrace.auth.grants import by_group, with_rights
 from headrace.auth.memory import MemoryPeopleStore
 from headrace.auth.passwords import fold
 from headrace.auth.principal import BOOTSTRAP_ROLES, SCOPES_OF_ROLE, TOKEN_SCOPES, Principal, Role, Scope, scopes_of
 from headrace.auth.secret_forms import Pepper
-from headrace.auth.sessions import Lifetimes, SignedIn
+from headrace.auth.sessions import BY_PASSWORD, Lifetimes, Shown, SignedIn
 from headrace.auth.store import (
+    Arrival,
+    GroupBinding,
+    IdentityRecord,
+    IdentityStore,
     InvitationRecord,
     NameTaken,
     PeopleStore,
@@ -20,11 +25,16 @@ from headrace.auth.tokens import TokenWish
 
 __all__ = [
     "BOOTSTRAP_ROLES",
+    "BY_PASSWORD",
     "SCOPES_OF_ROLE",
     "TOKEN_SCOPES",
+    "Arrival",
     "AuthCode",
     "AuthError",
     "Authenticator",
+    "GroupBinding",
+    "IdentityRecord",
+    "IdentityStore",
     "InvitationRecord",
     "Lifetimes",
     "Limit",
@@ -37,12 +47,15 @@ __all__ = [
     "Role",
     "Scope",
     "SessionRecord",
+    "Shown",
     "SignedIn",
     "Throttle",
     "TokenRecord",
     "TokenWish",
     "TooManyAttempts",
+    "by_group",
     "fold",
     "network_of",
     "scopes_of",
+    "with_rights",
 ]

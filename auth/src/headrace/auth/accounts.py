@@ -64,7 +64,7 @@ class Accounts:
         self, person: str, name: str, roles: frozenset[Role], valid: timedelta
     ) -> tuple[PersonRecord, str]:
         made, now = make_invitation(), self._clock()
-        record = PersonRecord(id=person, name=name, roles=roles, state="invited", created=now)
+        record = PersonRecord(id=person, name=name, roles=roles, granted_roles=roles, state="invited", created=now)
         invitation = InvitationRecord(
             hash=self._pepper.hash(made.text), person=person, created=now, expires=now + valid
         )

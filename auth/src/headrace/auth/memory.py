@@ -1,11 +1,22 @@
-"""A `PeopleStore` in memory: for tests, and as the shortest statement of what a store does."""
+"""A `PeopleStore` and `IdentityStore` in memory: for tests, and as the shortest statement of what a store does."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from headrace.auth.grants import by_group, with_rights
 from headrace.auth.passwords import fold
-from headrace.auth.store import InvitationRecord, NameTaken, PersonRecord, SessionRecord, TokenRecord
+from headrace.auth.principal import Role
+from headrace.auth.store import (
+    Arrival,
+    GroupBinding,
+    IdentityRecord,
+    InvitationRecord,
+    NameTaken,
+    PersonRecord,
+    SessionRecord,
+    TokenRecord,
+)
 
 MAX_PEOPLE = 10_000
 MAX_TOKENS = 1000
@@ -20,6 +31,8 @@ class MemoryPeopleStore:
         self._invitations: dict[str, InvitationRecord] = {}
         self._sessions: dict[str, SessionRecord] = {}
         self._tokens: dict[str, TokenRecord] = {}
+        self._identities: dict[tuple[str, str], IdentityRecord] = {}
+        self._bindings: dict[tuple[str, str], GroupBinding] = {}
 
     async def add_person(self, person: PersonRecord, invitation: InvitationRecord | None = None) -> None:
         """See `PeopleStore`."""
@@ -34,7 +47,7 @@ class MemoryPeopleStore:
 
     async def person_named(self, name: str) -> PersonRecord | None:
         """See `PeopleStore`."""
-        return next((person for person in self._people.values() if fold(person.name) == fold(name)), None)
+        return next((one for one in self._people.values() if one.local and fold(one.name) == fold(name)), None)
 
     async def people(self) -> Sequence[PersonRecord]:
         """See `PeopleStore`."""
@@ -87,6 +100,23 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         self._sessions.pop(hash, None)
 
+    async def sessions_of(self, person: str) -> Sequence[SessionRecord]:
+        """See `PeopleStore`."""
+        return sorted((one for one in self._sessions.values() if one.person == person), key=_newest_first)[:MAX_TOKENS]
+
+    async def delete_sessions_at(self, issuer: str, *, sid: str | None, subject: str | None) -> int:
+        """See `PeopleStore`."""
+        known = self._identities.get((issuer, subject)) if subject is not None else None
+        gone = [
+            key
+            for key, one in self._sessions.items()
+            if one.issuer == issuer
+            and ((sid is not None and one.sid == sid) or (known is not None and one.person == known.person))
+        ]
+        for key in gone:
+            del self._sessions[key]
+        return len(gone)
+
     async def add_token(self, token: TokenRecord) -> None:
         """See `PeopleStore`."""
         self._tokens[token.id] = token
@@ -108,6 +138,86 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         self._tokens.pop(token, None)
 
+    async def identity(self, issuer: str, subject: str) -> IdentityRecord | None:
+        """See `IdentityStore`."""
+        return self._identities.get((issuer, subject))
+
+    async def identities(self) -> Sequence[IdentityRecord]:
+        """See `IdentityStore`."""
+        return tuple(self._identities.values())[:MAX_PEOPLE]
+
+    async def arrive(self, arrival: Arrival, newcomer: str, now: datetime) -> PersonRecord:
+        """See `IdentityStore`."""
+        key = (arrival.issuer, arrival.subject)
+        known = self._identities.get(key)
+        seen = IdentityRecord(
+            issuer=arrival.issuer,
+            subject=arrival.subject,
+            person=known.person if known else newcomer,
+            name=arrival.name,
+            groups=arrival.groups,
+            created=known.created if known else now,
+            seen=now,
+        )
+        if known is not None:
+            self._identities[key] = seen
+            if not self._people[known.person].local:
+                self._people[known.person] = replace(self._people[known.person], name=arrival.name)
+            return self._refreshed(known.person)
+        fresh = PersonRecord(
+            id=newcomer, name=arrival.name, roles=frozenset(), state="active", created=now, local=False
+        )
+        person = with_rights(fresh, (seen,), self._bindings)
+        if person.roles:
+            self._people[newcomer], self._identities[key] = person, seen
+        return person
+
+    async def grant(self, person: str, roles: frozenset[Role], groups: frozenset[str]) -> PersonRecord | None:
+        """See `IdentityStore`."""
+        if person not in self._people:
+            return None
+        self._people[person] = replace(self._people[person], granted_roles=roles, granted_groups=groups)
+        return self._refreshed(person)
+
+    async def link(self, person: str, issuer: str, subject: str, now: datetime) -> PersonRecord | None:
+        """See `IdentityStore`."""
+        if person not in self._people:
+            return None
+        known = self._identities.get((issuer, subject)) or IdentityRecord(
+            issuer=issuer, subject=subject, person=person, name="", groups=frozenset(), created=now
+        )
+        await self.unlink(issuer, subject)
+        self._identities[issuer, subject] = replace(known, person=person)
+        return self._refreshed(person)
+
+    async def unlink(self, issuer: str, subject: str) -> PersonRecord | None:
+        """See `IdentityStore`."""
+        known = self._identities.pop((issuer, subject), None)
+        if known is None:
+            return None
+        self._sessions = {key: one for key, one in self._sessions.items() if one.person != known.person}
+        return self._refreshed(known.person)
+
+    async def bindings(self) -> Sequence[GroupBinding]:
+        """See `IdentityStore`."""
+        return tuple(self._bindings.values())
+
+    async def set_bindings(self, bindings: Sequence[GroupBinding]) -> None:
+        """See `IdentityStore`."""
+        self._bindings = dict(sorted(by_group(bindings).items()))
+        for person in tuple(self._people):
+            self._refreshed(person)
+
+    def _refreshed(self, person: str) -> PersonRecord:
+        identities = (one for one in self._identities.values() if one.person == person)
+        self._people[person] = with_rights(self._people[person], identities, self._bindings)
+        return self._people[person]
+
     def _check_name(self, name: str, owner: str) -> None:
-        if any(fold(other.name) == fold(name) for other in self._people.values() if other.id != owner):
+        others = (one for one in self._people.values() if one.id != owner and one.local)
+        if any(fold(other.name) == fold(name) for other in others):
             raise NameTaken(name)
+
+
+def _newest_first(session: SessionRecord) -> tuple[float, str]:
+    return -session.created.timestamp(), session.hash

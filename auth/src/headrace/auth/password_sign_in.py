@@ -11,7 +11,7 @@ from typing import Final, ParamSpec, TypeVar
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.passwords import check_name, check_password, fold, hash_password, needs_rehash, password_fits
 from headrace.auth.secret_forms import Pepper, is_invitation
-from headrace.auth.sessions import Sessions, SignedIn
+from headrace.auth.sessions import BY_PASSWORD, Sessions, SignedIn
 from headrace.auth.store import NameTaken, PeopleStore
 from headrace.auth.throttle import Limit, Throttle, network_of
 
@@ -85,7 +85,7 @@ class PasswordSignIn:
         for key in limits.keys() - {pair}:
             self._throttle.take_back(key)
         self._remember(network, person.id)
-        return await self._sessions.begin(person)
+        return await self._sessions.begin(person, BY_PASSWORD)
 
     async def accept_invitation(self, token: str, password: str, name: str | None, address: str) -> SignedIn:
         """Accept an invitation with a password of one's own, and sign in.
@@ -114,7 +114,7 @@ class PasswordSignIn:
             raise AuthError(AuthCode.INVITATION_REFUSED, f"the invitation of person {person.id} was used meanwhile")
         self._throttle.forget(tried)
         self._remember(network, active.id)
-        return await self._sessions.begin(active)
+        return await self._sessions.begin(active, BY_PASSWORD)
 
     def _remember(self, network: str, person: str) -> None:
         """Note that a person is at home in a network."""

@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import Final, Literal
 
 Kind = Literal["person", "service"]
-Method = Literal["password", "token", "bootstrap"]
+Method = Literal["password", "oidc", "token"]
+"""How somebody has shown who they are."""
 
 
 class Role(StrEnum):
@@ -77,6 +78,8 @@ class Principal:
     method: Method
     session: bool
     authenticated_at: datetime
+    factors: frozenset[str] = frozenset()
+    """What was shown at the sign-in, in the words of RFC 8176 (`pwd`, `otp`, `hwk`, ...)."""
     agent: str | None = None
     token: str | None = None
     """The id of the token, if it is one."""

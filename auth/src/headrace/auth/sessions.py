@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Final
 
 from headrace.auth.errors import AuthCode, AuthError
-from headrace.auth.principal import Principal, scopes_of
+from headrace.auth.principal import Method, Principal, scopes_of
 from headrace.auth.secret_forms import Pepper, is_session, make_session
 from headrace.auth.store import PeopleStore, PersonRecord, SessionRecord, active_person
 from headrace.auth.uses import TOUCH_EVERY, Uses
@@ -29,6 +30,21 @@ class SignedIn:
     principal: Principal
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """How somebody has shown who they are: where (`issuer`, and `sid` of the session there), when, and with what."""
+
+    method: Method
+    factors: frozenset[str]
+    at: datetime | None = None
+    """Now, unless a provider says when."""
+    issuer: str | None = None
+    sid: str | None = None
+
+
+BY_PASSWORD: Final = Shown(method="password", factors=frozenset({"pwd"}))
+
+
 class Sessions:
     """Begins, knows and ends sessions."""
 
@@ -42,16 +58,23 @@ class Sessions:
         self._lifetimes = lifetimes
         self._uses = uses
 
-    async def begin(self, person: PersonRecord) -> SignedIn:
+    async def begin(self, person: PersonRecord, shown: Shown) -> SignedIn:
         """Begin a session of somebody who has just signed in."""
         made, now = make_session(), self._clock()
-        expires = now + self._lifetimes.session
-        await self._store.add_session(
-            SessionRecord(
-                hash=self._pepper.hash(made.text), person=person.id, created=now, expires=expires, last_used=now
-            )
+        record = SessionRecord(
+            hash=self._pepper.hash(made.text),
+            person=person.id,
+            created=now,
+            expires=now + self._lifetimes.session,
+            last_used=now,
+            authenticated=shown.at or now,
+            method=shown.method,
+            factors=shown.factors,
+            issuer=shown.issuer,
+            sid=shown.sid,
         )
-        return SignedIn(secret=made.text, expires=expires, principal=_principal(person, now))
+        await self._store.add_session(record)
+        return SignedIn(secret=made.text, expires=record.expires, principal=_principal(person, record))
 
     async def principal(self, secret: str) -> Principal:
         """Answer whose session this is; raises `not_signed_in`."""
@@ -67,7 +90,7 @@ class Sessions:
         person = await active_person(self._store, session.person)
         if now >= session.last_used + TOUCH_EVERY:
             self._uses.note(hashed, lambda: self._store.touch_session(hashed, now))
-        return _principal(person, session.created)
+        return _principal(person, session)
 
     async def end(self, secret: str) -> None:
         """End a session; nothing happens if there is none, and what can't be a session is not looked for."""
@@ -76,7 +99,7 @@ class Sessions:
         await self._store.delete_session(self._pepper.hash(secret))
 
 
-def _principal(person: PersonRecord, since: datetime) -> Principal:
+def _principal(person: PersonRecord, session: SessionRecord) -> Principal:
     return Principal(
         id=person.id,
         name=person.name,
@@ -84,7 +107,8 @@ def _principal(person: PersonRecord, since: datetime) -> Principal:
         roles=person.roles,
         scopes=scopes_of(person.roles),
         groups=person.groups,
-        method="password",
+        method=session.method,
         session=True,
-        authenticated_at=since,
+        authenticated_at=session.authenticated,
+        factors=session.factors,
     )

@@ -1,4 +1,4 @@
-"""What is kept about people, and the port to wherever it is kept."""
+"""What is kept about people, and the ports to wherever it is kept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,14 +6,18 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from headrace.auth.errors import AuthCode, AuthError
-from headrace.auth.principal import Kind, Role, Scope
+from headrace.auth.principal import Kind, Method, Role, Scope
 
 PersonState = Literal["invited", "active", "disabled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonRecord:
-    """A local person or service account. `password_hash` is argon2id; an invited person has none yet."""
+    """A person or service account. `password_hash` is argon2id; who is invited or signs in elsewhere has none.
+
+    `roles` and `groups` are what counts: those that an administrator granted, and those that the groups of the person's
+    identities give.
+    """
 
     id: str
     name: str
@@ -21,7 +25,11 @@ class PersonRecord:
     state: PersonState
     created: datetime
     groups: frozenset[str] = frozenset()
+    granted_roles: frozenset[Role] = frozenset()
+    granted_groups: frozenset[str] = frozenset()
     kind: Kind = "person"
+    local: bool = True
+    """Whether the name is this person's alone, to sign in with; a name from elsewhere may be anybody's."""
     password_hash: str | None = field(default=None, repr=False)
 
 
@@ -37,13 +45,27 @@ class InvitationRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
-    """An interactive session, stored by its hash; `expires` is the absolute limit."""
+    """An interactive session, stored by its hash; `expires` is the absolute limit.
+
+    `authenticated` is when the person last showed who they are, `factors` with what. `issuer` and `sid` name the
+    provider and its session, where the sign-in was at one.
+    """
 
     hash: str = field(repr=False)
     person: str
     created: datetime
     expires: datetime
     last_used: datetime
+    authenticated: datetime
+    method: Method = "password"
+    factors: frozenset[str] = frozenset()
+    issuer: str | None = None
+    sid: str | None = None
+
+    @property
+    def id(self) -> str:
+        """What people call it: enough of the hash to be one of a kind, and of no use to sign in with."""
+        return f"se_{self.hash[:16]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +83,84 @@ class TokenRecord:
     last_used: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityRecord:
+    """Who a person is elsewhere: `subject` at `issuer`, with the name and groups that were said there last."""
+
+    issuer: str
+    subject: str
+    person: str
+    name: str
+    groups: frozenset[str]
+    created: datetime
+    seen: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupBinding:
+    """What a group of an issuer gives here: roles, and groups that policies speak of."""
+
+    issuer: str
+    group: str
+    roles: frozenset[Role] = frozenset()
+    groups: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """Somebody whom an issuer has just vouched for."""
+
+    issuer: str
+    subject: str
+    name: str
+    groups: frozenset[str]
+
+
 class NameTaken(Exception):  # noqa: N818 - says what is the case
     """Another person has this name (compared with `passwords.fold`)."""
+
+
+class IdentityStore(Protocol):
+    """Where identities are kept, and what their groups give. Each method is one transaction.
+
+    `tests/conformance/identity_store_conformance.py` holds every implementation to this.
+    """
+
+    async def identity(self, issuer: str, subject: str) -> IdentityRecord | None:
+        """Find an identity."""
+        ...
+
+    async def identities(self) -> Sequence[IdentityRecord]:
+        """List all identities, oldest first, at most 10,000."""
+        ...
+
+    async def arrive(self, arrival: Arrival, newcomer: str, now: datetime) -> PersonRecord:
+        """Note who has arrived, with the groups of now, and return the person whose identity it is.
+
+        Whoever is not known becomes a person with the id `newcomer`, unless no role would be theirs: then the answer
+        has no roles, and nothing is stored.
+        """
+        ...
+
+    async def grant(self, person: str, roles: frozenset[Role], groups: frozenset[str]) -> PersonRecord | None:
+        """Replace what was granted to a person; `None` if there is none."""
+        ...
+
+    async def link(self, person: str, issuer: str, subject: str, now: datetime) -> PersonRecord | None:
+        """Make an identity this person's, whosever it was (whose sessions end); `None` if there is no such person."""
+        ...
+
+    async def unlink(self, issuer: str, subject: str) -> PersonRecord | None:
+        """Forget an identity, and end its person's sessions; return that person, or `None` if there is none."""
+        ...
+
+    async def bindings(self) -> Sequence[GroupBinding]:
+        """List what groups give, by issuer and group."""
+        ...
+
+    async def set_bindings(self, bindings: Sequence[GroupBinding]) -> None:
+        """Replace what groups give, for everybody at once."""
+        ...
 
 
 class PeopleStore(Protocol):
@@ -72,7 +170,7 @@ class PeopleStore(Protocol):
     """
 
     async def add_person(self, person: PersonRecord, invitation: InvitationRecord | None = None) -> None:
-        """Add a person, with an invitation if there is one; raises `NameTaken`."""
+        """Add a local person, who has what is granted, with an invitation if there is one; raises `NameTaken`."""
         ...
 
     async def person(self, person: str) -> PersonRecord | None:
@@ -120,6 +218,14 @@ class PeopleStore(Protocol):
 
     async def delete_session(self, hash: str) -> None:  # noqa: A002 - the field's name
         """Forget a session; nothing happens if there is none."""
+        ...
+
+    async def sessions_of(self, person: str) -> Sequence[SessionRecord]:
+        """List a person's sessions, the newest first, at most 1,000."""
+        ...
+
+    async def delete_sessions_at(self, issuer: str, *, sid: str | None, subject: str | None) -> int:
+        """Forget the sessions that `sid` or the identity `subject` of an issuer began; return how many."""
         ...
 
     async def add_token(self, token: TokenRecord) -> None:

@@ -190,7 +190,9 @@ def _conditions(wanted: Wanted) -> Iterator[ColumnElement[bool]]:
     if wanted.until:
         yield AuditRow.at < wanted.until
     if wanted.person:
-        named = select(PersonRow.id).where(PersonRow.name_key == fold(wanted.person))
+        named = select(PersonRow.id).where(
+            or_(PersonRow.name_key == fold(wanted.person), PersonRow.name == wanted.person)
+        )
         yield or_(AuditRow.person == wanted.person, AuditRow.person.in_(named))
 
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, delete, select, update
+from sqlalchemy import CursorResult, delete, false, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_address, current_caller
 from headrace.api.store import Database, Tx
-from headrace.api.store.tables_site import InvitationRow, PersonRow, SessionRow, TokenRow
+from headrace.api.store.tables_site import IdentityRow, InvitationRow, PersonRow, SessionRow, TokenRow
 from headrace.auth import (
     InvitationRecord,
     NameTaken,
@@ -25,6 +25,8 @@ from headrace.client import models as m
 
 _MAX_PEOPLE = 10_000
 _MAX_TOKENS = 1000
+ELSEWHERE = "identity:"
+"""What the key of a name from elsewhere begins with; `:` is in no local name."""
 
 
 class SqlPeopleStore:
@@ -47,6 +49,8 @@ class SqlPeopleStore:
                     state=person.state,
                     roles=tuple(sorted(person.roles)),
                     groups=tuple(sorted(person.groups)),
+                    granted_roles=tuple(sorted(person.granted_roles)),
+                    granted_groups=tuple(sorted(person.granted_groups)),
                     password_hash=person.password_hash,
                     created=person.created,
                 )
@@ -68,19 +72,19 @@ class SqlPeopleStore:
         """As in the port."""
         async with self._database.read() as tx:
             row = await tx.get(PersonRow, person)
-            return _person(row) if row else None
+            return person_of(row) if row else None
 
     async def person_named(self, name: str) -> PersonRecord | None:
         """As in the port."""
         async with self._database.read() as tx:
             row = await tx.scalar(select(PersonRow).where(PersonRow.name_key == fold(name)))
-            return _person(row) if row else None
+            return person_of(row) if row and not row.name_key.startswith(ELSEWHERE) else None
 
     async def people(self) -> Sequence[PersonRecord]:
         """As in the port."""
         query = select(PersonRow).order_by(PersonRow.created, PersonRow.id).limit(_MAX_PEOPLE)
         async with self._database.read() as tx:
-            return [_person(row) for row in await tx.scalars(query)]
+            return [person_of(row) for row in await tx.scalars(query)]
 
     async def invitation(self, hash: str) -> InvitationRecord | None:  # noqa: A002 - the port's name
         """As in the port."""
@@ -102,7 +106,7 @@ class SqlPeopleStore:
             row.state, row.name, row.name_key, row.password_hash = "active", name, fold(name), password_hash
             await _flush_named(tx)
             await self._note_own(tx, m.AuditKind.INVITATION_ACCEPTED, row.id, {"name": name})
-            return _person(row)
+            return person_of(row)
 
     async def set_password_hash(self, person: str, password_hash: str) -> None:
         """As in the port (the same password under newer parameters: no event)."""
@@ -120,7 +124,7 @@ class SqlPeopleStore:
             for table in (SessionRow, TokenRow, InvitationRow):
                 await tx.execute(delete(table).where(table.person == person))
             await self._note(tx, m.AuditKind.PERSON_DISABLED, row.id, {"name": row.name})
-            return _person(row)
+            return person_of(row)
 
     async def add_session(self, session: SessionRecord) -> None:
         """As in the port."""
@@ -132,21 +136,27 @@ class SqlPeopleStore:
                     created=session.created,
                     expires=session.expires,
                     last_used=session.last_used,
+                    authenticated=session.authenticated,
+                    method=session.method,
+                    factors=tuple(sorted(session.factors)),
+                    issuer=session.issuer,
+                    sid=session.sid,
                 )
             )
             # Sessions that ended by themselves are of no use to anybody; sign-ins are when to sweep them out.
             await tx.execute(delete(SessionRow).where(SessionRow.expires <= session.created))
-            await self._note_own(tx, m.AuditKind.SIGNED_IN, session.person)
+            how = {
+                "method": session.method,
+                "factors": " ".join(sorted(session.factors)),
+                "issuer": session.issuer or "",
+            }
+            await self._note_own(tx, m.AuditKind.SIGNED_IN, session.person, how)
 
     async def session(self, hash: str) -> SessionRecord | None:  # noqa: A002 - the port's name
         """As in the port."""
         async with self._database.read() as tx:
             row = await tx.get(SessionRow, hash)
-            if row is None:
-                return None
-            return SessionRecord(
-                hash=row.hash, person=row.person, created=row.created, expires=row.expires, last_used=row.last_used
-            )
+            return _session(row) if row else None
 
     async def touch_session(self, hash: str, now: datetime) -> None:  # noqa: A002 - the port's name
         """As in the port."""
@@ -160,6 +170,26 @@ class SqlPeopleStore:
             person = await tx.scalar(query)
             if person is not None:
                 await self._note_own(tx, m.AuditKind.SIGNED_OUT, person)
+
+    async def sessions_of(self, person: str) -> Sequence[SessionRecord]:
+        """As in the port."""
+        query = select(SessionRow).where(SessionRow.person == person)
+        async with self._database.read() as tx:
+            rows = await tx.scalars(query.order_by(SessionRow.created.desc(), SessionRow.hash).limit(_MAX_TOKENS))
+            return [_session(row) for row in rows]
+
+    async def delete_sessions_at(self, issuer: str, *, sid: str | None, subject: str | None) -> int:
+        """As in the port."""
+        persons = select(IdentityRow.person).where(IdentityRow.issuer == issuer, IdentityRow.subject == subject)
+        whose = SessionRow.person.in_(persons) if subject is not None else false()
+        which = or_(SessionRow.sid == sid, whose) if sid is not None else whose
+        async with self._database.write() as tx:
+            query = delete(SessionRow).where(SessionRow.issuer == issuer, which).returning(SessionRow.person)
+            gone = (await tx.scalars(query)).all()
+            for person in gone:
+                detail = {"issuer": issuer}
+                await self._audit.append(tx, m.AuditKind.SIGNED_OUT, person=person, subject=person, detail=detail)
+            return len(gone)
 
     async def add_token(self, token: TokenRecord) -> None:
         """As in the port."""
@@ -221,7 +251,23 @@ async def _flush_named(tx: Tx) -> None:
         raise NameTaken from error
 
 
-def _person(row: PersonRow) -> PersonRecord:
+def _session(row: SessionRow) -> SessionRecord:
+    return SessionRecord(
+        hash=row.hash,
+        person=row.person,
+        created=row.created,
+        expires=row.expires,
+        last_used=row.last_used,
+        authenticated=row.authenticated,
+        method=row.method,
+        factors=frozenset(row.factors),
+        issuer=row.issuer,
+        sid=row.sid,
+    )
+
+
+def person_of(row: PersonRow) -> PersonRecord:
+    """Return the person of a row."""
     return PersonRecord(
         id=row.id,
         name=row.name,
@@ -229,7 +275,10 @@ def _person(row: PersonRow) -> PersonRecord:
         state=row.state,
         created=row.created,
         groups=frozenset(row.groups),
+        granted_roles=frozenset(map(Role, row.granted_roles)),
+        granted_groups=frozenset(row.granted_groups),
         kind=row.kind,
+        local=not row.name_key.startswith(ELSEWHERE),
         password_hash=row.password_hash,
     )
 

@@ -173,11 +173,7 @@ class Halts:
                     raise ServiceError(Code.UNKNOWN_TRANSFER, f"there is no transfer `{shown(named)}`")
                 return row.id, row.id
             case "person":
-                query = select(PersonRow).where((PersonRow.id == named) | (PersonRow.name == named))
-                person = await tx.scalar(query)
-                if person is None:
-                    raise ServiceError(Code.UNKNOWN_PERSON, f"there is nobody `{shown(named)}` here")
-                return person.id, person.name or person.id
+                return await _person(tx, named)
             case "endpoint":
                 known = await self._endpoints.find(tx, named)
                 return await self._endpoints.pk(tx, known), known.id
@@ -229,3 +225,16 @@ def _view(row: HaltRow) -> m.Halt:
         person_name=row.person_name,
         at=row.at,
     )
+
+
+async def _person(tx: Tx, named: str) -> tuple[str, str]:
+    people = (
+        await tx.scalars(select(PersonRow).where((PersonRow.id == named) | (PersonRow.name == named)).limit(2))
+    ).all()
+    if not people:
+        raise ServiceError(Code.UNKNOWN_PERSON, f"there is nobody `{shown(named)}` here")
+    if len(people) > 1:
+        # Names from elsewhere may be several people's.
+        message = f"more than one person has the name `{shown(named)}`; give the id"
+        raise ServiceError(Code.INVALID_REQUEST, message, fields=("subject",))
+    return people[0].id, people[0].name or people[0].id

@@ -13,8 +13,8 @@ from headrace.api.store.database import begin_with
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-def migrate(path: Path) -> None:
-    """Apply every migration that the SQLite file at `path` (made when absent) lacks: all of them or, failing, none."""
+def migrate(path: Path, to: str = "head") -> None:
+    """Apply what the SQLite file at `path` (made when absent) lacks of the migrations up to `to`: all, or else none."""
     engine = create_engine(URL.create("sqlite", database=str(path)))
     begin_with(engine, "BEGIN IMMEDIATE")
     config = Config()
@@ -22,7 +22,7 @@ def migrate(path: Path) -> None:
     try:
         with engine.begin() as connection:
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            command.upgrade(config, to)
     except CommandError as error:
         message = (
             f"the store `{path}` has a schema that this program does not know ({error}): it was written by a newer "

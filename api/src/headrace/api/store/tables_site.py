@@ -10,7 +10,11 @@ from headrace.api.store.base import Base, Names, Utc
 
 
 class PersonRow(Base):
-    """A local person or service account. `name_key` is the name as it is compared (`auth.fold`)."""
+    """A person or service account. `name_key` is the name as it is compared (`auth.fold`).
+
+    Names from elsewhere are compared with none: their key is `identity:` and the id, which no name can be. `roles` and
+    `groups` are what counts, `granted_*` the part of it that administrators gave.
+    """
 
     __tablename__ = "people"
 
@@ -21,6 +25,8 @@ class PersonRow(Base):
     state: Mapped[Literal["invited", "active", "disabled"]] = mapped_column(String(16))
     roles: Mapped[tuple[str, ...]] = mapped_column(Names)
     groups: Mapped[tuple[str, ...]] = mapped_column(Names)
+    granted_roles: Mapped[tuple[str, ...]] = mapped_column(Names, default=())
+    granted_groups: Mapped[tuple[str, ...]] = mapped_column(Names, default=())
     password_hash: Mapped[str | None] = mapped_column(Text)
     created: Mapped[datetime] = mapped_column(Utc)
 
@@ -31,7 +37,7 @@ def name_of(person: Mapped[str] | Mapped[str | None]) -> ScalarSelect[str]:
 
 
 class SessionRow(Base):
-    """An interactive session; only the hash of its secret is kept."""
+    """An interactive session; only the hash of its secret is kept. `issuer` and `sid`: the provider's session."""
 
     __tablename__ = "sessions"
 
@@ -40,6 +46,36 @@ class SessionRow(Base):
     created: Mapped[datetime] = mapped_column(Utc)
     expires: Mapped[datetime] = mapped_column(Utc)
     last_used: Mapped[datetime] = mapped_column(Utc)
+    authenticated: Mapped[datetime] = mapped_column(Utc)
+    method: Mapped[Literal["password", "oidc"]] = mapped_column(String(16))
+    factors: Mapped[tuple[str, ...]] = mapped_column(Names)
+    issuer: Mapped[str | None] = mapped_column(String(300))
+    sid: Mapped[str | None] = mapped_column(String(300))
+
+
+class IdentityRow(Base):
+    """Who a person is elsewhere, and what was said of them there last."""
+
+    __tablename__ = "identities"
+
+    issuer: Mapped[str] = mapped_column(String(300), primary_key=True)
+    subject: Mapped[str] = mapped_column(String(300), primary_key=True)
+    person: Mapped[str] = mapped_column(ForeignKey("people.id"), index=True)
+    name: Mapped[str] = mapped_column(String(120))
+    groups: Mapped[tuple[str, ...]] = mapped_column(Names)
+    created: Mapped[datetime] = mapped_column(Utc)
+    seen: Mapped[datetime | None] = mapped_column(Utc)
+
+
+class GroupBindingRow(Base):
+    """What a group of an issuer gives: roles, and groups that policies speak of."""
+
+    __tablename__ = "group_bindings"
+
+    issuer: Mapped[str] = mapped_column(String(300), primary_key=True)
+    group_name: Mapped[str] = mapped_column(String(300), primary_key=True)
+    roles: Mapped[tuple[str, ...]] = mapped_column(Names)
+    groups: Mapped[tuple[str, ...]] = mapped_column(Names)
 
 
 class InvitationRow(Base):

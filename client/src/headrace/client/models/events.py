@@ -83,12 +83,21 @@ class AuditKind(_Kind):
     """What a link of the audit chain records."""
 
     SERVICE_STARTED = "service_started", "the service started"
-    SIGNED_IN = "signed_in", "a person signed in", "address"
+    SIGNED_IN = "signed_in", "a person signed in", "address method factors issuer"
     SIGN_IN_FAILED = "sign_in_failed", "somebody was turned away at the sign-in", "address reason"
-    SIGNED_OUT = "signed_out", "a person ended a session", "address"
+    SIGNED_OUT = "signed_out", "a session was ended: by its person, or by the provider `issuer`", "address issuer"
     INVITED = "invited", "a person was invited", "name roles"
     INVITATION_ACCEPTED = "invitation_accepted", "an invited person chose a password", "name address"
     PERSON_DISABLED = "person_disabled", "a person was disabled", "name"
+    PERSON_ARRIVED = (
+        "person_arrived",
+        "somebody signed in for the first time, and became a person by the groups of an identity",
+        "name roles groups issuer subject",
+    )
+    RIGHTS_CHANGED = "rights_changed", "a person's roles or groups changed, and why", "name roles groups cause"
+    IDENTITY_LINKED = "identity_linked", "an identity was made a person's", "name issuer subject"
+    IDENTITY_UNLINKED = "identity_unlinked", "an identity is nobody's any more", "name issuer subject"
+    GROUP_BOUND = "group_bound", "what a group of an issuer gives was changed", "issuer group roles groups"
     TOKEN_MADE = "token_made", "an API token was made", "name scopes agent"
     TOKEN_REVOKED = "token_revoked", "an API token was revoked"
     JOIN_TOKEN_MADE = "join_token_made", "a one-time token was made with which a node may join", "name"

@@ -1,0 +1,202 @@
+"""Identities and what their groups give in the store: `auth.IdentityStore`, with an audit event for every change."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import delete, select
+
+from headrace.api.audit.chain import Audit
+from headrace.api.caller import current_caller
+from headrace.api.people.sql_store import ELSEWHERE, person_of
+from headrace.api.store import Database, Tx
+from headrace.api.store.tables_site import GroupBindingRow, IdentityRow, PersonRow, SessionRow
+from headrace.auth import (
+    Arrival,
+    GroupBinding,
+    IdentityRecord,
+    PersonRecord,
+    Role,
+    by_group,
+    with_rights,
+)
+from headrace.client import models as m
+
+_MAX_IDENTITIES = 10_000
+
+
+class SqlIdentityStore:
+    """The identities of one service's people; each method is one transaction."""
+
+    def __init__(self, database: Database, audit: Audit) -> None:
+        """Keep identities in `database`."""
+        self._database = database
+        self._audit = audit
+
+    async def identity(self, issuer: str, subject: str) -> IdentityRecord | None:
+        """As in the port."""
+        async with self._database.read() as tx:
+            row = await tx.get(IdentityRow, (issuer, subject))
+            return _identity(row) if row else None
+
+    async def identities(self) -> Sequence[IdentityRecord]:
+        """As in the port."""
+        query = select(IdentityRow).order_by(IdentityRow.created, IdentityRow.issuer, IdentityRow.subject)
+        async with self._database.read() as tx:
+            return [_identity(row) for row in await tx.scalars(query.limit(_MAX_IDENTITIES))]
+
+    async def arrive(self, arrival: Arrival, newcomer: str, now: datetime) -> PersonRecord:
+        """As in the port."""
+        groups = tuple(sorted(arrival.groups))
+        async with self._database.write() as tx:
+            row = await tx.get(IdentityRow, (arrival.issuer, arrival.subject))
+            if row is not None:
+                row.name, row.groups, row.seen = arrival.name, groups, now
+                person = await tx.get_one(PersonRow, row.person)
+                if person.name_key.startswith(ELSEWHERE):
+                    person.name = arrival.name
+                return await self._refresh(tx, person, "the groups of an identity")
+            person = PersonRow(
+                id=newcomer, name=arrival.name, name_key=f"{ELSEWHERE}{newcomer}", kind="person", state="active",
+                roles=(), groups=(), granted_roles=(), granted_groups=(), created=now,
+            )  # fmt: skip
+            row = IdentityRow(
+                issuer=arrival.issuer, subject=arrival.subject, person=newcomer, name=arrival.name, groups=groups,
+                created=now, seen=now,
+            )  # fmt: skip
+            record = with_rights(person_of(person), (_identity(row),), by_group(await _bindings(tx)))
+            if not record.roles:
+                return record
+            person.roles, person.groups = tuple(sorted(record.roles)), tuple(sorted(record.groups))
+            tx.add(person)
+            await tx.flush()
+            tx.add(row)
+            detail = {**_rights(person), "issuer": arrival.issuer, "subject": arrival.subject}
+            await self._note(tx, m.AuditKind.PERSON_ARRIVED, newcomer, detail, person=newcomer)
+            return record
+
+    async def grant(self, person: str, roles: frozenset[Role], groups: frozenset[str]) -> PersonRecord | None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(PersonRow, person)
+            if row is None:
+                return None
+            row.granted_roles, row.granted_groups = tuple(sorted(roles)), tuple(sorted(groups))
+            return await self._refresh(tx, row, "an administrator")
+
+    async def link(self, person: str, issuer: str, subject: str, now: datetime) -> PersonRecord | None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            owner = await tx.get(PersonRow, person)
+            if owner is None:
+                return None
+            row = await tx.get(IdentityRow, (issuer, subject))
+            if row is None:
+                row = IdentityRow(issuer=issuer, subject=subject, person=person, name="", groups=(), created=now)
+                tx.add(row)
+            else:
+                former, row.person = await tx.get_one(PersonRow, row.person), person
+                await self._left(tx, former)
+            await self._note(
+                tx, m.AuditKind.IDENTITY_LINKED, person, {"name": owner.name, "issuer": issuer, "subject": subject}
+            )
+            return await self._refresh(tx, owner, "a linked identity")
+
+    async def unlink(self, issuer: str, subject: str) -> PersonRecord | None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(IdentityRow, (issuer, subject))
+            if row is None:
+                return None
+            former = await tx.get_one(PersonRow, row.person)
+            await tx.delete(row)
+            detail = {"name": former.name, "issuer": issuer, "subject": subject}
+            await self._note(tx, m.AuditKind.IDENTITY_UNLINKED, former.id, detail)
+            return await self._left(tx, former)
+
+    async def bindings(self) -> Sequence[GroupBinding]:
+        """As in the port."""
+        async with self._database.read() as tx:
+            return await _bindings(tx)
+
+    async def set_bindings(self, bindings: Sequence[GroupBinding]) -> None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            before = {(one.issuer, one.group): one for one in await _bindings(tx)}
+            after = {(one.issuer, one.group): one for one in bindings}
+            await tx.execute(delete(GroupBindingRow))
+            for one in bindings:
+                tx.add(
+                    GroupBindingRow(
+                        issuer=one.issuer,
+                        group_name=one.group,
+                        roles=tuple(sorted(one.roles)),
+                        groups=tuple(sorted(one.groups)),
+                    )
+                )
+            changed = (key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+            for issuer, group in sorted(changed):
+                bound = after.get((issuer, group))
+                detail = {
+                    "issuer": issuer,
+                    "group": group,
+                    "roles": " ".join(sorted(bound.roles)) if bound else "",
+                    "groups": " ".join(sorted(bound.groups)) if bound else "",
+                }
+                await self._note(tx, m.AuditKind.GROUP_BOUND, group, detail)
+            theirs = select(PersonRow).where(PersonRow.id.in_(select(IdentityRow.person))).order_by(PersonRow.id)
+            for person in (await tx.scalars(theirs)).all():
+                await self._refresh(tx, person, "what groups give")
+
+    async def _left(self, tx: Tx, person: PersonRow) -> PersonRecord:
+        """End the sessions of somebody who has lost an identity."""
+        await tx.execute(delete(SessionRow).where(SessionRow.person == person.id))
+        return await self._refresh(tx, person, "a lost identity")
+
+    async def _refresh(self, tx: Tx, row: PersonRow, cause: str) -> PersonRecord:
+        """Give a person what now counts; a change is audited, with its cause."""
+        await tx.flush()
+        mine = await tx.scalars(select(IdentityRow).where(IdentityRow.person == row.id))
+        record = with_rights(person_of(row), map(_identity, mine), by_group(await _bindings(tx)))
+        roles, groups = tuple(sorted(record.roles)), tuple(sorted(record.groups))
+        if (tuple(sorted(row.roles)), tuple(sorted(row.groups))) != (roles, groups):
+            row.roles, row.groups = roles, groups
+            await self._note(tx, m.AuditKind.RIGHTS_CHANGED, row.id, {**_rights(row), "cause": cause})
+        return record
+
+    async def _note(
+        self, tx: Tx, kind: m.AuditKind, subject: str, detail: Mapping[str, str], *, person: str | None = None
+    ) -> None:
+        caller = current_caller()
+        if caller is None:
+            await self._audit.append(tx, kind, person=person or subject, subject=subject, detail=detail)
+        else:
+            await self._audit.append(tx, kind, caller=caller, subject=subject, detail=detail)
+
+
+async def _bindings(tx: Tx) -> list[GroupBinding]:
+    query = select(GroupBindingRow).order_by(GroupBindingRow.issuer, GroupBindingRow.group_name)
+    return [
+        GroupBinding(
+            issuer=row.issuer,
+            group=row.group_name,
+            roles=frozenset(map(Role, row.roles)),
+            groups=frozenset(row.groups),
+        )
+        for row in await tx.scalars(query)
+    ]
+
+
+def _identity(row: IdentityRow) -> IdentityRecord:
+    return IdentityRecord(
+        issuer=row.issuer,
+        subject=row.subject,
+        person=row.person,
+        name=row.name,
+        groups=frozenset(row.groups),
+        created=row.created,
+        seen=row.seen,
+    )
+
+
+def _rights(row: PersonRow) -> dict[str, str]:
+    return {"name": row.name, "roles": " ".join(row.roles), "groups": " ".join(row.groups)}

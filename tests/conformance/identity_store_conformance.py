@@ -1,0 +1,166 @@
+"""What every `IdentityStore` does, beside a `PeopleStore` on the same data. Run `CHECKS` against empty stores."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from tests.conformance.people_store_conformance import ADA, GRACE, LATER, NOW, SESSION
+
+from headrace.auth import Arrival, GroupBinding, IdentityStore, PeopleStore, PersonRecord, Role
+
+CORP, PARTNER = "https://login.corp.example", "https://login.partner.example"
+STAFF = GroupBinding(issuer=CORP, group="staff", roles=frozenset({Role.REQUESTER}), groups=frozenset({"lab"}))
+STEWARDS = GroupBinding(issuer=CORP, group="data stewards", groups=frozenset({"stewards"}))
+ALICE = Arrival(issuer=CORP, subject="alice", name="Alice T (corp)", groups=frozenset({"staff", "data stewards"}))
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Both ports on the same data."""
+
+    people: PeopleStore
+    identities: IdentityStore
+
+    async def arrived(self, arrival: Arrival = ALICE) -> PersonRecord:
+        await self.identities.set_bindings([STAFF, STEWARDS])
+        return await self.identities.arrive(arrival, "pn_alice", NOW)
+
+
+Check = Callable[[Stores], Awaitable[None]]
+
+
+async def who_arrives_with_a_bound_group_is_a_person_with_what_it_gives(stores: Stores) -> None:
+    alice = await stores.arrived()
+    assert (alice.id, alice.name, alice.state, alice.local) == ("pn_alice", "Alice T (corp)", "active", False)
+    assert (set(alice.roles), set(alice.groups)) == ({Role.REQUESTER}, {"lab", "stewards"})
+    assert alice.granted_roles == alice.granted_groups == frozenset()
+    assert await stores.people.person("pn_alice") == alice
+    identity = await stores.identities.identity(CORP, "alice")
+    assert identity is not None
+    assert (identity.person, identity.groups, identity.created, identity.seen) == (alice.id, ALICE.groups, NOW, NOW)
+    assert list(await stores.identities.identities()) == [identity]
+
+
+async def who_arrives_without_a_role_is_not_kept(stores: Stores) -> None:
+    nobody = await stores.arrived(replace(ALICE, groups=frozenset({"data stewards", "requester", "admin"})))
+    assert nobody.roles == frozenset()
+    assert await stores.people.person("pn_alice") is None
+    assert list(await stores.identities.identities()) == []
+
+
+async def the_same_group_of_another_issuer_gives_nothing(stores: Stores) -> None:
+    assert (await stores.arrived(replace(ALICE, issuer=PARTNER))).roles == frozenset()
+
+
+async def who_comes_again_is_the_same_person_with_the_groups_and_the_name_of_now(stores: Stores) -> None:
+    await stores.arrived()
+    later = replace(ALICE, name="Alice U (corp)", groups=frozenset({"staff"}))
+    alice = await stores.identities.arrive(later, "pn_other", LATER)
+    assert (alice.id, alice.name, set(alice.groups)) == ("pn_alice", "Alice U (corp)", {"lab"})
+    assert await stores.people.person("pn_other") is None
+    identity = await stores.identities.identity(CORP, "alice")
+    assert identity is not None
+    assert (identity.created, identity.seen) == (NOW, LATER)
+    gone = await stores.identities.arrive(replace(ALICE, groups=frozenset()), "pn_other", LATER)
+    assert (gone.id, gone.roles) == ("pn_alice", frozenset())
+    assert await stores.people.person("pn_alice") == gone
+
+
+async def a_name_from_elsewhere_is_nobodys_alone(stores: Stores) -> None:
+    await stores.arrived(replace(ALICE, name=ADA.name))
+    twin = await stores.identities.arrive(replace(ALICE, subject="other", name=ADA.name), "pn_twin", NOW)
+    assert twin.name == ADA.name
+    assert await stores.people.person_named(ADA.name) is None
+    await stores.people.add_person(ADA)
+    assert await stores.people.person_named(ADA.name) == ADA
+    assert await stores.people.person_named("identity:pn_twin") is None
+
+
+async def another_binding_holds_for_everybody_at_once(stores: Stores) -> None:
+    await stores.arrived()
+    await stores.people.add_person(GRACE)
+    await stores.identities.set_bindings([replace(STAFF, roles=frozenset({Role.VIEWER, Role.AUDITOR}))])
+    alice = await stores.people.person("pn_alice")
+    assert alice is not None
+    assert (set(alice.roles), set(alice.groups)) == ({Role.VIEWER, Role.AUDITOR}, {"lab"})
+    assert await stores.people.person(GRACE.id) == GRACE
+    assert [one.group for one in await stores.identities.bindings()] == ["staff"]
+
+
+async def what_is_granted_stays_whatever_the_groups_give(stores: Stores) -> None:
+    await stores.arrived()
+    await stores.identities.grant("pn_alice", frozenset({Role.APPROVER}), frozenset({"guests"}))
+    alice = await stores.people.person("pn_alice")
+    assert alice is not None
+    assert (set(alice.roles), set(alice.groups)) == ({Role.REQUESTER, Role.APPROVER}, {"lab", "stewards", "guests"})
+    await stores.identities.set_bindings([])
+    alice = await stores.people.person("pn_alice")
+    assert alice is not None
+    assert (set(alice.roles), set(alice.groups)) == ({Role.APPROVER}, {"guests"})
+    taken = await stores.identities.grant("pn_alice", frozenset(), frozenset())
+    assert taken is not None
+    assert (set(taken.roles), set(taken.groups)) == (set(), set())
+    assert await stores.identities.grant("pn_nobody", frozenset({Role.ADMIN}), frozenset()) is None
+
+
+async def a_linked_identity_gives_its_groups_to_its_new_person_alone(stores: Stores) -> None:
+    await stores.arrived()
+    await stores.people.add_person(ADA)
+    await stores.people.add_session(replace(SESSION, person="pn_alice"))
+    linked = await stores.identities.link(ADA.id, CORP, "alice", LATER)
+    assert linked is not None
+    assert linked.roles == {Role.REQUESTER, Role.APPROVER}
+    assert linked.groups == {"lab", "stewards"}
+    former = await stores.people.person("pn_alice")
+    assert former is not None
+    assert (set(former.roles), set(former.groups)) == (set(), set())
+    assert list(await stores.people.sessions_of("pn_alice")) == []
+    arrived = await stores.identities.arrive(ALICE, "pn_other", LATER)
+    assert (arrived.id, arrived.name) == (ADA.id, ADA.name)
+    assert await stores.identities.link("pn_nobody", CORP, "alice", LATER) is None
+
+
+async def an_identity_can_be_linked_before_its_first_sign_in(stores: Stores) -> None:
+    await stores.people.add_person(ADA)
+    assert await stores.identities.link(ADA.id, CORP, "alice", NOW) == ADA
+    identity = await stores.identities.identity(CORP, "alice")
+    assert identity is not None
+    assert (identity.person, identity.seen) == (ADA.id, None)
+    assert (await stores.identities.arrive(ALICE, "pn_other", LATER)).id == ADA.id
+
+
+async def an_identity_that_is_taken_away_gives_nothing_and_ends_the_sessions(stores: Stores) -> None:
+    await stores.arrived()
+    await stores.people.add_session(replace(SESSION, person="pn_alice"))
+    former = await stores.identities.unlink(CORP, "alice")
+    assert former is not None
+    assert (former.id, set(former.roles), set(former.groups)) == ("pn_alice", set(), set())
+    assert list(await stores.people.sessions_of("pn_alice")) == []
+    assert await stores.identities.unlink(CORP, "alice") is None
+
+
+async def a_providers_word_about_a_subject_ends_what_that_subject_began_there(stores: Stores) -> None:
+    await stores.arrived()
+    began = replace(SESSION, person="pn_alice", issuer=CORP, sid=None)
+    local = replace(SESSION, hash="6" * 64, person="pn_alice", method="password", issuer=None, sid=None)
+    for session in (began, local):
+        await stores.people.add_session(replace(session, expires=NOW + timedelta(days=1)))
+    assert await stores.people.delete_sessions_at(CORP, sid=None, subject="bob") == 0
+    assert await stores.people.delete_sessions_at(PARTNER, sid=None, subject="alice") == 0
+    assert await stores.people.delete_sessions_at(CORP, sid=None, subject="alice") == 1
+    assert [one.hash for one in await stores.people.sessions_of("pn_alice")] == [local.hash]
+
+
+CHECKS: tuple[Check, ...] = (
+    who_arrives_with_a_bound_group_is_a_person_with_what_it_gives,
+    who_arrives_without_a_role_is_not_kept,
+    the_same_group_of_another_issuer_gives_nothing,
+    who_comes_again_is_the_same_person_with_the_groups_and_the_name_of_now,
+    a_name_from_elsewhere_is_nobodys_alone,
+    another_binding_holds_for_everybody_at_once,
+    what_is_granted_stays_whatever_the_groups_give,
+    a_linked_identity_gives_its_groups_to_its_new_person_alone,
+    an_identity_can_be_linked_before_its_first_sign_in,
+    an_identity_that_is_taken_away_gives_nothing_and_ends_the_sessions,
+    a_providers_word_about_a_subject_ends_what_that_subject_began_there,
+)
