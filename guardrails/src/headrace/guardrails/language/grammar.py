@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Amount, Doubt, Hours, Length, Place, When
 from headrace.guardrails.language.meanings import MEANINGS, names_of
-from headrace.guardrails.language.phrases import GROUPS, Hit, Reading, Rule, choices, members, rule
+from headrace.guardrails.language.phrases import GROUPS, Hit, Reading, Rule, choices, members, read_phrase, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # Earlier files win when two spans of the same length fill different slots in a harmless way.
 FILES = (
-    "lexicon", "refusals", "flags", "places", "deletes", "options", "rates", "filters", "schedules", "actions",
+    "lexicon", "refusals", "forms", "flags", "places", "deletes", "options", "rates", "filters", "schedules", "actions",
     "controls", "followups", "steps", "foreign", "cues", "courtesy", "slips",
 )  # fmt: skip
 _KINDS: dict[str, type] = {
@@ -166,6 +166,11 @@ RULES = tuple(_rules())
 def words_of(group: str) -> list[str]:
     """Give the words of a group that holds no other."""
     return choices(GROUPS[group])
+
+
+def pattern_of(phrase: str) -> str:
+    """Give the expression of a phrase that is looked for outside a line, such as a label."""
+    return read_phrase(phrase)[0]
 
 
 def heads_of(group: str) -> frozenset[str]:

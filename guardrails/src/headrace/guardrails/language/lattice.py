@@ -17,6 +17,7 @@ from headrace.guardrails.language.atoms import read_atoms
 from headrace.guardrails.language.clauses import heard_out
 from headrace.guardrails.language.clock import when_at
 from headrace.guardrails.language.denials import denied
+from headrace.guardrails.language.fields import apart, labelled
 from headrace.guardrails.language.grammar import ACTION_OF, UNSURE_VERBS, words_of
 from headrace.guardrails.language.lengths import length_at
 from headrace.guardrails.language.numbers import WORDS, number_at
@@ -80,7 +81,7 @@ def read(tokens: Sequence[Token], context: Context, text: str) -> tuple[list[Cho
 
     spans = _with_asides(_choose(Line(items, words_of)), items, words_of)
     heard = heard_out(spans, items, words_of, Chosen)
-    chosen = operated(scoped(denied(heard, items, words_of, Chosen)))
+    chosen = apart(operated(scoped(denied(heard, items, words_of, Chosen))))
     owned = {number for span in chosen for number in range(span.first, span.last)}
     leftover = [item for item in items if item.first not in owned and item.symbol != "<end>"]
     return chosen, leftover
@@ -105,7 +106,7 @@ def _with_asides(chosen: list[Chosen], items: list[Item], words_of: Callable[[in
 
 def build_items(tokens: Sequence[Token], context: Context) -> list[Item]:
     """Turn tokens into words and values: locations, globs, amounts, times, lists of globs."""
-    items = _without_fillers([_spelled(item) for item in read_atoms(tokens, context)])
+    items = labelled(_without_fillers([_spelled(item) for item in read_atoms(tokens, context)]))
     items = [_verb_or_name(items, at) for at in range(len(items))]
     items = _merged(items, _spoken_mark)
     items = _merged(items, partial(_spoken_id, context=context))

@@ -20,6 +20,8 @@ _INVERSE = {
 }
 CARRIED = "carried"
 """The name of a span that a "skip" before "and" reaches."""
+FIELD = "field: "
+"""How the names of spans that are fields of a form begin: a field says nothing of another."""
 FILTERS = frozenset({*_INVERSE, "exclude", "weak_action"})
 # What a "don't" before "and" may or may not reach.
 _REACHED = frozenset({"verify", "encryption", "on_conflict", "delete_source", "delete_extraneous"})
@@ -68,6 +70,7 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
             result.append(span)
             continue
         joined = span.words.lower().startswith(("and ", "also "))
+        owner = None if span.name.startswith(FIELD) else owner
         reached = span if owner is None else _owned(owner, span, apart=apart or joined)
         if owner is not None and not apart and (reached is not span or _limits(span)):
             # "encrypt only the metadata": the option itself holds for a part at most.
@@ -88,7 +91,7 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
         joiner = ""
         if _slots(span) & {"turn", "cue"} or span.name == "only":
             continue
-        owner, apart = (span, False) if _slots(span) & _OWNING else (None, False)
+        owner, apart = (span, False) if _slots(span) & _OWNING and not span.name.startswith(FIELD) else (None, False)
         owner_at = len(result) - 1
     return _united(result)
 

@@ -7,6 +7,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
+from headrace.guardrails.language.fields import label_of
+
 # An opening quote and what may close it.
 QUOTES = {
     '"': '"',
@@ -27,18 +29,14 @@ _ARROWS = {"->", "-->", "=>", "==>", "\u2192", "\u27f6", "\u21d2", "\u27a1"}
 _BULLETS = {"*", "\u2022", "\u2013", "+"}
 _DASHES = {"-", "--", "\u2013", "\u2014"}
 # What separates the fields of a form: "from krios1:/a | to archive:/a".
-_BARS = {"|", "||", "\u00b7"}
+_BARS = {"|", "\u00b7"}
 _SMILEY = re.compile(r"[:;]-?[)D]+(?!\S)")
 # "1." and "2)" open an item of a list: the first says nothing, one after it says "then".
 _LIST_NUMBER = re.compile(r"(?:\d{1,2}|[a-h])[.)]")
 _NUMBERED = re.compile(r"(?P<number>\d{1,2}|[a-h])(?P<mark>[.)])(?=\s)")
 _PREFIXED_QUOTE = re.compile(r"[^\s\"'`]{1,200}?[:=](?=[\"'\u201c\u201e\u00ab])")
-# "--exclude=*.tmp" is an option, an equals sign and a value; "confirmed=true" is one odd word.
-_FIELDS = (
-    "source|src|destination|dest|dst|action|encrypt|encrypted|encryption|verify|verification|checksum|overwrite|priority|prio|"
-    "rate|limit|bandwidth|deadline|start|exclude|include|preserve|window|repeat|conflict|on_conflict"
-)
-_ASSIGNED = re.compile(rf"(--[A-Za-z][A-Za-z-]*|(?:{_FIELDS})(?==))=(?=\S)", re.IGNORECASE)
+# "--exclude=*.tmp" and "rate:2Gb/s" are a label, a mark and a value; "confirmed=true" is one odd word.
+_ASSIGNED = re.compile(r"(--[A-Za-z][A-Za-z-]*(?==)|[A-Za-z][A-Za-z_-]*(?==|:[^/]))[=:](?=\S)")
 _COMPARED = re.compile(r"[<>]=?(?=\d)")
 # After a question mark: a line end, or a word that opens a sentence and no location.
 _NEW_SENTENCE = re.compile(r"[ \t]*\n|\s+[A-Z][A-Za-z]*(?:'[a-z]+)?(?=[\s,.!](?!\S*[:/]))")
@@ -95,7 +93,7 @@ def _take(text: str, start: int, tokens: list[Token]) -> int:
         # A quote that never closes: owned by nothing, so it is asked about.
         tokens.append(_mark(text, start, start + 1))
         return start + 1
-    if assigned := _ASSIGNED.match(text, start):
+    if (assigned := _ASSIGNED.match(text, start)) and (assigned[1][0] == "-" or label_of(assigned[1].lower())):
         tokens.append(Token(start, assigned.end(1), assigned[1], assigned[1], "word"))
         tokens.append(_mark(text, assigned.end(1), assigned.end()))
         return assigned.end()
