@@ -50,6 +50,10 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "publish_policy": {"version": "99"},
         "invite": {"request": m.InvitationRequest(name="x", roles=["nothing"])},
         "disable_person": {"person": "pn_nobody"},
+        "update_person": {"person": "pn_nobody", "update": m.PersonUpdate(roles=["viewer"])},
+        "link_identity": {"person": "pn_nobody", "link": m.IdentityLink(issuer="https://corp", subject="alice")},
+        "unlink_identity": {"person": "pn_nobody", "link": m.IdentityLink(issuer="https://corp", subject="alice")},
+        "bind_groups": {"request": m.GroupBindingsRequest(bindings=[])},
         "create_token": {"request": m.TokenRequest(name="t", scopes=["nothing"])},
         "revoke_token": {"token": "tk_nothing"},
     }

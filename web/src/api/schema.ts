@@ -123,6 +123,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/group-bindings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Group Bindings
+         * @description List what the groups of issuers give here.
+         */
+        get: operations["group_bindings"];
+        put?: never;
+        /**
+         * Bind Groups
+         * @description Replace what the groups of issuers give, or say whose rights that would change.
+         */
+        post: operations["bind_groups"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -312,7 +336,7 @@ export interface paths {
         };
         /**
          * People
-         * @description List local people.
+         * @description List everybody, with their identities elsewhere.
          */
         get: operations["people"];
         put?: never;
@@ -343,6 +367,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/people/{person}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update Person
+         * @description Replace the roles or groups that are granted to a person.
+         */
+        patch: operations["update_person"];
+        trace?: never;
+    };
     "/api/v1/people/{person}/disable": {
         parameters: {
             query?: never;
@@ -357,6 +401,46 @@ export interface paths {
          * @description Disable a person; their sessions and tokens end.
          */
         post: operations["disable_person"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/{person}/identities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Link Identity
+         * @description Make who somebody is at an issuer this person's; whose it was loses it, and is signed out.
+         */
+        post: operations["link_identity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/{person}/identities/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unlink Identity
+         * @description Take an identity from a person, who is signed out.
+         */
+        post: operations["unlink_identity"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1321,6 +1405,52 @@ export interface components {
             person_name: string;
         };
         /**
+         * GroupBinding
+         * @description What a group of an issuer gives here: roles, and groups that policies speak of.
+         */
+        GroupBinding: {
+            /** Group */
+            group: string;
+            /**
+             * Groups
+             * @default []
+             */
+            groups: string[];
+            /** Issuer */
+            issuer: string;
+            /**
+             * Roles
+             * @default []
+             */
+            roles: string[];
+        };
+        /**
+         * GroupBindings
+         * @description What groups give, and whose rights that has changed, or would change.
+         */
+        GroupBindings: {
+            /** Bindings */
+            bindings: components["schemas"]["GroupBinding"][];
+            /**
+             * Changes
+             * @default []
+             */
+            changes: components["schemas"]["RightsChange"][];
+        };
+        /**
+         * GroupBindingsRequest
+         * @description Replace what all groups give; `dry_run` only answers whose rights that would change.
+         */
+        GroupBindingsRequest: {
+            /** Bindings */
+            bindings: components["schemas"]["GroupBinding"][];
+            /**
+             * Dry Run
+             * @default false
+             */
+            dry_run: boolean;
+        };
+        /**
          * Halt
          * @description Something that is halted.
          */
@@ -1429,6 +1559,41 @@ export interface components {
          * @enum {string}
          */
         HealthCode: "audit_unwritable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "root_missing";
+        /**
+         * Identity
+         * @description Who a person is elsewhere: `subject` at `issuer`; name and groups are as they were said there last.
+         */
+        Identity: {
+            /**
+             * Groups
+             * @default []
+             */
+            groups: string[];
+            /** Issuer */
+            issuer: string;
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /**
+             * Seen
+             * @description the last sign-in there
+             */
+            seen?: string | null;
+            /** Subject */
+            subject: string;
+        };
+        /**
+         * IdentityLink
+         * @description An identity to be made a person's, or to be taken away.
+         */
+        IdentityLink: {
+            /** Issuer */
+            issuer: string;
+            /** Subject */
+            subject: string;
+        };
         /**
          * InterpretRequest
          * @description Words to read, or an intent to put into words: exactly one. `plan` is the handle that "it" and "last" stand for.
@@ -1688,7 +1853,7 @@ export interface components {
         };
         /**
          * Person
-         * @description A local person.
+         * @description A person: `roles` and `groups` are what counts, granted or given by the groups of identities.
          */
         Person: {
             /**
@@ -1696,8 +1861,28 @@ export interface components {
              * Format: date-time
              */
             created: string;
+            /**
+             * Granted Groups
+             * @default []
+             */
+            granted_groups: string[];
+            /**
+             * Granted Roles
+             * @default []
+             */
+            granted_roles: string[];
+            /**
+             * Groups
+             * @default []
+             */
+            groups: string[];
             /** Id */
             id: string;
+            /**
+             * Identities
+             * @default []
+             */
+            identities: components["schemas"]["Identity"][];
             /** Name */
             name: string;
             /** Roles */
@@ -1707,6 +1892,16 @@ export interface components {
              * @enum {string}
              */
             state: "invited" | "active" | "disabled";
+        };
+        /**
+         * PersonUpdate
+         * @description Replace what is granted to a person; what is left out stays.
+         */
+        PersonUpdate: {
+            /** Groups */
+            groups?: string[] | null;
+            /** Roles */
+            roles?: string[] | null;
         };
         /**
          * Plan
@@ -2224,6 +2419,24 @@ export interface components {
             words: string;
         };
         /**
+         * RightsChange
+         * @description A person whose roles or groups a change of bindings changes.
+         */
+        RightsChange: {
+            /** Groups */
+            groups: string[];
+            /** Groups Before */
+            groups_before: string[];
+            /** Name */
+            name: string;
+            /** Person */
+            person: string;
+            /** Roles */
+            roles: string[];
+            /** Roles Before */
+            roles_before: string[];
+        };
+        /**
          * Rule
          * @description A policy rule that took part in a decision.
          */
@@ -2694,11 +2907,16 @@ export type Entry = components['schemas']['Entry'];
 export type EntryPage = components['schemas']['EntryPage'];
 export type FailedFile = components['schemas']['FailedFile'];
 export type Given = components['schemas']['Given'];
+export type GroupBinding = components['schemas']['GroupBinding'];
+export type GroupBindings = components['schemas']['GroupBindings'];
+export type GroupBindingsRequest = components['schemas']['GroupBindingsRequest'];
 export type Halt = components['schemas']['Halt'];
 export type HaltRequest = components['schemas']['HaltRequest'];
 export type Health = components['schemas']['Health'];
 export type HealthCause = components['schemas']['HealthCause'];
 export type HealthCode = components['schemas']['HealthCode'];
+export type Identity = components['schemas']['Identity'];
+export type IdentityLink = components['schemas']['IdentityLink'];
 export type InterpretRequest = components['schemas']['InterpretRequest'];
 export type Interpretation = components['schemas']['Interpretation'];
 export type Invitation = components['schemas']['Invitation'];
@@ -2710,6 +2928,7 @@ export type Need = components['schemas']['Need'];
 export type NextStep = components['schemas']['NextStep'];
 export type Node = components['schemas']['Node'];
 export type Person = components['schemas']['Person'];
+export type PersonUpdate = components['schemas']['PersonUpdate'];
 export type Plan = components['schemas']['Plan'];
 export type PlanCounts = components['schemas']['PlanCounts'];
 export type PlanRequest = components['schemas']['PlanRequest'];
@@ -2724,6 +2943,7 @@ export type Progress = components['schemas']['Progress'];
 export type Question = components['schemas']['Question'];
 export type Receipt = components['schemas']['Receipt'];
 export type Refusal = components['schemas']['Refusal'];
+export type RightsChange = components['schemas']['RightsChange'];
 export type Rule = components['schemas']['Rule'];
 export type Session = components['schemas']['Session'];
 export type SignIn = components['schemas']['SignIn'];
@@ -2929,6 +3149,68 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    group_bindings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupBindings"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    bind_groups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GroupBindingsRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupBindings"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -3283,6 +3565,41 @@ export interface operations {
             };
         };
     };
+    update_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     disable_person: {
         parameters: {
             query?: never;
@@ -3293,6 +3610,76 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    link_identity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IdentityLink"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unlink_identity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IdentityLink"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {

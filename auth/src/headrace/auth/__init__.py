@@ -6,6 +6,7 @@ from headrace.auth.grants import by_group, with_rights
 from headrace.auth.memory import MemoryPeopleStore
 from headrace.auth.passwords import fold
 from headrace.auth.principal import BOOTSTRAP_ROLES, SCOPES_OF_ROLE, TOKEN_SCOPES, Principal, Role, Scope, scopes_of
+from headrace.auth.rights import RightsChange
 from headrace.auth.secret_forms import Pepper
 from headrace.auth.sessions import BY_PASSWORD, Lifetimes, Shown, SignedIn
 from headrace.auth.store import (
@@ -44,6 +45,7 @@ __all__ = [
     "Pepper",
     "PersonRecord",
     "Principal",
+    "RightsChange",
     "Role",
     "Scope",
     "SessionRecord",

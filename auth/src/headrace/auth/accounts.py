@@ -39,7 +39,7 @@ class Accounts:
         self, by: Principal, name: str, roles: frozenset[Role], valid: timedelta
     ) -> tuple[PersonRecord, str]:
         """Invite a person: the record and the one-time secret of the link. Raises `not_allowed`, `name_refused`."""
-        _need_admin(by)
+        need_admin(by)
         if not roles:
             raise AuthError(AuthCode.NOT_ALLOWED, "A person needs at least one role.")
         return await self._invite(_new_id(), check_name(name), roles, valid)
@@ -52,7 +52,7 @@ class Accounts:
 
     async def disable(self, by: Principal, person: str) -> PersonRecord:
         """Disable a person: their sessions and tokens die at once. Raises `not_allowed`, `not_found`."""
-        _need_admin(by)
+        need_admin(by)
         if by.id == person:
             raise AuthError(AuthCode.NOT_ALLOWED, "You can't disable yourself; ask another admin.")
         disabled = await self._store.disable(person)
@@ -75,7 +75,8 @@ class Accounts:
         return record, made.text
 
 
-def _need_admin(by: Principal) -> None:
+def need_admin(by: Principal) -> None:
+    """Demand an admin in their own session; raises `not_allowed`."""
     if Scope.ADMIN not in by.scopes or not by.session:
         raise AuthError(AuthCode.NOT_ALLOWED, f"This needs the scope `{Scope.ADMIN}` in your own session.")
 

@@ -1,13 +1,14 @@
-"""Every way to say who is calling, joined on one `PeopleStore`."""
+"""Every way to say who is calling, joined on one store of people and of identities."""
 
 from collections.abc import Callable
 from datetime import datetime
 
 from headrace.auth.accounts import Accounts
 from headrace.auth.password_sign_in import PasswordSignIn
+from headrace.auth.rights import Rights
 from headrace.auth.secret_forms import Pepper
 from headrace.auth.sessions import Lifetimes, Sessions
-from headrace.auth.store import PeopleStore
+from headrace.auth.store import IdentityStore, PeopleStore
 from headrace.auth.tokens import Tokens
 from headrace.auth.uses import Uses
 
@@ -15,9 +16,10 @@ from headrace.auth.uses import Uses
 class Authenticator:
     """Answers who is calling. Every answer is made from the store's present state: a change holds at the next call."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it joins
         self,
         store: PeopleStore,
+        identities: IdentityStore,
         clock: Callable[[], datetime],
         pepper: Pepper,
         lifetimes: Lifetimes | None = None,
@@ -28,6 +30,7 @@ class Authenticator:
         lifetimes = lifetimes or Lifetimes()
         self._uses = Uses()
         self.accounts = Accounts(store, clock, pepper, lifetimes.bootstrap)
+        self.rights = Rights(store, identities, clock)
         self.sessions = Sessions(store, clock, pepper, lifetimes, self._uses)
         self.tokens = Tokens(store, clock, pepper, self._uses)
         self.passwords = PasswordSignIn(store, self.sessions, pepper, clock, steady or clock)

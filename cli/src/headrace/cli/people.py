@@ -110,19 +110,21 @@ def invite(
     run(work, as_json=json)
 
 
-people = typer.Typer(invoke_without_command=True, rich_markup_mode=None, help="List local people; disable one.")
+people = typer.Typer(
+    invoke_without_command=True, rich_markup_mode=None, help="List people, change their rights, disable one."
+)
 
 
 @people.callback()
 def people_list(ctx: typer.Context, *, json: Json = False) -> None:
-    """List local people."""
+    """List people."""
     if ctx.invoked_subcommand is not None:
         return
 
     def work(command: Command) -> None:
         found = command.wait(command.headrace.people())
-        rows = ((p.name, p.id, ", ".join(p.roles), p.state, local_time(p.created)) for p in found)
-        command.out.show(table(("name", "id", "roles", "state", "made"), rows))
+        rows = ((p.name, p.id, ", ".join(p.roles), ", ".join(p.groups), p.state, local_time(p.created)) for p in found)
+        command.out.show(table(("name", "id", "roles", "groups", "state", "made"), rows))
         command.out.document(found)
 
     run(work, as_json=json)
@@ -138,6 +140,107 @@ def people_disable(person: Annotated[str, typer.Argument(help="A person's id.")]
         command.out.document(after)
 
     run(work, as_json=json)
+
+
+@people.command("set")
+def people_set(  # noqa: PLR0913 - one parameter each option
+    person: Annotated[str, typer.Argument(help="A person's id.")],
+    *,
+    role: Annotated[
+        list[str] | None, typer.Option(help="A role to grant; together they replace those granted.")
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(help="A group to grant, as policies name it; together they replace those granted."),
+    ] = None,
+    no_roles: Annotated[bool, typer.Option("--no-roles", help="Grant no role any more.")] = False,
+    no_groups: Annotated[bool, typer.Option("--no-groups", help="Grant no group any more.")] = False,
+    json: Json = False,
+) -> None:
+    """Replace the roles or groups that are granted to a person; what is not given stays."""
+
+    def work(command: Command) -> Exit:
+        if (role and no_roles) or (group and no_groups) or not (role or no_roles or group or no_groups):
+            command.out.note("Give --role or --no-roles, or --group or --no-groups.")
+            return Exit.USAGE
+        update = m.PersonUpdate(roles=[] if no_roles else role or None, groups=[] if no_groups else group or None)
+        after = command.wait(command.headrace.update_person(person, update))
+        command.out.say(f"{after.name}: roles {_listed(after.roles)}; groups {_listed(after.groups)}")
+        command.out.document(after)
+        return Exit.DONE
+
+    run(work, as_json=json)
+
+
+@people.command("link")
+def people_link(
+    person: Annotated[str, typer.Argument(help="A person's id.")],
+    issuer: Annotated[str, typer.Argument(help="The issuer, as it calls itself.")],
+    subject: Annotated[str, typer.Argument(help="The person's id at the issuer.")],
+    *,
+    remove: Annotated[bool, typer.Option("--remove", help="Take the identity from the person instead.")] = False,
+    json: Json = False,
+) -> None:
+    """Make who somebody is at an issuer this person's; whose it was loses it, and is signed out."""
+
+    def work(command: Command) -> None:
+        link = m.IdentityLink(issuer=issuer, subject=subject)
+        act = command.headrace.unlink_identity if remove else command.headrace.link_identity
+        after = command.wait(act(person, link))
+        command.out.say(f"{after.name}: {_listed([f'{one.subject} at {one.issuer}' for one in after.identities])}")
+        command.out.document(after)
+
+    run(work, as_json=json)
+
+
+@people.command("groups")
+def people_groups(*, json: Json = False) -> None:
+    """List what the groups of issuers give here."""
+
+    def work(command: Command) -> None:
+        found = command.wait(command.headrace.group_bindings())
+        rows = ((one.issuer, one.group, ", ".join(one.roles), ", ".join(one.groups)) for one in found.bindings)
+        command.out.show(table(("issuer", "its group", "roles", "groups"), rows))
+        command.out.document(found)
+
+    run(work, as_json=json)
+
+
+@people.command("bind")
+def people_bind(  # noqa: PLR0913 - one parameter each option
+    issuer: Annotated[str, typer.Argument(help="The issuer, as it calls itself.")],
+    its_group: Annotated[str, typer.Argument(metavar="GROUP", help="A group of the issuer, as it calls it.")],
+    *,
+    role: Annotated[list[str] | None, typer.Option(help="A role that the group gives.")] = None,
+    group: Annotated[list[str] | None, typer.Option(help="A group of policies that it gives.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say whose rights would change.")] = False,
+    json: Json = False,
+) -> None:
+    """Say all that a group of an issuer gives here (without options: nothing), and whose rights that changes."""
+
+    def work(command: Command) -> None:
+        before = command.wait(command.headrace.group_bindings()).bindings
+        kept = [one for one in before if (one.issuer, one.group) != (issuer, its_group)]
+        fresh = m.GroupBinding(issuer=issuer, group=its_group, roles=role or [], groups=group or [])
+        wanted = [*kept, fresh] if role or group else kept
+        request = m.GroupBindingsRequest(bindings=wanted, dry_run=dry_run)
+        found = command.wait(command.headrace.bind_groups(request))
+        verb = "would change" if dry_run else "changed"
+        command.out.say(f"The rights of {len(found.changes)} people {verb}.")
+        rows = (
+            (one.name, one.person, f"{_listed(one.roles_before)} -> {_listed(one.roles)}",
+             f"{_listed(one.groups_before)} -> {_listed(one.groups)}")
+            for one in found.changes
+        )  # fmt: skip
+        if found.changes:
+            command.out.show(table(("name", "id", "roles", "groups"), rows))
+        command.out.document(found)
+
+    run(work, as_json=json)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 token = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make, list and revoke API tokens.")

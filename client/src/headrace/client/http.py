@@ -297,6 +297,26 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.post(m.Person, f"people/{segment(person)}/disable")
 
+    async def update_person(self, person: str, update: m.PersonUpdate) -> m.Person:
+        """As in the port."""
+        return await self._wire.patch(m.Person, f"people/{segment(person)}", update)
+
+    async def link_identity(self, person: str, link: m.IdentityLink) -> m.Person:
+        """As in the port."""
+        return await self._wire.post(m.Person, f"people/{segment(person)}/identities", link)
+
+    async def unlink_identity(self, person: str, link: m.IdentityLink) -> m.Person:
+        """As in the port."""
+        return await self._wire.post(m.Person, f"people/{segment(person)}/identities/remove", link)
+
+    async def group_bindings(self) -> m.GroupBindings:
+        """As in the port."""
+        return await self._wire.get(m.GroupBindings, "group-bindings")
+
+    async def bind_groups(self, request: m.GroupBindingsRequest) -> m.GroupBindings:
+        """As in the port."""
+        return await self._wire.post(m.GroupBindings, "group-bindings", request)
+
     async def tokens(self) -> list[m.Token]:
         """As in the port."""
         return await self._wire.get(list[m.Token], "tokens")

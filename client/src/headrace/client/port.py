@@ -240,7 +240,7 @@ class Headrace(Protocol):
         ...
 
     async def people(self) -> list[m.Person]:
-        """List local people."""
+        """List everybody, with their identities elsewhere."""
         ...
 
     async def invite(self, request: m.InvitationRequest) -> m.Invitation:
@@ -249,6 +249,26 @@ class Headrace(Protocol):
 
     async def disable_person(self, person: str) -> m.Person:
         """Disable a person; their sessions and tokens end."""
+        ...
+
+    async def update_person(self, person: str, update: m.PersonUpdate) -> m.Person:
+        """Replace the roles or groups that are granted to a person."""
+        ...
+
+    async def link_identity(self, person: str, link: m.IdentityLink) -> m.Person:
+        """Make who somebody is at an issuer this person's; whose it was loses it, and is signed out."""
+        ...
+
+    async def unlink_identity(self, person: str, link: m.IdentityLink) -> m.Person:
+        """Take an identity from a person, who is signed out."""
+        ...
+
+    async def group_bindings(self) -> m.GroupBindings:
+        """List what the groups of issuers give here."""
+        ...
+
+    async def bind_groups(self, request: m.GroupBindingsRequest) -> m.GroupBindings:
+        """Replace what the groups of issuers give, or say whose rights that would change."""
         ...
 
     async def tokens(self) -> list[m.Token]:

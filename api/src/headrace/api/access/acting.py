@@ -316,6 +316,31 @@ class Acting:
         with self._may("disable_person") as caller:
             return await self._do.people.disable(caller, person)
 
+    async def update_person(self, person: str, update: m.PersonUpdate) -> m.Person:
+        """As in the port; what the person has running is looked at again."""
+        with self._may("update_person") as caller:
+            return await self._do.people.update(caller, person, update)
+
+    async def link_identity(self, person: str, link: m.IdentityLink) -> m.Person:
+        """As in the port."""
+        with self._may("link_identity") as caller:
+            return await self._do.people.link(caller, person, link)
+
+    async def unlink_identity(self, person: str, link: m.IdentityLink) -> m.Person:
+        """As in the port."""
+        with self._may("unlink_identity") as caller:
+            return await self._do.people.unlink(caller, person, link)
+
+    async def group_bindings(self) -> m.GroupBindings:
+        """As in the port."""
+        with self._may("group_bindings") as caller:
+            return await self._do.people.group_bindings(caller)
+
+    async def bind_groups(self, request: m.GroupBindingsRequest) -> m.GroupBindings:
+        """As in the port; what those have running whose rights change is looked at again."""
+        with self._may("bind_groups") as caller:
+            return await self._do.people.bind_groups(caller, request)
+
     async def tokens(self) -> list[m.Token]:
         """As in the port."""
         with self._may("tokens") as caller:

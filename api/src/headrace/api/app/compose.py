@@ -22,6 +22,7 @@ from headrace.api.events.outbox import Outbox
 from headrace.api.events.reactions import Reactions
 from headrace.api.jobs.local import LocalJobs
 from headrace.api.people.accounts import People
+from headrace.api.people.sql_identities import SqlIdentityStore
 from headrace.api.people.sql_store import SqlPeopleStore
 from headrace.api.planning.consent import Consent
 from headrace.api.planning.intake import Intake
@@ -96,6 +97,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     )
     authenticator = Authenticator(
         SqlPeopleStore(database, audit),
+        SqlIdentityStore(database, audit),
         clock,
         Pepper(_secret_file(settings.data / "pepper.key")),
         lifetimes,

@@ -58,7 +58,7 @@ async def accept_invitation(request: Request, response: Response, gate: TheGate,
 
 @router.get("/people")
 async def people(port: Port) -> list[m.Person]:
-    """List local people."""
+    """List everybody, with their identities elsewhere."""
     return await port.people()
 
 
@@ -72,6 +72,36 @@ async def invite(port: Port, body: m.InvitationRequest) -> m.Invitation:
 async def disable_person(port: Port, person: Id) -> m.Person:
     """Disable a person; their sessions and tokens end."""
     return await port.disable_person(person)
+
+
+@router.patch("/people/{person}")
+async def update_person(port: Port, person: Id, body: m.PersonUpdate) -> m.Person:
+    """Replace the roles or groups that are granted to a person."""
+    return await port.update_person(person, body)
+
+
+@router.post("/people/{person}/identities")
+async def link_identity(port: Port, person: Id, body: m.IdentityLink) -> m.Person:
+    """Make who somebody is at an issuer this person's; whose it was loses it, and is signed out."""
+    return await port.link_identity(person, body)
+
+
+@router.post("/people/{person}/identities/remove")
+async def unlink_identity(port: Port, person: Id, body: m.IdentityLink) -> m.Person:
+    """Take an identity from a person, who is signed out."""
+    return await port.unlink_identity(person, body)
+
+
+@router.get("/group-bindings")
+async def group_bindings(port: Port) -> m.GroupBindings:
+    """List what the groups of issuers give here."""
+    return await port.group_bindings()
+
+
+@router.post("/group-bindings")
+async def bind_groups(port: Port, body: m.GroupBindingsRequest) -> m.GroupBindings:
+    """Replace what the groups of issuers give, or say whose rights that would change."""
+    return await port.bind_groups(body)
 
 
 @router.get("/tokens")

@@ -1,5 +1,7 @@
 """People as the doors see them: signing in, invitations, API tokens. The rules are `auth`'s."""
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TypeVar
 
@@ -10,8 +12,11 @@ from headrace.auth import (
     AuthCode,
     Authenticator,
     AuthError,
+    GroupBinding,
+    IdentityRecord,
     PersonRecord,
     Principal,
+    RightsChange,
     Role,
     Scope,
     SignedIn,
@@ -91,7 +96,8 @@ class People:
 
     async def everybody(self, caller: Caller) -> list[m.Person]:
         """List everybody."""
-        return [_person(record) for record in await self._auth.accounts.people(caller.principal)]
+        theirs = await self._identities(caller)
+        return [_person(record, theirs) for record in await self._auth.accounts.people(caller.principal)]
 
     async def invite(self, caller: Caller, request: m.InvitationRequest) -> m.Invitation:
         """Invite a person; the link is shown once."""
@@ -107,10 +113,72 @@ class People:
         """Disable a person; what this person has running is looked at again."""
         try:
             with acting(caller):
-                return _person(await self._auth.accounts.disable(caller.principal, person))
+                disabled = await self._auth.accounts.disable(caller.principal, person)
+                return _person(disabled, await self._identities(caller))
         finally:
             # Also when the caller has gone meanwhile: what was begun is stored whole before that is told here.
             self._core.reactions.tell()
+
+    async def update(self, caller: Caller, person: str, update: m.PersonUpdate) -> m.Person:
+        """Replace what is granted to a person; what this person has running is looked at again."""
+        roles = None if update.roles is None else frozenset(_one_of(Role, role, "roles") for role in update.roles)
+        groups = None if update.groups is None else frozenset(update.groups)
+        try:
+            with acting(caller):
+                granted = await self._auth.rights.grant(caller.principal, person, roles, groups)
+                return _person(granted, await self._identities(caller))
+        finally:
+            self._core.reactions.tell()
+
+    async def link(self, caller: Caller, person: str, link: m.IdentityLink) -> m.Person:
+        """Make an identity this person's."""
+        try:
+            with acting(caller):
+                linked = await self._auth.rights.link(caller.principal, person, link.issuer, link.subject)
+                return _person(linked, await self._identities(caller))
+        finally:
+            self._core.reactions.tell()
+
+    async def unlink(self, caller: Caller, person: str, link: m.IdentityLink) -> m.Person:
+        """Take an identity from this person."""
+        try:
+            with acting(caller):
+                left = await self._auth.rights.unlink(caller.principal, person, link.issuer, link.subject)
+                return _person(left, await self._identities(caller))
+        finally:
+            self._core.reactions.tell()
+
+    async def group_bindings(self, caller: Caller) -> m.GroupBindings:
+        """List what groups give."""
+        return m.GroupBindings(bindings=list(map(_binding, await self._auth.rights.bindings(caller.principal))))
+
+    async def bind_groups(self, caller: Caller, request: m.GroupBindingsRequest) -> m.GroupBindings:
+        """Replace what groups give, or say whose rights that would change."""
+        bindings = [
+            GroupBinding(
+                issuer=one.issuer,
+                group=one.group,
+                roles=frozenset(_one_of(Role, role, "bindings") for role in one.roles),
+                groups=frozenset(one.groups),
+            )
+            for one in request.bindings
+        ]
+        rights = self._auth.rights
+        if request.dry_run:
+            changes = await rights.preview(caller.principal, bindings)
+        else:
+            try:
+                with acting(caller):
+                    changes = await rights.bind(caller.principal, bindings)
+            finally:
+                self._core.reactions.tell()
+        return m.GroupBindings(bindings=list(map(_binding, bindings)), changes=list(map(_change, changes)))
+
+    async def _identities(self, caller: Caller) -> Mapping[str, Sequence[IdentityRecord]]:
+        theirs = defaultdict[str, list[IdentityRecord]](list)
+        for identity in await self._auth.rights.identities(caller.principal):
+            theirs[identity.person].append(identity)
+        return theirs
 
     async def tokens(self, caller: Caller) -> list[m.Token]:
         """Return one's own tokens."""
@@ -154,9 +222,35 @@ def _session(signed_in: SignedIn) -> m.Session:
     return m.Session(secret=signed_in.secret, expires=signed_in.expires, me=me(signed_in.principal))
 
 
-def _person(record: PersonRecord) -> m.Person:
+def _person(record: PersonRecord, identities: Mapping[str, Sequence[IdentityRecord]]) -> m.Person:
     return m.Person(
-        id=record.id, name=record.name, roles=sorted(record.roles), state=record.state, created=record.created
+        id=record.id,
+        name=record.name,
+        roles=sorted(record.roles),
+        groups=sorted(record.groups),
+        granted_roles=sorted(record.granted_roles),
+        granted_groups=sorted(record.granted_groups),
+        state=record.state,
+        created=record.created,
+        identities=[
+            m.Identity(issuer=one.issuer, subject=one.subject, name=one.name, groups=sorted(one.groups), seen=one.seen)
+            for one in identities.get(record.id, ())
+        ],
+    )
+
+
+def _binding(one: GroupBinding) -> m.GroupBinding:
+    return m.GroupBinding(issuer=one.issuer, group=one.group, roles=sorted(one.roles), groups=sorted(one.groups))
+
+
+def _change(one: RightsChange) -> m.RightsChange:
+    return m.RightsChange(
+        person=one.before.id,
+        name=one.before.name,
+        roles_before=sorted(one.before.roles),
+        roles=sorted(one.after.roles),
+        groups_before=sorted(one.before.groups),
+        groups=sorted(one.after.groups),
     )
 
 

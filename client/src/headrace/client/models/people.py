@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from headrace.client.models.base import Model, Name, Password, PersonName, Word
+from headrace.client.models.base import GroupName, IssuerName, Model, Name, Password, PersonName, Word
 
 
 class Me(Model):
@@ -61,14 +61,76 @@ class AcceptInvitation(Model):
     )
 
 
+class Identity(Model):
+    """Who a person is elsewhere: `subject` at `issuer`; name and groups are as they were said there last."""
+
+    issuer: str
+    subject: str
+    name: str = ""
+    groups: list[str] = []
+    seen: datetime | None = Field(default=None, description="the last sign-in there")
+
+
 class Person(Model):
-    """A local person."""
+    """A person: `roles` and `groups` are what counts, granted or given by the groups of identities."""
 
     id: str
     name: str
     roles: list[str]
+    groups: list[str] = []
+    granted_roles: list[str] = []
+    granted_groups: list[str] = []
     state: Literal["invited", "active", "disabled"]
     created: datetime
+    identities: list[Identity] = []
+
+
+class PersonUpdate(Model):
+    """Replace what is granted to a person; what is left out stays."""
+
+    roles: Annotated[list[Word], Field(max_length=10)] | None = None
+    groups: Annotated[list[GroupName], Field(max_length=100)] | None = None
+
+
+class IdentityLink(Model):
+    """An identity to be made a person's, or to be taken away."""
+
+    issuer: IssuerName
+    subject: IssuerName
+
+
+class GroupBinding(Model):
+    """What a group of an issuer gives here: roles, and groups that policies speak of."""
+
+    issuer: IssuerName
+    group: IssuerName
+    roles: Annotated[list[Word], Field(max_length=10)] = []
+    groups: Annotated[list[GroupName], Field(max_length=100)] = []
+
+
+class GroupBindingsRequest(Model):
+    """Replace what all groups give; `dry_run` only answers whose rights that would change."""
+
+    bindings: Annotated[list[GroupBinding], Field(max_length=500)]
+    dry_run: bool = False
+
+
+class RightsChange(Model):
+    """A person whose roles or groups a change of bindings changes."""
+
+    person: str
+    name: str
+    roles_before: list[str]
+    roles: list[str]
+    groups_before: list[str]
+    groups: list[str]
+
+
+class GroupBindings(Model):
+    """What groups give, and whose rights that has changed, or would change."""
+
+    bindings: list[GroupBinding]
+    changes: list[RightsChange] = []
 
 
 class TokenRequest(Model):

@@ -1,0 +1,122 @@
+"""Who may do what: granted to a person, bound to a group of an issuer, and carried by linked identities."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from headrace.auth.accounts import need_admin
+from headrace.auth.errors import AuthCode, AuthError
+from headrace.auth.grants import by_group, with_rights
+from headrace.auth.principal import Principal, Role, Scope
+from headrace.auth.store import GroupBinding, IdentityRecord, IdentityStore, PeopleStore, PersonRecord
+
+_YOURSELF = "This would take the role of an admin from yourself; ask another admin."
+
+
+@dataclass(frozen=True, slots=True)
+class RightsChange:
+    """A person whose rights a change of bindings changes."""
+
+    before: PersonRecord
+    after: PersonRecord
+
+
+class Rights:
+    """Changes what people may do. Every change is an admin's, in their own session; nobody ends the last admin."""
+
+    def __init__(self, people: PeopleStore, identities: IdentityStore, clock: Callable[[], datetime]) -> None:
+        """`clock` answers aware UTC times."""
+        self._people = people
+        self._identities = identities
+        self._clock = clock
+
+    async def identities(self, by: Principal) -> Sequence[IdentityRecord]:
+        """List who people are elsewhere; raises `not_allowed`."""
+        _may_see(by)
+        return await self._identities.identities()
+
+    async def grant(
+        self, by: Principal, person: str, roles: frozenset[Role] | None, groups: frozenset[str] | None
+    ) -> PersonRecord:
+        """Replace what is granted to a person (`None`: as it is). Raises `not_allowed`, `not_found`."""
+        need_admin(by)
+        known = await self._known(person)
+        roles, groups = (
+            known.granted_roles if roles is None else roles,
+            known.granted_groups if groups is None else groups,
+        )
+        _check_groups(groups)
+        if person == by.id and Role.ADMIN in known.granted_roles and Role.ADMIN not in roles:
+            raise AuthError(AuthCode.NOT_ALLOWED, _YOURSELF)
+        granted = await self._identities.grant(person, roles, groups)
+        return granted or await self._known(person)
+
+    async def bindings(self, by: Principal) -> Sequence[GroupBinding]:
+        """List what groups give; raises `not_allowed`."""
+        _may_see(by)
+        return await self._identities.bindings()
+
+    async def preview(self, by: Principal, bindings: Sequence[GroupBinding]) -> Sequence[RightsChange]:
+        """Answer whose rights would be others with these bindings; raises `not_allowed`."""
+        _may_see(by)
+        theirs = defaultdict[str, list[IdentityRecord]](list)
+        for identity in await self._identities.identities():
+            theirs[identity.person].append(identity)
+        changes = []
+        for person in await self._people.people():
+            after = with_rights(person, theirs[person.id], by_group(bindings))
+            if after != person:
+                changes.append(RightsChange(person, after))
+        return changes
+
+    async def bind(self, by: Principal, bindings: Sequence[GroupBinding]) -> Sequence[RightsChange]:
+        """Replace what groups give, and answer whose rights changed. Raises `not_allowed`."""
+        need_admin(by)
+        for one in bindings:
+            _check_groups(one.groups)
+        if len(by_group(bindings)) < len(bindings):
+            raise AuthError(AuthCode.NOT_ALLOWED, "A group of an issuer is bound once; say all that it gives there.")
+        changes = await self.preview(by, bindings)
+        if any(one.before.id == by.id and Role.ADMIN not in one.after.roles for one in changes):
+            raise AuthError(AuthCode.NOT_ALLOWED, _YOURSELF)
+        await self._identities.set_bindings(bindings)
+        return changes
+
+    async def link(self, by: Principal, person: str, issuer: str, subject: str) -> PersonRecord:
+        """Make an identity a person's; whose it was loses it, and their sessions. Raises `not_allowed`, `not_found`."""
+        need_admin(by)
+        known = await self._identities.identity(issuer, subject)
+        if known is not None and known.person == by.id:
+            raise AuthError(AuthCode.NOT_ALLOWED, "This identity is your own; ask another admin.")
+        linked = await self._identities.link(person, issuer, subject, self._clock())
+        return linked or await self._known(person)
+
+    async def unlink(self, by: Principal, person: str, issuer: str, subject: str) -> PersonRecord:
+        """Take an identity from a person, whose sessions end. Raises `not_allowed`, `not_found`."""
+        need_admin(by)
+        if person == by.id:
+            raise AuthError(AuthCode.NOT_ALLOWED, "This identity is your own; ask another admin.")
+        known = await self._identities.identity(issuer, subject)
+        if known is None or known.person != person:
+            raise AuthError(AuthCode.NOT_FOUND, "This person has no such identity.")
+        return await self._identities.unlink(issuer, subject) or await self._known(person)
+
+    async def _known(self, person: str) -> PersonRecord:
+        record = await self._people.person(person)
+        if record is None:
+            raise AuthError(AuthCode.NOT_FOUND, "There is no such person.")
+        return record
+
+
+def _may_see(by: Principal) -> None:
+    if Scope.ADMIN not in by.scopes:
+        raise AuthError(AuthCode.NOT_ALLOWED, "Only an admin sees all people.")
+
+
+def _check_groups(groups: frozenset[str]) -> None:
+    """Refuse a group with the name of a role: who reads a policy must not take one for the other."""
+    if mistaken := sorted(groups & set(Role)):
+        raise AuthError(
+            AuthCode.NOT_ALLOWED, f"`{mistaken[0]}` is a role; give it as one, or name the group otherwise."
+        )

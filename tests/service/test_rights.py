@@ -1,0 +1,154 @@
+"""What administrators grant, and what groups give, is what counts: at once, everywhere, and in the audit log."""
+
+from dataclasses import replace
+
+import pytest
+from tests.servers.site import Person, Site
+from tests.service.refusals import refused
+from tests.service.test_consent import differing_files, publish
+from tests.service.test_transfers import SLOW_BPS, large_set, until
+
+from headrace.api.people.sql_identities import SqlIdentityStore
+from headrace.auth import Arrival
+from headrace.client import models as m
+
+CORP = "https://login.corp.example"
+GROUPS = """
+@id("lab-works")
+@reason("people of the lab may work")
+permit (principal in Group::"lab", action, resource);
+@id("stewarded")
+@reason("overwriting needs a steward")
+@obligation("approval:stewards:1")
+forbid (principal, action in [Action::"copy", Action::"sync", Action::"move"], resource)
+when { context.overwrites > 0 };
+"""
+
+
+async def updated(
+    site: Site, person: Person, *, roles: list[str] | None = None, groups: list[str] | None = None
+) -> m.Person:
+    return await site.ada.port.update_person(person.principal.id, m.PersonUpdate(roles=roles, groups=groups))
+
+
+async def again(site: Site, person: Person) -> Person:
+    """The person at the next call."""
+    return Person(site, await site.use_cases.people.of_session(person.secret), person.secret)
+
+
+def binding(group: str, *roles: str, groups: tuple[str, ...] = (), issuer: str = CORP) -> m.GroupBinding:
+    return m.GroupBinding(issuer=issuer, group=group, roles=list(roles), groups=list(groups))
+
+
+async def bound(site: Site, *bindings: m.GroupBinding, dry_run: bool = False) -> list[m.RightsChange]:
+    request = m.GroupBindingsRequest(bindings=list(bindings), dry_run=dry_run)
+    return (await site.ada.port.bind_groups(request)).changes
+
+
+async def arrived(site: Site, subject: str, *groups: str) -> str:
+    core = site.service.whole.core
+    arrival = Arrival(issuer=CORP, subject=subject, name=f"{subject} (corp)", groups=frozenset(groups))
+    person = await SqlIdentityStore(core.database, core.audit).arrive(arrival, f"pn_{subject}", core.clock())
+    return person.id
+
+
+@pytest.mark.anyio
+async def test_a_granted_group_decides_what_policy_allows_and_who_approves(site: Site) -> None:
+    differing_files(site)
+    await publish(site, GROUPS)
+    lea, stu = await site.person("lea", "requester"), await site.person("stu", "viewer")
+    denied = await lea.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    assert denied.state is m.PlanState.DENIED
+    assert (await updated(site, lea, groups=["lab"])).groups == ["lab"]
+    lea = await again(site, lea)
+    plan = await lea.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    assert plan.state is m.PlanState.READY, plan.summary
+    with refused("unknown_plan"):
+        await stu.approve(plan)
+    await updated(site, stu, groups=["stewards"])
+    stu = await again(site, stu)
+    assert [one.id for one in await stu.port.plans(awaiting_me=True)] == [plan.id]
+    await stu.approve(plan)
+    ended = await lea.end_of(await lea.submit(plan))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+
+
+@pytest.mark.anyio
+async def test_a_role_that_is_taken_stops_what_runs_by_it(site: Site) -> None:
+    carl = await site.person("carl", "requester")
+    large_set(site)
+    running = await carl.submit(await carl.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    operator = await site.person("otto", "operator")
+    site.ada, admin = operator, site.ada
+    await until(site, running, "running")
+    await admin.port.update_person(carl.principal.id, m.PersonUpdate(roles=["viewer"]))
+    ended = await operator.end_of(running)
+    assert ended.error is not None
+    assert ended.error.code == "denied_by_policy"
+
+
+@pytest.mark.anyio
+async def test_what_groups_would_give_is_shown_before_and_holds_for_everybody_after(quiet_site: Site) -> None:
+    site = quiet_site
+    assert await bound(site, binding("staff", "requester"), binding("data stewards", groups=("stewards",))) == []
+    alice, carol = await arrived(site, "alice", "staff"), await arrived(site, "carol", "staff", "data stewards")
+    wider = (binding("staff", "viewer", "requester"), binding("data stewards", "approver", groups=("stewards",)))
+    shown = await bound(site, *wider, dry_run=True)
+    assert {one.person: (one.roles_before, one.roles) for one in shown} == {
+        alice: (["requester"], ["requester", "viewer"]),
+        carol: (["requester"], ["approver", "requester", "viewer"]),
+    }
+    assert {one.id: one.roles for one in await site.ada.port.people()}[alice] == ["requester"]
+    assert await bound(site, *wider) == shown
+    people = {one.id: one for one in await site.ada.port.people()}
+    assert (people[carol].roles, people[carol].groups) == (["approver", "requester", "viewer"], ["stewards"])
+    assert (people[carol].granted_roles, people[carol].identities[0].groups) == ([], ["data stewards", "staff"])
+    events = await site.audited("group_bound")
+    assert [(one.detail["group"], one.detail["roles"]) for one in events][-2:] == [
+        ("data stewards", "approver"),
+        ("staff", "requester viewer"),
+    ]
+    changed = {one.subject: one for one in await site.audited("rights_changed")}
+    assert changed[alice].detail["cause"] == "what groups give"
+    assert changed[alice].person == site.ada.principal.id
+
+
+@pytest.mark.anyio
+async def test_nobody_takes_the_role_of_an_admin_from_themselves(quiet_site: Site) -> None:
+    site = quiet_site
+    with refused("not_allowed"):
+        await updated(site, site.ada, roles=["requester"])
+    assert "admin" in (await updated(site, site.ada, roles=["admin", "auditor"])).roles
+    second = await site.person("bob", "admin")
+    taken = await second.port.update_person(site.ada.principal.id, m.PersonUpdate(roles=["auditor"]))
+    assert taken.roles == ["auditor"]
+
+
+@pytest.mark.anyio
+async def test_an_admin_by_a_group_does_not_unbind_or_unlink_it_themselves(quiet_site: Site) -> None:
+    site = quiet_site
+    await bound(site, binding("root", "admin"))
+    carol = Person(site, replace(site.ada.principal, id=await arrived(site, "carol", "root")), "")
+    with refused("not_allowed"):
+        await carol.port.bind_groups(m.GroupBindingsRequest(bindings=[]))
+    link = m.IdentityLink(issuer=CORP, subject="carol")
+    with refused("not_allowed"):
+        await carol.port.unlink_identity(carol.principal.id, link)
+    with refused("not_allowed"):
+        await carol.port.link_identity(site.ada.principal.id, link)
+
+
+@pytest.mark.anyio
+async def test_a_group_is_not_called_like_a_role_and_is_bound_once(quiet_site: Site) -> None:
+    bob = await quiet_site.person("bob", "viewer")
+    with refused("not_allowed"):
+        await updated(quiet_site, bob, groups=["approver"])
+    with refused("not_allowed"):
+        await bound(quiet_site, binding("staff", groups=("admin",)))
+    with refused("not_allowed"):
+        await bound(quiet_site, binding("staff", "viewer"), binding("staff", "requester"))
+    with refused("invalid_request"):
+        await updated(quiet_site, bob, roles=["king"])
+    with refused("not_found"):
+        await quiet_site.ada.port.update_person("pn_nobody", m.PersonUpdate(roles=["viewer"]))
+    assert await bound(quiet_site, binding("staff", "viewer"), binding("staff", "requester", issuer="https://b")) == []
