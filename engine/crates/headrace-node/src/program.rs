@@ -254,7 +254,6 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
-    use crate::state::StateDir;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -267,18 +266,5 @@ mod tests {
         assert_eq!(main(["frobnicate"]), 2);
         assert_eq!(main(["--log", "a=b=c", "keygen", "--show"]), 2);
         assert_eq!(main(["join", "no-token", "--name", "x", "--allow-root"]), 2);
-    }
-
-    #[test]
-    fn a_node_whose_state_folder_is_in_use_does_not_start() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let held = StateDir::open(folder.path()).and_then(|state| state.hold());
-        let held = held.expect("a state folder");
-        let path = folder.path().to_string_lossy().into_owned();
-        let (ended, end) = std::sync::mpsc::channel();
-        std::thread::spawn(move || ended.send(main(["run", "--allow-root", "--state", &path])));
-        let code = end.recv_timeout(std::time::Duration::from_mins(1));
-        assert_eq!(code.expect("it ends"), 1);
-        drop(held);
     }
 }

@@ -331,10 +331,17 @@ mod tests {
         lists.failed.write(b"0123456789").await.expect("written");
         assert!(!lists.are_too_long());
         for _ in 0..2 {
-            lists.failed.write(b"x").await.expect("left out");
+            lists
+                .failed
+                .write(&[b'x'; 1 << 16])
+                .await
+                .expect("left out");
             assert!(lists.are_too_long());
         }
+        let file = lists.failed.file.as_mut().expect("a file");
+        file.flush().await.expect("flushed");
         let part = folder.path().join(FAILED).with_extension("part");
+        assert_eq!(std::fs::read(&part).expect("readable"), b"0123456789");
         lists.discard().await.expect("removed");
         assert!(!part.exists());
     }

@@ -121,3 +121,22 @@ fn host_name() -> String {
         .to_string_lossy()
         .into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_node_whose_state_folder_is_in_use_does_not_start() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let held = StateDir::open(folder.path()).and_then(|state| state.hold());
+        let held = held.expect("a state folder");
+        let dir = folder.path().to_owned();
+        let run = Run {
+            state: StateArgs { dir },
+        };
+        let refused = run.run(&Out { json: false }).await.expect_err("refused");
+        assert!(refused.message.contains("another process runs the node in"));
+        drop(held);
+    }
+}
