@@ -5,14 +5,21 @@ import pytest
 
 from headrace.auth import AuthCode, Role
 from headrace.guardrails import PolicySet, Rail, SealCode, Unreleased, check_policy, default_policy, schema_text
-from headrace.guardrails.policy.decide import LARGE_DELETES, NO_POLICY, NO_RULE, NOT_ASKED, POLICY_ERROR
+from headrace.guardrails.policy.decide import (
+    LARGE_DELETES,
+    NO_POLICY,
+    NO_RULE,
+    NOT_ASKED,
+    POLICY_ERROR,
+    TOO_MANY_PLACES,
+)
 from headrace.guardrails.policy.decision import QOS_CLASSES, ROLES
 
 DOCS = Path(__file__).parents[3] / "docs"
 SOURCE = Path(__file__).parents[3] / "guardrails/src/headrace/guardrails"
 ERRORS = (DOCS / "errors-guardrails.md").read_text("utf-8")
 POLICY = (DOCS / "policy.md").read_text("utf-8")
-OWN_RULES = {rule.id for rule in (NO_POLICY, NO_RULE, NOT_ASKED, POLICY_ERROR)} | {LARGE_DELETES}
+OWN_RULES = {rule.id for rule in (NO_POLICY, NO_RULE, NOT_ASKED, POLICY_ERROR, TOO_MANY_PLACES)} | {LARGE_DELETES}
 CODES = {str(code) for codes in (Rail, Unreleased, SealCode, AuthCode) for code in codes} | OWN_RULES
 
 

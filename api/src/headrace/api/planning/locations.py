@@ -50,7 +50,12 @@ class Locations:
 
     def moment(self, caller: Caller) -> Moment:
         """Return the time and door of a call, for policies."""
-        return Moment(now=self._core.clock(), zone=self._core.settings.timezone, door=caller.door.value)
+        return Moment(
+            now=self._core.clock(),
+            zone=self._core.settings.timezone,
+            door=caller.door.value,
+            session=caller.principal.method != "token",
+        )
 
     async def browse(self, caller: Caller, endpoint: str, path: str, *, after: str | None, limit: int) -> m.EntryPage:
         """List one page of a folder, if policy lets the caller look there; raises `too_many_browses`."""

@@ -109,7 +109,7 @@ class Pipeline:
         """Plan what was asked; raises `Stopped` with a denied plan, and domain errors for what failed."""
         intent, asker = asked.intent, asker_of(asked.caller.principal)
         card = card.model_copy(update={"intent": m.PlannedIntent.of(intent), "canonical_sentence": sentence_of(intent)})
-        route = await self._route(intent)
+        route = (await self._route(intent)).taking(include=intent.include, exclude=intent.exclude)
         decision = may_plan(self._policies.active, asker, route, self._locations.moment(asked.caller))
         if decision.outcome != "allowed":
             raise Stopped(_denied(card, decision))
@@ -199,7 +199,8 @@ class Pipeline:
         day = day_of(max(now, asked.intent.start or now), self._core.settings.timezone)
         async with self._core.database.read() as tx:
             budgets = await used_today(tx, principal.id, principal.agent, day)
-        facts = Facts.of(execution, counts, self._locations.moment(asked.caller), budgets)
+        moment = replace(self._locations.moment(asked.caller), start=asked.intent.start)
+        facts = Facts.of(execution, counts, moment, budgets)
         return decide(self._policies.active, execution.action, asker_of(principal), route, facts)
 
     def _seal(self, asked: Asked, card: m.Plan, settled: "_Settled") -> Planned:

@@ -199,20 +199,23 @@ class Signer:
         if person is None or person.state != "active":
             raise ServiceError(Code.REQUESTER_INACTIVE, "the person who asked for this transfer is no longer active")
         record = dict(_mapping(json.loads(str(_mapping(plan.fields["decision"])["context"]))))
+        resource = _mapping(record["resource"])
         record["caller"] = {
             **_mapping(record["caller"]),
             "roles": sorted(person.roles),
             "groups": sorted(person.groups),
         }
         endpoints = await self._endpoints.registry(tx)
-        record["resource"] = {
-            end: _folder_now(endpoints, _mapping(plan.execution[end]), _mapping(folder))
-            for end, folder in _mapping(record["resource"]).items()
+        ends = {
+            end: _folder_now(endpoints, _mapping(plan.execution[end]), _mapping(resource[end]))
+            for end in ("source", "destination")
         }
+        record["resource"] = {**resource, **ends}
         sealed = _mapping(record["context"])
         now, zone = self._core.clock(), self._core.settings.timezone
-        facts = dict(Moment(now=now, zone=zone).context())
-        del facts["door"]  # it stays the one by which the plan came
+        facts = dict(Moment(now=now, zone=zone, start=transfer.starts).context())
+        for name in {"door", "session"} | ({"start"} - set(sealed)):
+            del facts[name]  # how the plan came stays, and a record of the first form stays one
         if starts:
             day = day_of_start(transfer, now, zone)
             used = await used_today(tx, transfer.requester, transfer.agent, day, without=transfer.id)

@@ -1,16 +1,18 @@
 """Decisions: a policy, a caller, a place and facts go in; allowed, confirm, approve or denied comes out.
 
 Everything fails closed: a missing policy, a missing fact, an error of any rule, anything but a clear Allow is a deny.
+What is asked for a folder is decided for each place in it that a rule names, too, and the strictest answer holds.
 """
 
 import json
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 import cedarpy
 
-from headrace.guardrails.intents.text import counted
+from headrace.guardrails.intents.text import counted, shown
 from headrace.guardrails.policy.decision import (
     DEFAULT_QOS_CLASS,
     Decision,
@@ -22,10 +24,18 @@ from headrace.guardrails.policy.decision import (
     merge_obligations,
 )
 from headrace.guardrails.policy.facts import Caller, Facts, Moment, PolicyAction
+from headrace.guardrails.policy.places import MAX_PLACES, inside
 from headrace.guardrails.policy.policy_set import PolicyRule, PolicySet, schema
-from headrace.guardrails.policy.record import cedar_entities, cedar_request, folder_record, record_of, route_record
+from headrace.guardrails.policy.record import (
+    asked_folder,
+    cedar_entities,
+    cedar_request,
+    read_record,
+    record_of,
+    route_record,
+)
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
-from headrace.guardrails.seal.documents import Json
+from headrace.guardrails.seal.documents import Json, JsonObject
 
 MAX_UNAPPROVED_DELETES: Final = 10_000
 MAX_UNAPPROVED_SHARE_PERCENT: Final = 50
@@ -38,6 +48,10 @@ POLICY_ERROR: Final = RuleReason("headrace-policy-error", "the policy could not 
 NOT_ASKED: Final = RuleReason(
     "headrace-must-be-allowed", "looking into folders can't wait for a confirmation or approval"
 )
+TOO_MANY_PLACES: Final = RuleReason(
+    "headrace-too-many-places",
+    f"the folder holds more than {MAX_PLACES:,} places that rules name; ask for folders in it one by one",
+)
 LARGE_DELETES: Final = "headrace-large-deletes"
 
 _log = logging.getLogger(__name__)
@@ -45,21 +59,24 @@ _log = logging.getLogger(__name__)
 
 def decide(policies: PolicySet | None, action: PolicyAction, caller: Caller, route: Route, facts: Facts) -> Decision:
     """Decide on a surveyed copy, sync or move. `policies` is the active policy, `None` when there is none."""
-    return _decide(policies, action, caller, route, facts)
+    return _decided(policies, action, caller, route_record(route), facts)
 
 
 def may_browse(policies: PolicySet | None, caller: Caller, folder: ResolvedEndpoint, moment: Moment) -> Decision:
-    """Decide whether the caller may have this folder, and what is below it, listed: allowed or denied."""
-    return _decide(policies, "browse", caller, folder, moment)
+    """Decide whether the caller may have the names in this folder listed, and none below: allowed or denied."""
+    return _decided(policies, "browse", caller, asked_folder(folder, "alone"), moment)
 
 
 def may_plan(policies: PolicySet | None, caller: Caller, route: Route, moment: Moment) -> Decision:
-    """Decide whether this route may be surveyed for the caller: `browse` on both ends and `plan`; allowed or denied."""
+    """Decide whether this route may be surveyed for the caller; allowed or denied.
+
+    That is `browse` on both ends with all that is below them, and `plan`.
+    """
     for folder in (route.source, route.destination):
-        decision = may_browse(policies, caller, folder, moment)
+        decision = _decided(policies, "browse", caller, asked_folder(folder, "below", route.exclude), moment)
         if decision.outcome == "denied":
             return decision
-    return _decide(policies, "plan", caller, route, moment)
+    return _decided(policies, "plan", caller, route_record(route), moment)
 
 
 def redecide(policies: PolicySet | None, context_json: str) -> Decision:
@@ -68,7 +85,11 @@ def redecide(policies: PolicySet | None, context_json: str) -> Decision:
     if policies is None:
         return _denied((NO_POLICY,), version, context_json)
     try:
-        return _evaluate(policies, context_json)
+        record, lacking = read_record(context_json)
+        if lacking & policies.attributes:
+            _log.error("policy %s reads facts that an old record lacks", policies.version)
+            return _denied((POLICY_ERROR,), version, context_json)
+        return _everywhere(policies, record, context_json)
     except Exception:  # noqa: BLE001 - whatever goes wrong in here, the answer is no
         _log.exception("the policy could not be evaluated")
         return _denied((POLICY_ERROR,), version, context_json)
@@ -86,15 +107,10 @@ def names_withheld(caller: Caller, folder: ResolvedEndpoint) -> bool:
     return caller.agent is not None and folder.labels.get("names") == "restricted"
 
 
-def _decide(
-    policies: PolicySet | None,
-    action: PolicyAction,
-    caller: Caller,
-    where: ResolvedEndpoint | Route,
-    facts: Facts | Moment,
+def _decided(
+    policies: PolicySet | None, action: PolicyAction, caller: Caller, resource: JsonObject, facts: Facts | Moment
 ) -> Decision:
     """Write the request down, and decide what was written."""
-    resource = folder_record(where) if isinstance(where, ResolvedEndpoint) else route_record(where)
     try:
         context_json = record_of(action, caller, resource, facts.context())
     except Exception:  # noqa: BLE001 - what can't be written down can't be decided: no
@@ -103,8 +119,46 @@ def _decide(
     return redecide(policies, context_json)
 
 
-def _evaluate(policies: PolicySet, context_json: str) -> Decision:
-    record: Mapping[str, Json] = json.loads(context_json)
+def _everywhere(policies: PolicySet, record: JsonObject, context_json: str) -> Decision:
+    """Decide a request for the folder it names, and for every place in it that a rule names."""
+    decision = _evaluate(policies, record, context_json)
+    if decision.outcome == "denied":
+        return decision
+    places = inside(record, policies.places)
+    if len(places) > MAX_PLACES:
+        return _denied((TOO_MANY_PLACES,), policies.version, context_json)
+    for place, there in places:
+        decision = _stricter(decision, _evaluate(policies, there, context_json), shown(place))
+        if decision.outcome == "denied":
+            return decision
+    return decision
+
+
+def _stricter(whole: Decision, part: Decision, place: str) -> Decision:
+    """Unite the decision on a folder with the one on a place in it; rules that only the place meets say so."""
+    known = {rule.id for rule in whole.rules} if whole.obligations else set()
+    added = tuple(
+        RuleReason(rule.id, f"{rule.reason}, and {place} is part of this")
+        for rule in part.rules
+        if rule.id not in known
+    )
+    if part.outcome == "denied":
+        return replace(part, rules=added)
+    qos_class = lowest_qos({whole.qos_class, part.qos_class})
+    if not part.obligations:
+        return replace(whole, qos_class=qos_class)
+    obligations = merge_obligations({*whole.obligations, *part.obligations})
+    return replace(
+        whole,
+        outcome=_outcome(obligations),
+        rules=(*(whole.rules if whole.obligations else ()), *added),
+        obligations=obligations,
+        qos_class=qos_class,
+        permitted_by=whole.permitted_by if whole.obligations else whole.rules,
+    )
+
+
+def _evaluate(policies: PolicySet, record: JsonObject, context_json: str) -> Decision:
     request = cedar_request(record)
     entities = cedarpy.Entities.from_json_str(json.dumps(cedar_entities(record)), schema())
     answer = cedarpy.is_authorized(request, policies.cedar, entities, schema())
@@ -136,13 +190,18 @@ def _granted(record: Mapping[str, Json], deciding: list[PolicyRule], version: st
     obligations = merge_obligations(needs)
     if obligations and record["action"] in {"browse", "plan"}:
         return _denied((NOT_ASKED,), version, context_json)
-    outcome: Outcome = "allowed"
-    if obligations:
-        outcome = "approve" if any(isinstance(need, NeedsApproval) for need in obligations) else "confirm"
     classes = {rule.qos_class for rule in deciding if rule.qos_class is not None}
     beneath = _reasons([rule for rule in deciding if rule.effect == "permit" and not rule.obligations])
     permitted_by = beneath if obligations else ()
-    return Decision(outcome, reasons, obligations, lowest_qos(classes), version, context_json, permitted_by)
+    return Decision(
+        _outcome(obligations), reasons, obligations, lowest_qos(classes), version, context_json, permitted_by
+    )
+
+
+def _outcome(obligations: tuple[Obligation, ...]) -> Outcome:
+    if any(isinstance(need, NeedsApproval) for need in obligations):
+        return "approve"
+    return "confirm" if obligations else "allowed"
 
 
 def _large_deletes(context: Json) -> RuleReason | None:

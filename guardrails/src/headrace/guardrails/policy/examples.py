@@ -84,9 +84,13 @@ def _record(fields: dict[str, Json]) -> str:
     )
     _override(context, fields.pop("facts", {}))
     ends = {end: _folder(end, fields) for end in _PLACES}
+    globs = {name: sorted(_texts(fields.pop(name, []))) for name in ("include", "exclude")}
     if fields:
         raise _UnreadableError(what=f"unknown: {', '.join(sorted(fields))}")
-    return record_of(action, caller, ends["source"] if action == "browse" else ends, context)
+    asked: JsonObject = {**ends, **globs}
+    if action == "browse":
+        asked = {**ends["source"], "below": True, "exclude": globs["exclude"]}
+    return record_of(action, caller, asked, context)
 
 
 def _override(context: dict[str, Json], facts: Json) -> None:

@@ -6,7 +6,7 @@ from typing import Final, Literal, Self
 from zoneinfo import ZoneInfo
 
 from headrace.guardrails.seal.documents import JsonObject, utc_text
-from headrace.guardrails.seal.execution import Execution, SurveyCounts
+from headrace.guardrails.seal.execution import Execution, OnConflict, SurveyCounts
 
 PolicyAction = Literal["browse", "plan", "copy", "sync", "move"]
 
@@ -29,20 +29,32 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """When and by which door; `zone` is the IANA name of the site's zone."""
+    """When and by which door; `zone` is the IANA name of the site's zone.
+
+    `session` says that a person's own session asks, not a token. `start` is when a transfer is to start, if later.
+    """
 
     now: datetime
     zone: str = "UTC"
     door: Literal["api", "cli", "console", "mcp"] = "api"
+    session: bool = False
+    start: datetime | None = None
+
+    @property
+    def runs(self) -> datetime:
+        """When it is carried out: weekday and minute are those of this moment."""
+        return max(self.now, self.start or self.now)
 
     def context(self) -> JsonObject:
         """Make the part of the context that every action has."""
-        local = self.now.astimezone(ZoneInfo(self.zone))
+        local = self.runs.astimezone(ZoneInfo(self.zone))
         return {
             "now": utc_text(self.now),
+            "start": utc_text(self.runs),
             "weekday": local.isoweekday(),
             "minute": local.hour * 60 + local.minute,
             "door": self.door,
+            "session": self.session,
         }
 
 
@@ -76,8 +88,11 @@ class Facts:
     moved_files: int = 0
     encrypted: bool = True
     verification: Literal["in-transit", "at-rest", "none"] = "in-transit"
+    largest_file_bytes: int = 0
+    on_conflict: OnConflict = "fail"
+    rate_limit_bps: int = 0
+    """Ceiling that was asked for; 0 without one."""
     budgets: Budgets = field(default_factory=Budgets)
-    approvals: int = 0
 
     @classmethod
     def of(cls, execution: Execution, counts: SurveyCounts, moment: Moment, budgets: Budgets | None = None) -> Self:
@@ -96,6 +111,9 @@ class Facts:
             moved_files=counts.files + counts.identical_files if execution.delete_source else 0,
             encrypted=execution.encryption == "required",
             verification=execution.verify,
+            largest_file_bytes=counts.largest_file_bytes,
+            on_conflict=execution.on_conflict,
+            rate_limit_bps=execution.rate_ceiling_bps or 0,
             budgets=budgets or Budgets(),
         )
 
@@ -116,6 +134,9 @@ class Facts:
             "moved_files": self.moved_files,
             "encrypted": self.encrypted,
             "verification": self.verification,
+            "largest_file_bytes": self.largest_file_bytes,
+            "on_conflict": self.on_conflict,
+            "rate_limit_bps": self.rate_limit_bps,
             "person_used_bytes": budgets.person_used_bytes,
             "person_budget_bytes": budgets.person_budget_bytes,
             "agent_used_bytes": budgets.agent_used_bytes,
@@ -123,5 +144,4 @@ class Facts:
             "plan_budget_bytes": budgets.plan_budget_bytes,
             "plan_budget_files": budgets.plan_budget_files,
             "running_transfers": budgets.running_transfers,
-            "approvals": self.approvals,
         }

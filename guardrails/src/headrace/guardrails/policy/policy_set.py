@@ -15,6 +15,7 @@ import cedarpy
 
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.policy.decision import QOS_CLASSES, Obligation, parse_obligations
+from headrace.guardrails.policy.places import attributes, named_in
 from headrace.guardrails.seal.documents import digest
 
 MAX_TEXT: Final = 200_000
@@ -83,6 +84,10 @@ class PolicySet:
     by_cedar_id: Mapping[str, PolicyRule]
     cedar: cedarpy.PolicySet = field(repr=False, compare=False)
     strict: cedarpy.PolicySet = field(repr=False, compare=False)
+    places: frozenset[str] = frozenset()
+    """Paths that rules may hold against `within`."""
+    attributes: frozenset[str] = frozenset()
+    """Facts and attributes that rules mention."""
     warnings: tuple[PolicyProblem, ...] = ()
 
     @property
@@ -133,7 +138,16 @@ class PolicySet:
             without = cedarpy.PolicySet.from_json_str(json.dumps(strict))
         except ValueError:  # its reader has a bound of its own, lower than its parser's
             return PolicyProblems((PolicyProblem("a chain of operators is too long; split it into several rules"),))
-        return PolicySet(text, digest(text.encode()), rules, cedar, without, tuple(problems))
+        return PolicySet(
+            text=text,
+            version=digest(text.encode()),
+            by_cedar_id=rules,
+            cedar=cedar,
+            strict=without,
+            places=frozenset[str]().union(*map(named_in, static.values())),
+            attributes=attributes(list(static.values())),
+            warnings=tuple(problems),
+        )
 
 
 @cache

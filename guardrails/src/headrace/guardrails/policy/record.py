@@ -1,18 +1,32 @@
 """The record of what was asked: stored with every decision, and turned into Cedar's request and entities.
 
-A record is canonical JSON: `action`, `caller`, `resource` (a folder, or a route of two) and `context` with its counts
-as decimal strings. Deciding reads nothing else, so a record can be decided again.
+A record is canonical JSON: `action`, `caller`, `resource` (a folder, or a route of two), `context` with its counts as
+decimal strings, and the `form` of all that. Deciding reads nothing else, so a record can be decided again.
 """
 
+import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from headrace.guardrails.intents.text import ancestors
 from headrace.guardrails.policy.facts import Caller, PolicyAction
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
 from headrace.guardrails.seal.documents import Json, JsonObject, canonical
 
-_TEXT_FACTS: Final = frozenset({"now", "door", "verification"})
+FORM: Final = "2"
+_TEXT_FACTS: Final = frozenset({"now", "start", "door", "verification", "on_conflict"})
+_TIME_FACTS: Final = ("now", "start")
+_UNKNOWN: Final[JsonObject] = {
+    "session": False,
+    "largest_file_bytes": "0",
+    "on_conflict": "fail",
+    "rate_limit_bps": "0",
+}
+"""Facts that records of the first form lack: what a rule that reads none of them is given in their place."""
+SINCE_FORM_2: Final = frozenset({*_UNKNOWN, "start", "include", "exclude"})
+
+Reach = Literal["below", "alone"]
+"""Whether a folder is asked about with all that is below it, or as the one page that lists it."""
 
 
 def record_of(action: PolicyAction, caller: Caller, resource: JsonObject, context: JsonObject) -> str:
@@ -27,7 +41,36 @@ def record_of(action: PolicyAction, caller: Caller, resource: JsonObject, contex
         name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
         for name, value in context.items()
     }
-    return canonical({"action": action, "caller": who, "resource": resource, "context": counts}).decode()
+    record: JsonObject = {"action": action, "caller": who, "resource": resource, "context": counts, "form": FORM}
+    return canonical(record).decode()
+
+
+def read_record(text: str) -> tuple[JsonObject, frozenset[str]]:
+    """Read a record of any form, with the names of the facts that its form lacks; raises `ValueError` or `TypeError`.
+
+    Records of the first form (before 2026-11-22) are in plans that still run.
+    """
+    record = json.loads(text)
+    if not isinstance(record, Mapping):
+        raise TypeError(record)
+    if "form" in record:
+        if record["form"] != FORM:
+            raise TypeError(record["form"])
+        return record, frozenset()
+    context, resource = _object(record["context"]), _object(record["resource"])
+    if SINCE_FORM_2 & {*context, *resource}:
+        raise TypeError(record)
+    browses = record["action"] == "browse"
+    added: JsonObject = {"below": True, "exclude": []} if browses else {"include": [], "exclude": []}
+    unknown = {name: value for name, value in _UNKNOWN.items() if name == "session" or "files" in context}
+    facts = {name: value for name, value in context.items() if name != "approvals"}
+    filled = {**record, "resource": {**resource, **added}, "context": {**facts, **unknown, "start": context["now"]}}
+    return filled, SINCE_FORM_2
+
+
+def asked_folder(folder: ResolvedEndpoint, reach: Reach, exclude: tuple[str, ...] = ()) -> JsonObject:
+    """Write what a browse asks for as it is stored in a record."""
+    return {**folder_record(folder), "below": reach == "below", "exclude": exclude}
 
 
 def folder_record(folder: ResolvedEndpoint) -> JsonObject:
@@ -38,7 +81,12 @@ def folder_record(folder: ResolvedEndpoint) -> JsonObject:
 
 def route_record(route: Route) -> JsonObject:
     """Write a route as it is stored in a record."""
-    return {"source": folder_record(route.source), "destination": folder_record(route.destination)}
+    return {
+        "source": folder_record(route.source),
+        "destination": folder_record(route.destination),
+        "include": sorted(route.include),
+        "exclude": sorted(route.exclude),
+    }
 
 
 def cedar_request(record: Mapping[str, Json]) -> dict[str, object]:
@@ -50,7 +98,7 @@ def cedar_request(record: Mapping[str, Json]) -> dict[str, object]:
         name: int(value) if isinstance(value, str) and name not in _TEXT_FACTS else value
         for name, value in context.items()
     }
-    now = {"__extn": {"fn": "datetime", "arg": context["now"]}}
+    times = {name: {"__extn": {"fn": "datetime", "arg": context[name]}} for name in _TIME_FACTS}
     resource = "Folder" if record["action"] == "browse" else "Route"
     caller = record["caller"]
     if not isinstance(caller, Mapping):
@@ -59,7 +107,7 @@ def cedar_request(record: Mapping[str, Json]) -> dict[str, object]:
         "principal": _uid("Person", caller["person"]),
         "action": _uid("Action", record["action"]),
         "resource": _uid(resource, "asked"),
-        "context": {**values, "now": now},
+        "context": {**values, **times},
     }
 
 
@@ -81,7 +129,11 @@ def cedar_entities(record: Mapping[str, Json]) -> list[JsonObject]:
         if not isinstance(folder, Mapping):
             raise TypeError(folder)
         entities.append(_folder_entity(end, folder))
-    route = {end: {"__entity": _uid("Folder", end)} for end in ends}
+    route: JsonObject = {
+        **{end: {"__entity": _uid("Folder", end)} for end in ends},
+        "include": resource["include"],
+        "exclude": resource["exclude"],
+    }
     return [*entities, _entity("Route", "asked", route, [])]
 
 
@@ -100,6 +152,12 @@ def _entity(kind: str, name: Json, attributes: JsonObject, parents: list[JsonObj
 
 def _uid(kind: str, name: Json) -> JsonObject:
     return {"type": kind, "id": name}
+
+
+def _object(value: Json) -> JsonObject:
+    if not isinstance(value, Mapping):
+        raise TypeError(value)
+    return value
 
 
 def _names(value: Json) -> tuple[str, ...]:

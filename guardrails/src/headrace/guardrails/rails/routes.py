@@ -1,6 +1,6 @@
 """Where data is: endpoints that names were resolved to, and the route between two of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -34,10 +34,16 @@ class ResolvedEndpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """From where to where; both paths are exact. Make it with `settle`."""
+    """From where to where; both paths are exact. Make it with `settle`. The globs say which files take part."""
 
     source: ResolvedEndpoint
     destination: ResolvedEndpoint
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def taking(self, *, include: Sequence[str], exclude: Sequence[str]) -> "Route":
+        """Take only some of the files."""
+        return replace(self, include=tuple(include), exclude=tuple(exclude))
 
 
 def settle(source: ResolvedEndpoint, destination: ResolvedEndpoint) -> Route:

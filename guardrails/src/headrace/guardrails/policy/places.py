@@ -1,0 +1,130 @@
+"""Places that rules name, and what a request for a folder means for those that lie in it.
+
+`within` holds a folder and what it lies in. So a rule about `/raw/phi` says nothing of a request for `/raw`, although
+that takes `/raw/phi` along. A request for a folder is therefore decided once for the folder, and once more for each
+place in it that a rule names; the strictest answer holds. Policies tell places apart by these names only, so nothing in
+the folder can be decided otherwise than one of these.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from headrace.guardrails.intents.text import path_text
+from headrace.guardrails.seal.documents import Json, JsonObject
+
+MAX_PLACES: Final = 1000
+"""Places in one folder that are looked at; a request for a folder that holds more is denied."""
+
+_WITHIN: Final = "within"
+_NOT_PLAIN: Final = frozenset("*?[]{}!\\%")
+"""What a glob gives a meaning to; and `%`, which recorded paths write otherwise."""
+_ENDS: Final = ("source", "destination")
+
+
+def named_in(rule: object) -> frozenset[str]:
+    """Find the paths that a rule (Cedar's JSON form) may hold against `within`: all its texts, if it mentions that."""
+    values = tuple(_values(rule))
+    return frozenset(values) if _WITHIN in attributes(rule) else frozenset()
+
+
+def malformed(paths: frozenset[str]) -> list[str]:
+    """List those of a rule's paths that no folder ever lies within."""
+    return sorted(path for path in paths if path.startswith("/") and path != path_text(_components(path)))
+
+
+def inside(record: Mapping[str, Json], named: frozenset[str]) -> list[tuple[str, Mapping[str, Json]]]:
+    """Make a record of each place that the request takes along and a rule names, with the place in words.
+
+    Contents keep their path below the folder, so a place inside one end is a place inside the other, too. What an
+    exclude pattern certainly leaves out is not taken along.
+    """
+    resource = _mapping(record["resource"])
+    exclude = [str(pattern) for pattern in _sequence(resource["exclude"])]
+    if record["action"] == "browse":
+        below = sorted(_rests(resource, named)) if resource["below"] else []
+        kept = [rest for rest in below if not left_out(rest, exclude)]
+        return [(_text(resource, rest), {**record, "resource": _moved(resource, rest)}) for rest in kept]
+    ends = {end: _mapping(resource[end]) for end in _ENDS}
+    found = {rest: end for end in reversed(_ENDS) for rest in _rests(ends[end], named)}
+    return [
+        (_text(ends[found[rest]], rest), {**record, "resource": {**resource, **_both(ends, rest)}})
+        for rest in sorted(found)
+        if not left_out(rest, exclude)
+    ]
+
+
+def left_out(rest: Sequence[str], exclude: Sequence[str]) -> bool:
+    """Whether the patterns certainly leave out what lies at `rest` below the source, be it a file or a folder.
+
+    Only patterns that are plain names or paths count: what a pattern with `*` leaves out is not computed here.
+    """
+    for pattern in exclude:
+        body, folder = pattern.removesuffix("/"), pattern.endswith("/")
+        if _NOT_PLAIN & set(body):
+            continue
+        # A pattern for folders only says nothing of a file: it counts for what lies in the folder.
+        reach = rest[:-1] if folder else rest
+        if "/" not in body and body in reach:
+            return True
+        whole = tuple(body.removeprefix("/").split("/"))
+        if "/" in body and tuple(reach[: len(whole)]) == whole:
+            return True
+    return False
+
+
+def _rests(folder: JsonObject, named: frozenset[str]) -> Iterator[tuple[str, ...]]:
+    """Find the named paths that lie below a folder, as what follows its own path."""
+    path = tuple(map(str, _sequence(folder["path"])))
+    for name in named:
+        components = _components(name)
+        if len(components) > len(path) and components[: len(path)] == path:
+            yield components[len(path) :]
+
+
+def _both(ends: Mapping[str, JsonObject], rest: Sequence[str]) -> JsonObject:
+    return {end: _moved(folder, rest) for end, folder in ends.items()}
+
+
+def _moved(folder: JsonObject, rest: Sequence[str]) -> JsonObject:
+    return {**folder, "path": [*_sequence(folder["path"]), *rest]}
+
+
+def _text(folder: JsonObject, rest: Sequence[str]) -> str:
+    return f"{folder['endpoint']}:{path_text([*map(str, _sequence(folder['path'])), *rest])}"
+
+
+def _components(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part not in {"", "."}) if path.startswith("/") else ()
+
+
+def _values(part: object) -> Iterator[str]:
+    """Go through all texts that a rule compares with."""
+    if isinstance(part, Mapping):
+        value = part.get("Value")
+        if isinstance(value, str):
+            yield value
+        for inner in part.values():
+            yield from _values(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from _values(inner)
+
+
+def attributes(part: object) -> frozenset[str]:
+    """Collect the attributes that a rule mentions."""
+    if isinstance(part, Mapping):
+        own = {part["attr"]} if isinstance(part.get("attr"), str) else set()
+        return frozenset(own).union(*map(attributes, part.values()))
+    return frozenset().union(*map(attributes, part)) if isinstance(part, list) else frozenset()
+
+
+def _mapping(value: Json) -> JsonObject:
+    if not isinstance(value, Mapping):
+        raise TypeError(value)
+    return value
+
+
+def _sequence(value: Json) -> Sequence[Json]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise TypeError(value)
+    return value

@@ -1,0 +1,198 @@
+"""A rule about a place holds for whatever contains it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.pure.guardrails.made import MOMENT, REQUESTER, destination, facts, source
+
+from headrace.guardrails import Decision, PolicySet, Route, decide, may_browse, may_plan, redecide, settle, why
+from headrace.guardrails.policy.places import MAX_PLACES, left_out
+
+PERMIT_ALL = '@id("all") @reason("everybody may") permit (principal, action, resource);\n'
+
+
+def policy(text: str) -> PolicySet:
+    policies = PolicySet.parse(text)
+    assert isinstance(policies, PolicySet), policies
+    return policies
+
+
+def forbid(condition: str, action: str = "copy", **annotations: str) -> str:
+    more = "".join(f'@{name}("{value}") ' for name, value in annotations.items())
+    scope = f'(principal, action == Action::"{action}", resource)'
+    return f'@id("phi") @reason("phi stays") {more}forbid {scope} when {{ {condition} }};\n'
+
+
+PHI = forbid('resource.source.within.contains("/raw/phi")')
+
+
+def at(from_: str, to: str = "/x/y", exclude: tuple[str, ...] = ()) -> Route:
+    parts = (tuple(part for part in path.split("/") if part) for path in (from_, to))
+    route = settle(source(*next(parts), into=True), destination(*next(parts), into=True))
+    return route.taking(include=(), exclude=exclude)
+
+
+def copy(text: str, route: Route, **changes: Any) -> Decision:  # noqa: ANN401 - any fact
+    return decide(policy(text), "copy", REQUESTER, route, facts(**changes))
+
+
+@pytest.mark.parametrize("path", ["/raw/phi", "/raw/phi/2026", "/raw", "/"])
+def test_a_rule_about_a_folder_holds_for_what_lies_in_it_and_for_what_contains_it(path: str) -> None:
+    decided = copy(PERMIT_ALL + PHI, at(path))
+    assert (decided.outcome, [rule.id for rule in decided.rules]) == ("denied", ["phi"])
+
+
+@pytest.mark.parametrize("path", ["/raw/run42", "/raw/ph", "/raw/phi2", "/home"])
+def test_a_rule_about_a_folder_says_nothing_of_what_is_beside_it(path: str) -> None:
+    assert copy(PERMIT_ALL + PHI, at(path)).outcome == "allowed"
+
+
+def test_the_reason_names_the_place_that_is_part_of_the_request() -> None:
+    assert why(copy(PERMIT_ALL + PHI, at("/"))) == "Denied: phi stays, and krios1:/raw/phi is part of this (phi)."
+
+
+def test_a_rule_about_a_place_at_the_destination_holds_for_a_copy_into_what_contains_it() -> None:
+    locked = PERMIT_ALL + forbid('resource.destination.within.contains("/2026/locked")')
+    assert copy(locked, at("/raw", "/2026")).outcome == "denied"
+    assert "archive:/2026/locked is part of this" in why(copy(locked, at("/raw", "/")))
+    assert copy(locked, at("/raw", "/2026/open")).outcome == "allowed"
+    assert copy(locked, at("/raw", "/2026", exclude=("/locked",))).outcome == "allowed"
+
+
+def test_a_place_that_a_permit_leaves_out_is_not_copied_along() -> None:
+    text = '@id("p") @reason("r") permit (principal, action == Action::"copy", resource) '
+    text += 'when { resource.source.within.contains("/raw") && !resource.source.within.contains("/raw/phi") };'
+    assert copy(text, at("/raw/run42")).outcome == "allowed"
+    assert [rule.id for rule in copy(text, at("/raw")).rules] == ["headrace-no-rule"]
+
+
+def test_a_permit_for_a_folder_permits_nothing_that_contains_it() -> None:
+    text = '@id("p") @reason("r") permit (principal, action == Action::"copy", resource) '
+    assert copy(text + 'when { resource.source.within.contains("/raw") };', at("/")).outcome == "denied"
+
+
+def test_what_a_place_needs_the_whole_needs_too() -> None:
+    text = PERMIT_ALL + forbid('resource.source.within.contains("/raw/phi")', obligation="approval:stewards:2")
+    text += (
+        '@id("big") @reason("big") @obligation("confirmation") forbid (principal, action == Action::"copy", resource)'
+    )
+    text += "when { context.bytes > 9 };"
+    decided = copy(text, at("/raw"), bytes=10)
+    assert list(map(str, decided.obligations)) == ["confirmation", "approval:stewards:2"]
+    assert (decided.outcome, [rule.id for rule in decided.rules]) == ("approve", ["big", "phi"])
+    assert [rule.id for rule in decided.permitted_by] == ["all"]
+    alone = copy(text, at("/raw"), bytes=1)
+    assert (alone.outcome, [rule.id for rule in alone.permitted_by]) == ("approve", ["all"])
+
+
+def test_the_lowest_class_of_a_place_is_the_class_of_the_whole() -> None:
+    text = '@id("p") @reason("r") @qos("priority") permit (principal, action, resource);'
+    text += '@id("q") @reason("r") @qos("background") permit (principal, action == Action::"copy", resource) '
+    text += 'when { resource.source.within.contains("/raw/cold") };'
+    assert copy(text, at("/raw")).qos_class == "background"
+
+
+def test_an_excluded_place_is_no_part_of_the_request() -> None:
+    assert copy(PERMIT_ALL + PHI, at("/raw", exclude=("/phi",))).outcome == "allowed"
+    assert copy(PERMIT_ALL + PHI, at("/", exclude=("raw/phi",))).outcome == "allowed"
+    assert copy(PERMIT_ALL + PHI, at("/raw/phi", exclude=("phi",))).outcome == "denied"
+
+
+@pytest.mark.parametrize("pattern", ["phi", "/phi", "raw", "/raw", "/raw/phi", "raw/phi", "raw/", "/raw/"])
+def test_a_plain_pattern_leaves_out_a_place_and_all_below(pattern: str) -> None:
+    rest = ("phi",) if pattern in {"phi", "/phi"} else ("raw", "phi")
+    assert left_out(rest, [pattern])
+    assert left_out((*rest, "deep"), [pattern])
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["ph", "phi2", "/phi", "phi/", "raw/phi/", "*", "ph*", "raw/**", "raw/ph?", "phi/x", "p%68i", "\\phi", ""],
+)
+def test_a_pattern_that_may_leave_a_place_in_does_not_count(pattern: str) -> None:
+    assert not left_out(("raw", "phi"), [pattern])
+
+
+def test_what_may_not_be_listed_is_not_surveyed_with_what_contains_it() -> None:
+    policies = policy(PERMIT_ALL + forbid('resource.within.contains("/raw/phi")', "browse"))
+    assert may_plan(policies, REQUESTER, at("/raw"), MOMENT).outcome == "denied"
+    assert may_plan(policies, REQUESTER, at("/home", "/"), MOMENT).outcome == "denied"
+    assert may_plan(policies, REQUESTER, at("/raw", exclude=("phi",)), MOMENT).outcome == "allowed"
+    assert may_browse(policies, REQUESTER, source("raw"), MOMENT).outcome == "allowed"
+    assert may_browse(policies, REQUESTER, source("raw", "phi"), MOMENT).outcome == "denied"
+
+
+def test_more_places_than_can_be_looked_at_are_denied() -> None:
+    def named(count: int) -> str:
+        paths = ", ".join(f'"/raw/{number}"' for number in range(count))
+        return PERMIT_ALL + forbid(f"[{paths}].containsAny(resource.destination.within)")
+
+    assert copy(named(5), at("/raw")).outcome == "allowed"
+    decided = copy(named(MAX_PLACES + 1), at("/raw"))
+    assert (decided.outcome, decided.rules[0].id) == ("denied", "headrace-too-many-places")
+
+
+_NAME = st.sampled_from(["a", "b", "c"])
+_PATH = st.lists(_NAME, max_size=3).map(tuple)
+
+
+@given(st.lists(_PATH, min_size=1, max_size=4), _PATH, st.lists(_NAME, max_size=3))
+def test_nothing_in_a_folder_is_decided_more_strictly_than_the_folder(
+    named: list[tuple[str, ...]], folder: tuple[str, ...], below: list[str]
+) -> None:
+    text = PERMIT_ALL
+    for number, path in enumerate(named):
+        end = ("source", "destination")[number % 2]
+        text += forbid(f'resource.{end}.within.contains("/{"/".join(path)}")').replace('"phi"', f'"r{number}"')
+    whole, part = ("/" + "/".join(path) for path in (folder, (*folder, *below)))
+    if copy(text, at(whole, whole)).outcome == "allowed":
+        assert copy(text, at(part, part)).outcome == "allowed"
+
+
+# -- records of the first form, which plans hold that were sealed before 2026-11-22 --
+
+
+def first_form(decided: Decision) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(decided.context_json)
+    del record["form"]
+    for name in ("include", "exclude"):
+        del record["resource"][name]
+    for name in ("start", "session", "largest_file_bytes", "on_conflict", "rate_limit_bps"):
+        del record["context"][name]
+    record["context"]["approvals"] = "0"
+    return record
+
+
+def test_a_record_of_the_first_form_is_still_decided() -> None:
+    record = json.dumps(first_form(copy(PERMIT_ALL, at("/raw"))))
+    assert redecide(policy(PERMIT_ALL), record).outcome == "allowed"
+    assert redecide(policy(PERMIT_ALL + PHI), record).outcome == "denied"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        'context.on_conflict == "overwrite"',
+        "context.rate_limit_bps > 5",
+        'resource.exclude.contains("x")',
+        "context.session",
+        "context.largest_file_bytes > 5",
+        "context.start > context.now",
+    ],
+)
+def test_a_record_of_the_first_form_is_denied_by_a_policy_that_reads_what_it_lacks(condition: str) -> None:
+    text = PERMIT_ALL + forbid(condition)
+    assert copy(text, at("/raw")).outcome == "allowed"
+    decided = redecide(policy(text), json.dumps(first_form(copy(text, at("/raw")))))
+    assert (decided.outcome, decided.rules[0].id) == ("denied", "headrace-policy-error")
+
+
+def test_a_record_that_mixes_the_forms_is_denied() -> None:
+    record = first_form(copy(PERMIT_ALL, at("/raw")))
+    record["context"]["session"] = True
+    assert redecide(policy(PERMIT_ALL), json.dumps(record)).outcome == "denied"
+    record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
+    assert redecide(policy(PERMIT_ALL), json.dumps({**record, "form": "3"})).outcome == "denied"

@@ -1,0 +1,91 @@
+"""What a policy says of places and of requests, held on real nodes."""
+
+from datetime import timedelta
+
+import pytest
+from tests.servers.site import Site
+from tests.service.test_consent import publish
+
+from headrace.client import models as m
+
+EVERYTHING = """
+@id("requesters")
+@reason("requesters may work")
+permit (principal in Role::"requester", action, resource);
+"""
+NO_PHI = """
+@id("phi-stays")
+@reason("patient data stays")
+forbid (principal, action == Action::"copy", resource)
+when { resource.source in Endpoint::"lab" && resource.source.within.contains("/set/phi") };
+"""
+
+
+def patients(site: Site) -> None:
+    for name in ("set/a.txt", "set/phi/p1.txt", "set/phi/deep/p2.txt"):
+        (site.lab / name).parent.mkdir(parents=True, exist_ok=True)
+        (site.lab / name).write_text(name)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("source", ["lab:/set/phi/deep", "lab:/set/phi", "lab:/set", "lab:/"])
+async def test_a_protected_folder_is_not_copied_with_what_contains_it(site: Site, source: str) -> None:
+    patients(site)
+    await publish(site, EVERYTHING + NO_PHI)
+    plan = await site.ada.plan(source, "archive:/copy/")
+    assert plan.state is m.PlanState.DENIED, plan.summary
+    assert plan.decision is not None
+    assert [rule.id for rule in plan.decision.rules] == ["phi-stays"]
+
+
+@pytest.mark.anyio
+async def test_what_contains_a_protected_folder_is_copied_without_it(site: Site) -> None:
+    patients(site)
+    await publish(site, EVERYTHING + NO_PHI)
+    plan = await site.ada.plan("lab:/set", "archive:/copy/", exclude=["phi"])
+    transfer = await site.ada.submit(plan)
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert sorted(path.name for path in (site.archive / "copy").rglob("*")) == ["a.txt", "set"]
+
+
+@pytest.mark.anyio
+async def test_a_folder_that_becomes_protected_starts_no_more(site: Site) -> None:
+    patients(site)
+    await publish(site, EVERYTHING)
+    start = site.clock() + timedelta(days=1)
+    queued = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", start=start))
+    await publish(site, EVERYTHING + NO_PHI)
+    site.clock.shift += timedelta(days=1)
+    ended = await site.ada.end_of(queued)
+    assert ended.state is m.TransferState.FAILED, ended.summary
+    assert not (site.archive / "copy").exists()
+
+
+@pytest.mark.anyio
+async def test_hours_are_those_of_the_start(site: Site) -> None:
+    patients(site)
+    start = site.clock() + timedelta(days=2)
+    text = '@id("day") @reason("only on that day") forbid (principal, action == Action::"copy", resource) '
+    await publish(site, EVERYTHING + text + f"unless {{ context.weekday == {start.isoweekday()} }};")
+    today = await site.ada.plan("lab:/set", "archive:/copy")
+    assert today.state is m.PlanState.DENIED, today.summary
+    later = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", start=start))
+    assert later.state is m.TransferState.QUEUED
+
+
+@pytest.mark.anyio
+async def test_policies_tell_a_session_from_a_token_and_see_how_files_are_replaced(site: Site) -> None:
+    patients(site)
+    text = '@id("s") @reason("people only") forbid (principal, action == Action::"plan", resource) '
+    text += "unless { context.session };"
+    text += '@id("o") @reason("never over others") forbid (principal, action == Action::"copy", resource) '
+    text += 'when { context.on_conflict == "overwrite" || context.rate_limit_bps > 1000000 };'
+    await publish(site, EVERYTHING + text)
+    assert (await site.ada.plan("lab:/set", "archive:/copy")).state is m.PlanState.READY
+    for slots in ({"on_conflict": "overwrite"}, {"rate_limit_bps": 2_000_000}):
+        assert (await site.ada.plan("lab:/set", "archive:/copy", **slots)).state is m.PlanState.DENIED
+    _, pipeline = await site.ada.token("transfer:read", "transfer:plan")
+    intent = m.TransferIntent(action="copy", source="lab:/set", destination="archive:/copy")
+    asked = await pipeline.create_plan(m.PlanRequest(intent=intent))
+    assert (await pipeline.plan(asked.id, wait_s=30)).state is m.PlanState.DENIED
