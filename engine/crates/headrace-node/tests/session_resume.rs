@@ -316,4 +316,6 @@ fn the_rate_ceiling_is_never_exceeded() {
         std::thread::yield_now();
     }
     assert_eq!(destination.wait().outcome, Outcome::Complete);
+    // A source that counted nothing would not know that its lost session had come further, and give up where it should go on.
+    assert_eq!(source.progress().bytes_received, 20 * MIB);
 }

@@ -468,6 +468,10 @@ impl Landing {
             return Ok(());
         };
         let mut state = incoming.state.lock();
+        if matches!(state.phase, Phase::Whole | Phase::Closed) {
+            // All of it has come, as it was: that is what gets the name.
+            return Ok(());
+        }
         if generation != state.generation + 1
             || entry.path != state.entry.path
             || entry.kind != Kind::File

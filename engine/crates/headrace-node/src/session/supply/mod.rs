@@ -55,7 +55,7 @@ pub struct SupplySpec {
     pub window: u32,
     /// Whether sources are deleted once they have arrived.
     pub delete_source: bool,
-    /// Whether what is listed is counted as the total: in a local copy the landing counts it.
+    /// Whether what is listed and sent is counted here: in a local copy the landing counts it.
     pub counts_totals: bool,
     /// A folder of our own on this machine for what need not survive.
     pub scratch: PathBuf,

@@ -35,6 +35,8 @@ pub(super) struct OutgoingState {
     pub(super) open: Option<OpenFile>,
     /// What the destination asked for.
     pub(super) asked: Asked,
+    /// All that was asked for was read, and the file is or was looked at again: what is read from now on comes after that look.
+    pub(super) ended: bool,
     /// All that was asked for was read, as one state of the file.
     pub(super) sent: bool,
     /// How often pieces of it were asked for again.
@@ -58,6 +60,7 @@ impl OutgoingState {
             units_left: 0,
             open: None,
             asked: Asked::Nothing,
+            ended: false,
             sent: false,
             resends: 0,
             entry,

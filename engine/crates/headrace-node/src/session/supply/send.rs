@@ -129,6 +129,14 @@ impl Supply {
             let hash = self
                 .counters
                 .time(Stage::Hash, || piece_hash(entry.size, offset, block));
+            // The destination may have been told that the file is whole but for this unit.
+            if offset + length == end && file.state.lock().ended {
+                match is_same(&handle, &entry) {
+                    Ok(Some(_)) => {}
+                    Ok(None) => return self.restart(file, generation),
+                    Err(error) => return self.give_up(file, unreadable(&error), error),
+                }
+            }
             if is_hole {
                 outlet.hole(&piece(hash), length)?;
             } else {
@@ -136,6 +144,7 @@ impl Supply {
                 self.counters
                     .time(Stage::Send, || outlet.block(&piece(hash), block))?;
             }
+            self.count_sent(length);
             if self.is_over() {
                 return Ok(());
             }
@@ -161,6 +170,7 @@ impl Supply {
                 return Ok(());
             }
             state.open = None;
+            state.ended = true;
             state.entry.clone()
         };
         match is_same(handle, &entry) {
@@ -226,8 +236,14 @@ impl Supply {
             bytes: &bytes,
         }
         .put(payload);
-        add(&self.counters.bytes_sent, entry.size);
+        self.count_sent(entry.size);
         Ok(())
+    }
+
+    fn count_sent(&self, bytes: u64) {
+        if self.spec.counts_totals {
+            add(&self.counters.bytes_sent, bytes);
+        }
     }
 
     /// A file is not what it was when it was listed: start it again as it is now, or give it up.

@@ -10,13 +10,14 @@ use headrace_core::entry::{Entry, Kind};
 use headrace_core::integrity::piece_hash;
 use headrace_core::list::{ListEntry, ListWriter};
 use headrace_core::manifest::Item;
-use headrace_core::message::Message;
+use headrace_core::message::{FileResult, Message};
 use headrace_core::name::RelPath;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::descriptors::Descriptors;
 use headrace_io::disk::DiskPool;
 use headrace_io::storage::simulated::Disk;
 use headrace_io::storage::{Holding, Writing};
+use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use super::super::{Answers, Landing, LandingSpec, WINDOW};
@@ -110,6 +111,45 @@ fn the_last_files_do_not_wait_when_they_came_during_an_epoch() {
     landing.epoch().expect("the epoch of the first");
     let pending = landing.pending.lock();
     assert_eq!((pending.whole.len(), pending.hurry), (1, true));
+}
+
+/// Remembers what was answered.
+#[derive(Default)]
+struct Heard(Mutex<Vec<Message>>);
+
+impl Answers for Heard {
+    fn answer(&self, message: Message) -> Result<(), Failure> {
+        self.0.lock().push(message);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_file_that_is_whole_gets_its_name_whatever_its_source_becomes() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let heard = Arc::new(Heard::default());
+    let landing = open(Arc::clone(&heard) as Arc<dyn Answers>, &scratch);
+    let items = vec![item(b"file")];
+    landing
+        .handle(Message::Items { first: 0, items })
+        .expect("an entry");
+    arrive(&landing, 0);
+    let Item::Entry(entry) = item(b"file") else {
+        unreachable!("an entry")
+    };
+    heard.0.lock().clear();
+    landing
+        .handle(Message::FileChanged {
+            file: 0,
+            generation: 1,
+            entry: Entry { size: 1, ..entry },
+        })
+        .expect("too late");
+    landing.epoch().expect("an epoch");
+    assert_eq!(
+        *heard.0.lock(),
+        [Message::Results(vec![(0, FileResult::Done)])]
+    );
 }
 
 /// A source that sends one more entry as soon as the window has room for it.
