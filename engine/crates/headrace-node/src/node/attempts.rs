@@ -425,7 +425,7 @@ impl Attempts {
             (proto::List::Deletes, "deletes", execution.deletes),
         ] {
             let needed = sealed.count > 0 && ticket.part() != Part::Source;
-            let path = needed.then(|| self.lists_dir.join(format!("{}-{name}.jsonl", id.transfer)));
+            let path = needed.then(|| self.list_file(&id.transfer, name));
             if let Some(path) = &path {
                 fetch(id.clone(), list, path.clone()).await?;
             }
@@ -491,12 +491,12 @@ impl Attempts {
         // Should the disk fail, the end can still be told while this process lives.
         let kept_on_disk = state::write_durably(&self.end_file(id), &json);
         self.ends.lock().insert(id.clone(), kept);
+        // The next attempt has lists of these names, and may fetch them as soon as the place is free.
+        let removed = ["overwrites", "deletes"]
+            .map(|name| state::remove(&self.list_file(&id.transfer, name)));
         self.remove(&id.transfer);
-        for name in ["overwrites", "deletes"] {
-            state::remove(&self.lists_dir.join(format!("{}-{name}.jsonl", id.transfer)))?;
-        }
         self.ended.notify_one();
-        kept_on_disk
+        kept_on_disk.and(removed.into_iter().collect())
     }
 
     fn sealed(&self, id: &AttemptId, end: MoveEnd, progress: ProgressCounts) -> End {
@@ -545,6 +545,10 @@ impl Attempts {
         let mut running = self.running.lock();
         running.remove(transfer);
         self.count.send_replace(running.len());
+    }
+
+    fn list_file(&self, transfer: &Id, name: &str) -> PathBuf {
+        self.lists_dir.join(format!("{transfer}-{name}.jsonl"))
     }
 
     fn end_file(&self, id: &AttemptId) -> PathBuf {
@@ -612,4 +616,66 @@ pub(super) async fn blocking<T: Send + 'static>(
 ) -> Result<T, Problem> {
     let done = tokio::task::spawn_blocking(run).await;
     done.map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use headrace_core::value::Timestamp;
+
+    use super::*;
+
+    struct Nobody;
+
+    impl Mover for Nobody {
+        fn data_address(&self) -> Option<std::net::SocketAddr> {
+            None
+        }
+
+        fn start(&self, _order: Order) -> Result<Arc<dyn Moving>, Problem> {
+            Err(Problem::new(ControlCode::Internal, "nothing moves here"))
+        }
+
+        fn forget(&self, _transfer: &Id, _roots: &Roots) -> Result<(), Problem> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_lists_of_an_attempt_are_gone_before_the_next_may_fetch_its_own() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = StateDir::open(folder.path()).expect("a state folder");
+        let clock: Clock = Arc::new(|| Timestamp::from(std::time::SystemTime::now()));
+        let key = SigningKey::from_seed(&[1; 32]);
+        let attempts = Attempts::open(&state, key, clock, Arc::new(Nobody)).expect("attempts");
+        let transfer: Id = "tr_1".parse().expect("an id");
+        // A thread that sees the free place at once, as often as it takes to meet the moment between two steps.
+        for attempt in 1..=100 {
+            let list = attempts.list_file(&transfer, "deletes");
+            std::fs::write(&list, b"").expect("a list");
+            attempts.count.send_replace(1);
+            let mut count = attempts.count.subscribe();
+            let end = MoveEnd {
+                outcome: Outcome::Stopped,
+                problem: None,
+                statements: Vec::new(),
+                files_list: None,
+                failed_list: None,
+            };
+            let id = AttemptId {
+                transfer: transfer.clone(),
+                attempt,
+            };
+            std::thread::scope(|scope| {
+                let next = scope.spawn(|| {
+                    while *count.borrow_and_update() > 0 {
+                        std::hint::spin_loop();
+                    }
+                    list.exists()
+                });
+                let kept = attempts.keep(&id, end, ProgressCounts::default());
+                kept.expect("kept");
+                assert!(!next.join().expect("no panic"), "attempt {attempt}");
+            });
+        }
+    }
 }
