@@ -181,6 +181,21 @@ async fn who_accepts_connections_is_dialled_and_a_pair_without_is_refused() {
 }
 
 #[tokio::test]
+async fn where_both_accept_connections_each_attempt_is_dialled_the_other_way() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    for attempt in 1..=3 {
+        let ticket = site.ticket_with("tr_1", &from, &to, |body| {
+            body["attempt"] = json!(attempt.to_string());
+        });
+        start(&site, &ticket, "tr_1").await.expect("started");
+        let dials =
+            [&from, &to].map(|node| matches!(node.mover.attempt("tr_1").order.meet, Meet::Dial(_)));
+        assert_eq!(dials, [attempt % 2 == 0, attempt % 2 == 1], "{attempt}");
+    }
+}
+
+#[tokio::test]
 async fn the_lists_of_a_ticket_reach_the_destination() {
     let site = Site::start().await;
     let (from, to) = two(&site).await;

@@ -147,7 +147,7 @@ impl Shared {
         let ticket = claims(text)?;
         let source = self.link(ticket.source_node)?;
         let destination = self.link(ticket.destination_node)?;
-        let orders = dial(&source, &destination)?;
+        let orders = dial(&source, &destination, ticket.attempt)?;
         let record = Record::new(text, &ticket, lists_dir, result_dir);
         let id = record.id();
         let destination = record.destination;
@@ -478,14 +478,20 @@ impl Shared {
 /// A node, whether it dials, and whom.
 type DialOrder = (Arc<Link>, Dial, Vec<String>);
 
-/// Who dials whom, in the order in which the nodes are told: who waits first.
-fn dial(source: &Arc<Link>, destination: &Arc<Link>) -> Result<Vec<DialOrder>, Problem> {
+/// Who dials whom, in the order in which the nodes are told: who waits first. Where both accept connections, the next attempt tries the other
+/// way: an address may be reachable from one side only.
+fn dial(
+    source: &Arc<Link>,
+    destination: &Arc<Link>,
+    attempt: u64,
+) -> Result<Vec<DialOrder>, Problem> {
     let (from, to) = (Arc::clone(source), Arc::clone(destination));
     if source.node == destination.node {
         return Ok(vec![(to, Dial::Local, Vec::new())]);
     }
     let (at_source, at_destination) = (source.reach().addresses, destination.reach().addresses);
-    if !at_source.is_empty() {
+    let other_way = attempt.is_multiple_of(2) && !at_destination.is_empty();
+    if !at_source.is_empty() && !other_way {
         return Ok(vec![
             (from, Dial::In, Vec::new()),
             (to, Dial::Out, at_source),
