@@ -92,7 +92,7 @@ class Consent:
             raise ServiceError(
                 Code.WRONG_DIGEST, f"that is not the digest of plan `{row.id}`; read the plan again and decide on that"
             )
-        objection = objection_to(await self._plans.status(tx, caller, row), caller.principal, action)
+        objection = objection_to(await self._plans.status(tx, row), caller.principal, action)
         if objection is not None:
             raise objection
         return row

@@ -117,7 +117,7 @@ class Intake:
         """Give up the caller's own plan that has not started."""
         async with self._core.database.write() as tx:
             row = await self._plans.row(tx, caller, plan)
-            objection = objection_to(await self._plans.status(tx, caller, row), caller.principal, "drop")
+            objection = objection_to(await self._plans.status(tx, row), caller.principal, "drop")
             if objection is not None:
                 raise objection
             await self._drop(tx, caller, row)
@@ -128,7 +128,7 @@ class Intake:
         if plan is None:
             return
         row = await self._plans.row(tx, caller, plan)
-        may = objection_to(await self._plans.status(tx, caller, row), caller.principal, "drop") is None
+        may = objection_to(await self._plans.status(tx, row), caller.principal, "drop") is None
         if row.state == m.PlanState.ASK and may:
             await self._drop(tx, caller, row)
 

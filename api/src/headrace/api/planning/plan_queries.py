@@ -22,7 +22,6 @@ from headrace.api.planning.plan_steps import (
     next_step,
     state_reason,
     warnings,
-    without_reasons,
 )
 from headrace.api.planning.redaction import Redaction, is_own, redacted
 from headrace.api.policy.versions import Policies
@@ -140,17 +139,16 @@ class Plans:
         told = not shown.names_withheld or is_own(caller, row.agent)
         return shown.model_copy(update={"document": row.document}) if document and told else shown
 
-    async def status(self, tx: Tx, caller: Caller, row: PlanRow) -> PlanStatus:
-        """Return what the next step of a plan depends on, as the caller may be told of it."""
+    async def status(self, tx: Tx, row: PlanRow) -> PlanStatus:
+        """Return what the next step of a plan depends on."""
         [(_, status)] = await self._statuses(tx, [row])
-        [withheld] = await self._redaction.withheld(tx, caller, [row])
-        return without_reasons(status) if withheld else status
+        return status
 
     async def _views(self, tx: Tx, caller: Caller, rows: Sequence[PlanRow]) -> list[m.Plan]:
         found = await self._statuses(tx, rows)
         hidden = await self._redaction.withheld(tx, caller, rows)
         shown = [
-            redacted(_shown(card, without_reasons(status), caller), own=is_own(caller, row.agent))
+            redacted(_shown(card, status, caller), own=is_own(caller, row.agent))
             if withheld
             else _shown(card, status, caller)
             for (card, status), row, withheld in zip(found, rows, hidden, strict=True)

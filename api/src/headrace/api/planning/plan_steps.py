@@ -5,7 +5,7 @@ interfaces show as the reason of a disabled action.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
@@ -91,11 +91,6 @@ class PlanStatus:
         if self.transfer is not None:
             return True
         return word.active and word.policy_version == self.policy_version and self.now < word.expires
-
-
-def without_reasons(plan: PlanStatus) -> PlanStatus:
-    """Leave out why people said no: their words may hold names that are withheld from the caller."""
-    return replace(plan, words=tuple(replace(word, reason="") for word in plan.words))
 
 
 def needs(plan: PlanStatus, caller: Principal) -> list[m.Need]:

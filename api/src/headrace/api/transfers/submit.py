@@ -49,7 +49,7 @@ class Submissions:
             if started is not None:
                 return await self._transfers.view_in(tx, caller, started)
             await self._scheduler.require_room(tx, plan.requester)
-            objection = objection_to(await self._plans.status(tx, caller, plan), caller.principal, "submit")
+            objection = objection_to(await self._plans.status(tx, plan), caller.principal, "submit")
             if objection is not None:
                 raise objection
             row = await self.insert(tx, plan)

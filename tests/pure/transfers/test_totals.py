@@ -1,0 +1,25 @@
+"""What stays of a transfer's progress once its nodes have signed."""
+
+from datetime import UTC, datetime
+
+from headrace.api.transfers.receipts import Totals
+from headrace.client import models as m
+
+AT = datetime(2026, 11, 22, tzinfo=UTC)
+
+
+def test_the_counts_that_stay_are_the_signed_ones_whatever_was_counted_on_the_way() -> None:
+    counted = m.Progress(
+        files_total=9, files_done=8, bytes_total=900, bytes_received=800, bytes_durable=700, resent_bytes=60, at=AT
+    )
+    final = Totals(files=3, bytes=300, identical=1, failed=0, resent=5).final(counted, resent_before=2, for_good=0)
+    assert final == m.Progress(
+        files_total=3,
+        files_done=3,
+        files_identical=1,
+        bytes_total=300,
+        bytes_received=300,
+        bytes_durable=300,
+        resent_bytes=7,
+        at=AT,
+    )
