@@ -148,6 +148,60 @@ async def only_an_active_persons_password_is_replaced(store: PeopleStore) -> Non
     assert person.password_hash == "second"  # noqa: S105 - no password
 
 
+async def a_new_invitation_replaces_the_older_and_lets_who_was_disabled_come_back(store: PeopleStore) -> None:
+    await fill(store)
+    again = replace(INVITATION, hash="5" * 64)
+    assert await store.renew_invitation(again) == ADA
+    assert await store.invitation(INVITATION.hash) is None
+    assert await store.redeem(INVITATION.hash, ADA.name, "hash", NOW) is None
+    await store.disable(ADA.id)
+    assert await store.renew_invitation(again) == ADA
+    back = await store.redeem(again.hash, ADA.name, "hash", NOW)
+    assert back == replace(ADA, state="active", password_hash="hash")  # noqa: S106 - no password
+    assert await store.renew_invitation(replace(INVITATION, person="pn_nobody")) is None
+
+
+async def a_new_invitation_of_somebody_active_changes_the_password_and_ends_the_sessions_when_redeemed(
+    store: PeopleStore,
+) -> None:
+    await fill(store)
+    await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
+    await store.add_session(SESSION)
+    await store.add_session(OF_GRACE[0])
+    person = await store.person(ADA.id)
+    assert await store.renew_invitation(INVITATION) == person
+    assert await store.session(SESSION.hash) == SESSION
+    assert person is not None
+    assert await store.redeem(INVITATION.hash, ADA.name, "second", NOW) == replace(person, password_hash="second")  # noqa: S106
+    assert await store.session(SESSION.hash) is None
+    assert await store.session(OF_GRACE[0].hash) == OF_GRACE[0]
+
+
+async def another_password_ends_all_sessions_but_one_and_the_invitations(store: PeopleStore) -> None:
+    await fill(store)
+    await store.replace_password(ADA.id, "hash", keep="")
+    assert await store.person(ADA.id) == ADA
+    await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
+    await store.renew_invitation(INVITATION)
+    other = replace(SESSION, hash="5" * 64)
+    for session in (SESSION, other, OF_GRACE[0]):
+        await store.add_session(session)
+    await store.replace_password(ADA.id, "second", keep=other.id)
+    person = await store.person(ADA.id)
+    assert person is not None
+    assert person.password_hash == "second"  # noqa: S105 - no password
+    assert list(await store.sessions_of(ADA.id)) == [other]
+    assert await store.session(OF_GRACE[0].hash) == OF_GRACE[0]
+    assert await store.invitation(INVITATION.hash) is None
+
+
+async def the_tokens_of_all_are_listed(store: PeopleStore) -> None:
+    await fill(store)
+    for token in (TOKEN, OF_GRACE[1]):
+        await store.add_token(token)
+    assert list(await store.tokens_of_all()) == [TOKEN, OF_GRACE[1]]
+
+
 async def disabling_a_person_ends_sessions_tokens_and_invitations_of_that_person_alone(store: PeopleStore) -> None:
     await fill(store)
     await store.add_session(SESSION)
@@ -236,6 +290,10 @@ CHECKS: tuple[Check, ...] = (
     an_invitation_is_not_redeemed_after_its_time_nor_if_it_is_unknown,
     redeeming_under_a_taken_name_changes_nothing,
     only_an_active_persons_password_is_replaced,
+    a_new_invitation_replaces_the_older_and_lets_who_was_disabled_come_back,
+    a_new_invitation_of_somebody_active_changes_the_password_and_ends_the_sessions_when_redeemed,
+    another_password_ends_all_sessions_but_one_and_the_invitations,
+    the_tokens_of_all_are_listed,
     disabling_a_person_ends_sessions_tokens_and_invitations_of_that_person_alone,
     a_disabled_person_keeps_the_name_and_is_never_invited_back_by_an_old_link,
     disabling_nobody_answers_nothing,

@@ -19,7 +19,7 @@ from typing import TypeVar
 import pytest
 from pydantic import BaseModel
 from tests.servers.calls import About, arguments
-from tests.servers.site import Person, Site, digest_of, settled, started_site
+from tests.servers.site import PASSWORD, Person, Site, digest_of, settled, started_site
 
 from headrace.api.access.acting import Acting
 from headrace.api.permissions import ACCESS
@@ -198,6 +198,7 @@ async def succeeding(site: Site) -> dict[str, str]:
     new = next(one.id for one in found if one.name == "new")
     assert said(ada, "disable_person", await ada.port.disable_person(new)).state == "disabled"
     rows |= await changing_rights(ada, new)
+    rows |= await living(ada, pip, new)
     made = said(pip, "create_token", await pip.port.create_token(m.TokenRequest(name="t", scopes=["transfer:read"])))
     assert [one.id for one in said(pip, "tokens", await pip.port.tokens())] == [made.id]
     await pip.port.revoke_token(made.id)
@@ -222,6 +223,17 @@ async def changing_rights(ada: Person, new: str) -> dict[str, str]:
         "group_bindings": listed,
     }  # fmt: skip
     return {method: described("ada", method, one) for method, one in found.items()}
+
+
+async def living(ada: Person, pip: Person, disabled: str) -> dict[str, str]:
+    """Make the calls that go with a person's life here."""
+    again = await ada.port.invite_again(disabled)
+    await pip.port.change_password(m.PasswordChange(password=PASSWORD, new_password=f"{PASSWORD} {PASSWORD}"))
+    [session] = found = await ada.port.sessions(person=pip.principal.id)
+    await ada.port.end_session(session.id, person=pip.principal.id)
+    assert await ada.port.sessions(person=pip.principal.id) == []
+    calls = {"invite_again": again, "change_password": None, "sessions": found, "end_session": None}
+    return {method: described("ada", method, one) for method, one in calls.items()}
 
 
 async def new_plan(site: Site, person: Person, name: str, action: str = "copy", **slots: object) -> m.Plan:

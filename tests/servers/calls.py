@@ -54,6 +54,10 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "link_identity": {"person": "pn_nobody", "link": m.IdentityLink(issuer="https://corp", subject="alice")},
         "unlink_identity": {"person": "pn_nobody", "link": m.IdentityLink(issuer="https://corp", subject="alice")},
         "bind_groups": {"request": m.GroupBindingsRequest(bindings=[])},
+        "invite_again": {"person": "pn_nobody"},
+        "change_password": {"change": m.PasswordChange(password="wrong", new_password="another long one")},  # noqa: S106
+        "sessions": {"person": "pn_nobody"},
+        "end_session": {"session": "se_nothing"},
         "create_token": {"request": m.TokenRequest(name="t", scopes=["nothing"])},
         "revoke_token": {"token": "tk_nothing"},
     }

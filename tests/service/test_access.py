@@ -19,7 +19,7 @@ PUBLIC = {"health", "sign_in", "accept_invitation"}
 """What may be called without being signed in."""
 OWN = {"sign_out"}
 """What a session may do to itself."""
-SAME_AS = {"undrain_node": "drain_node"}
+SAME_AS = {"undrain_node": "drain_node", "end_session_of": "end_session"}
 
 
 def methods_of(kind: type) -> set[str]:

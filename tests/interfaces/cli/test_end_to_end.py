@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.interfaces.cli.terminal import at_terminal
-from tests.servers.headrace import PASSWORD, Person, Service, serving
+from tests.servers.headrace import PASSWORD, Person, Service, accepted, serving
 
 ODD = "[red]odd\u202ename\nwith everything\x1b[2J"
 
@@ -362,3 +362,15 @@ def test_an_admin_sees_before_whose_rights_a_group_would_change(service: Service
     listed = admin.run("people", "groups").out
     assert all(word in listed for word in ("staff", "approver", "stewards"))
     assert admin.run("people", "bind", corp, "staff", "--json").document["bindings"] == []
+
+
+def test_a_person_changes_the_password_and_comes_back_by_a_new_link(service: Service) -> None:
+    eve = service.person("eve", "viewer")
+    changed = eve.run("people", "password", "--password-stdin", typed=f"{PASSWORD}\nanother horse battery\n")
+    assert changed.code == 0, changed.err
+    [session] = eve.run("people", "sessions", "--json").document
+    assert session["current"]
+    person = next(one["id"] for one in service.admin.run("people", "--json").document if one["name"] == "eve")
+    link = service.admin.run("people", "reinvite", person, "--json").document["link"]
+    accepted(service, "eve", link)
+    assert eve.run("people", "sessions", "--end", session["id"]).code != 0

@@ -227,6 +227,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change Password
+         * @description Replace one's own password; one's other sessions end.
+         */
+        post: operations["change_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes": {
         parameters: {
             query?: never;
@@ -442,6 +462,46 @@ export interface paths {
          */
         post: operations["unlink_identity"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/{person}/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Invite Again
+         * @description Give a person a new one-time link, shown once: to join, to come back, or for another password.
+         */
+        post: operations["invite_again"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/{person}/sessions/{session}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End Session Of
+         * @description End one of a person's sessions, as an administrator.
+         */
+        delete: operations["end_session_of"];
         options?: never;
         head?: never;
         patch?: never;
@@ -702,7 +762,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Sessions
+         * @description List the caller's sessions, or as an administrator a person's.
+         */
+        get: operations["sessions"];
         put?: never;
         /**
          * Sign In
@@ -730,6 +794,26 @@ export interface paths {
          * @description End the session that this request is made with.
          */
         delete: operations["sign_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End Session
+         * @description End one of the caller's sessions.
+         */
+        delete: operations["end_session"];
         options?: never;
         head?: never;
         patch?: never;
@@ -804,7 +888,7 @@ export interface paths {
         };
         /**
          * Tokens
-         * @description List the caller's API tokens, without their secrets.
+         * @description List the caller's API tokens, or as an administrator everybody's, without their secrets.
          */
         get: operations["tokens"];
         put?: never;
@@ -1852,6 +1936,50 @@ export interface components {
             version: string;
         };
         /**
+         * OpenSession
+         * @description A session that is still good; nobody signs in with its id.
+         */
+        OpenSession: {
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /**
+             * Current
+             * @description whether this answer was asked for with it
+             * @default false
+             */
+            current: boolean;
+            /**
+             * Expires
+             * Format: date-time
+             */
+            expires: string;
+            /** Id */
+            id: string;
+            /**
+             * Last Used
+             * Format: date-time
+             */
+            last_used: string;
+            /**
+             * Method
+             * @description how it was begun: `password`, `oidc`
+             */
+            method: string;
+        };
+        /**
+         * PasswordChange
+         * @description One's password, and the one to replace it.
+         */
+        PasswordChange: {
+            /** New Password */
+            new_password: string;
+            /** Password */
+            password: string;
+        };
+        /**
          * Person
          * @description A person: `roles` and `groups` are what counts, granted or given by the groups of identities.
          */
@@ -2569,6 +2697,11 @@ export interface components {
             last_used?: string | null;
             /** Name */
             name: string;
+            /**
+             * Person
+             * @description who made it
+             */
+            person?: string | null;
             /** Scopes */
             scopes: string[];
             /** Secret */
@@ -2927,6 +3060,8 @@ export type Me = components['schemas']['Me'];
 export type Need = components['schemas']['Need'];
 export type NextStep = components['schemas']['NextStep'];
 export type Node = components['schemas']['Node'];
+export type OpenSession = components['schemas']['OpenSession'];
+export type PasswordChange = components['schemas']['PasswordChange'];
 export type Person = components['schemas']['Person'];
 export type PersonUpdate = components['schemas']['PersonUpdate'];
 export type Plan = components['schemas']['Plan'];
@@ -3348,6 +3483,39 @@ export interface operations {
             };
         };
     };
+    change_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     nodes: {
         parameters: {
             query?: never;
@@ -3689,6 +3857,67 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Person"];
                 };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    invite_again: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invitation"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_session_of: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person: string;
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
             default: {
@@ -4159,6 +4388,38 @@ export interface operations {
             };
         };
     };
+    sessions: {
+        parameters: {
+            query?: {
+                /** @description of whom; only administrators say that */
+                person?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenSession"][];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     sign_in: {
         parameters: {
             query?: never;
@@ -4197,6 +4458,35 @@ export interface operations {
             query?: never;
             header?: never;
             path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -4312,7 +4602,9 @@ export interface operations {
     };
     tokens: {
         parameters: {
-            query?: never;
+            query?: {
+                everybody?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -87,6 +87,7 @@ STATUS: dict[str, Status] = {
     AuthCode.NOT_ALLOWED: Status.FORBIDDEN,
     AuthCode.NOT_FOUND: Status.NOT_FOUND,
     AuthCode.NOT_SIGNED_IN: Status.UNAUTHORIZED,
+    AuthCode.PROOF_REFUSED: Status.FORBIDDEN,
     AuthCode.PASSWORD_REFUSED: Status.UNPROCESSABLE_ENTITY,
     AuthCode.SIGN_IN_REFUSED: Status.UNAUTHORIZED,
     AuthCode.TOO_MANY_ATTEMPTS: Status.TOO_MANY_REQUESTS,

@@ -44,6 +44,25 @@ class Accounts:
             raise AuthError(AuthCode.NOT_ALLOWED, "A person needs at least one role.")
         return await self._invite(_new_id(), check_name(name), roles, valid)
 
+    async def invite_again(self, by: Principal, person: str, valid: timedelta) -> tuple[PersonRecord, str]:
+        """Give a person a new one-time link: to join, to come back, or to choose another password.
+
+        Older links die. Until it is used, nothing else changes for somebody active. Raises `not_allowed`, `not_found`.
+        """
+        need_admin(by)
+        if person == by.id:
+            raise AuthError(AuthCode.NOT_ALLOWED, "This is you; change your password instead.")
+        known = await self._store.person(person)
+        if known is None:
+            raise AuthError(AuthCode.NOT_FOUND, "There is no such person.")
+        if not known.local or known.name == known.id:
+            raise AuthError(AuthCode.NOT_ALLOWED, "This person has no name to sign in with here; invite them by one.")
+        made, now = make_invitation(), self._clock()
+        invitation = InvitationRecord(
+            hash=self._pepper.hash(made.text), person=person, created=now, expires=now + valid
+        )
+        return await self._store.renew_invitation(invitation) or known, made.text
+
     async def people(self, by: Principal) -> Sequence[PersonRecord]:
         """List local people; raises `not_allowed`."""
         if Scope.ADMIN not in by.scopes:

@@ -18,6 +18,7 @@ class AuthCode(StrEnum):
     NOT_ALLOWED = "not_allowed"
     NOT_FOUND = "not_found"
     NOT_SIGNED_IN = "not_signed_in"
+    PROOF_REFUSED = "proof_refused"
     PASSWORD_REFUSED = "password_refused"  # noqa: S105 - a code, not a password
     SIGN_IN_REFUSED = "sign_in_refused"
     TOO_MANY_ATTEMPTS = "too_many_attempts"
@@ -26,6 +27,7 @@ class AuthCode(StrEnum):
 _ONE_MESSAGE: Final = {
     AuthCode.INVITATION_REFUSED: "This link was used already, is too old, or was never good; ask for a new one.",
     AuthCode.NOT_SIGNED_IN: "You are not signed in, or your session or token is no longer good; sign in again.",
+    AuthCode.PROOF_REFUSED: "The password is wrong.",
     AuthCode.SIGN_IN_REFUSED: "The name or the password is wrong, or this person may not sign in.",
 }
 """Strangers learn nothing from these: people see one message, and only the log says why."""

@@ -61,12 +61,32 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         invitation = self._invitations.get(hash)
         person = self._people.get(invitation.person) if invitation else None
-        if invitation is None or person is None or person.state != "invited" or now >= invitation.expires:
+        if invitation is None or person is None or person.state == "disabled" or now >= invitation.expires:
             return None
         self._check_name(name, person.id)
         del self._invitations[hash]
+        self._end_sessions(person.id)
         self._people[person.id] = replace(person, name=name, state="active", password_hash=password_hash)
         return self._people[person.id]
+
+    async def renew_invitation(self, invitation: InvitationRecord) -> PersonRecord | None:
+        """See `PeopleStore`."""
+        person = self._people.get(invitation.person)
+        if person is None:
+            return None
+        self._drop_invitations(person.id)
+        self._invitations[invitation.hash] = invitation
+        if person.state == "disabled":
+            self._people[person.id] = replace(person, state="invited")
+        return self._people[person.id]
+
+    async def replace_password(self, person: str, password_hash: str, *, keep: str) -> None:
+        """See `PeopleStore`."""
+        if self._people[person].state != "active":
+            return
+        self._people[person] = replace(self._people[person], password_hash=password_hash)
+        self._end_sessions(person, keep=keep)
+        self._drop_invitations(person)
 
     async def set_password_hash(self, person: str, password_hash: str) -> None:
         """See `PeopleStore`."""
@@ -78,9 +98,9 @@ class MemoryPeopleStore:
         if person not in self._people:
             return None
         self._people[person] = replace(self._people[person], state="disabled", password_hash=None)
-        self._sessions = {key: value for key, value in self._sessions.items() if value.person != person}
         self._tokens = {key: value for key, value in self._tokens.items() if value.person != person}
-        self._invitations = {key: value for key, value in self._invitations.items() if value.person != person}
+        self._end_sessions(person)
+        self._drop_invitations(person)
         return self._people[person]
 
     async def add_session(self, session: SessionRecord) -> None:
@@ -128,6 +148,10 @@ class MemoryPeopleStore:
     async def tokens_of(self, person: str) -> Sequence[TokenRecord]:
         """See `PeopleStore`."""
         return tuple(token for token in self._tokens.values() if token.person == person)[:MAX_TOKENS]
+
+    async def tokens_of_all(self) -> Sequence[TokenRecord]:
+        """See `PeopleStore`."""
+        return tuple(self._tokens.values())[:MAX_PEOPLE]
 
     async def touch_token(self, token: str, now: datetime) -> None:
         """See `PeopleStore`."""
@@ -195,7 +219,7 @@ class MemoryPeopleStore:
         known = self._identities.pop((issuer, subject), None)
         if known is None:
             return None
-        self._sessions = {key: one for key, one in self._sessions.items() if one.person != known.person}
+        self._end_sessions(known.person)
         return self._refreshed(known.person)
 
     async def bindings(self) -> Sequence[GroupBinding]:
@@ -207,6 +231,12 @@ class MemoryPeopleStore:
         self._bindings = dict(sorted(by_group(bindings).items()))
         for person in tuple(self._people):
             self._refreshed(person)
+
+    def _end_sessions(self, person: str, *, keep: str = "") -> None:
+        self._sessions = {key: one for key, one in self._sessions.items() if one.person != person or one.id == keep}
+
+    def _drop_invitations(self, person: str) -> None:
+        self._invitations = {key: one for key, one in self._invitations.items() if one.person != person}
 
     def _refreshed(self, person: str) -> PersonRecord:
         identities = (one for one in self._identities.values() if one.person == person)

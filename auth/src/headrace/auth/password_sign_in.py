@@ -10,9 +10,10 @@ from typing import Final, ParamSpec, TypeVar
 
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.passwords import check_name, check_password, fold, hash_password, needs_rehash, password_fits
+from headrace.auth.principal import Principal
 from headrace.auth.secret_forms import Pepper, is_invitation
 from headrace.auth.sessions import BY_PASSWORD, Sessions, SignedIn
-from headrace.auth.store import NameTaken, PeopleStore
+from headrace.auth.store import NameTaken, PeopleStore, active_person
 from headrace.auth.throttle import Limit, Throttle, network_of
 
 MAX_HASHES_AT_ONCE: Final = 4
@@ -115,6 +116,30 @@ class PasswordSignIn:
         self._throttle.forget(tried)
         self._remember(network, active.id)
         return await self._sessions.begin(active, BY_PASSWORD)
+
+    async def prove(self, by: Principal, password: str) -> None:
+        """Check once more that the person of a session is there, by the password.
+
+        Raises `not_allowed`, `proof_refused`, `too_many_attempts`.
+        """
+        if not by.session:
+            raise AuthError(AuthCode.NOT_ALLOWED, "A proof is a person's, in their own session.")
+        # A key of its own: who holds a stolen session guesses no faster, and shuts nobody out of signing in.
+        tried = f"proof:{by.id}"
+        self._count({tried: PAIR_LIMIT})
+        person = await active_person(self._store, by.id)
+        if not await self._in_thread(password_fits, password, person.password_hash):
+            raise AuthError(AuthCode.PROOF_REFUSED, f"wrong password for person {person.id}", person=person.id)
+        self._throttle.forget(tried)
+
+    async def change(self, by: Principal, password: str, new: str) -> None:
+        """Replace one's own password; one's other sessions end.
+
+        Raises `PasswordRefused`, and what `prove` raises.
+        """
+        await self.prove(by, password)
+        check_password(new, by.name)
+        await self._store.replace_password(by.id, await self._hash(new), keep=by.session_id or "")
 
     def _remember(self, network: str, person: str) -> None:
         """Note that a person is at home in a network."""

@@ -83,6 +83,8 @@ class Principal:
     agent: str | None = None
     token: str | None = None
     """The id of the token, if it is one."""
+    session_id: str | None = None
+    """The id of the session, if it is one; nobody signs in with it."""
 
     def may(self, scope: Scope) -> bool:
         """Whether this call holds the scope."""

@@ -1,12 +1,12 @@
 """Interactive sessions: begun after somebody has signed in, in whatever way, and looked up at every call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from headrace.auth.errors import AuthCode, AuthError
-from headrace.auth.principal import Method, Principal, scopes_of
+from headrace.auth.principal import Method, Principal, Scope, scopes_of
 from headrace.auth.secret_forms import Pepper, is_session, make_session
 from headrace.auth.store import PeopleStore, PersonRecord, SessionRecord, active_person
 from headrace.auth.uses import TOUCH_EVERY, Uses
@@ -98,6 +98,28 @@ class Sessions:
             return
         await self._store.delete_session(self._pepper.hash(secret))
 
+    async def of(self, by: Principal, person: str | None = None) -> Sequence[SessionRecord]:
+        """List one's own sessions that are still good, or as an admin somebody's; raises `not_found`."""
+        found = await self._store.sessions_of(self._whose(by, person))
+        now = self._clock()
+        return [one for one in found if now < one.expires and now < one.last_used + self._lifetimes.idle]
+
+    async def end_one(self, by: Principal, session: str, person: str | None = None) -> None:
+        """End one's own session by its id, or as an admin somebody's; raises `not_found`."""
+        for one in await self._store.sessions_of(self._whose(by, person)):
+            if one.id == session:
+                await self._store.delete_session(one.hash)
+                return
+        raise AuthError(AuthCode.NOT_FOUND, "There is no such session.")
+
+    @staticmethod
+    def _whose(by: Principal, person: str | None) -> str:
+        if person is None or person == by.id:
+            return by.id
+        if Scope.ADMIN not in by.scopes:
+            raise AuthError(AuthCode.NOT_FOUND, "There is no such person.")
+        return person
+
 
 def _principal(person: PersonRecord, session: SessionRecord) -> Principal:
     return Principal(
@@ -111,4 +133,5 @@ def _principal(person: PersonRecord, session: SessionRecord) -> Principal:
         session=True,
         authenticated_at=session.authenticated,
         factors=session.factors,
+        session_id=session.id,
     )

@@ -189,8 +189,14 @@ class PeopleStore(Protocol):
         """Find an invitation that was not redeemed."""
         ...
 
+    async def renew_invitation(self, invitation: InvitationRecord) -> PersonRecord | None:
+        """Replace a person's invitations by this one; who was disabled is invited. `None` if there is nobody."""
+        ...
+
     async def redeem(self, hash: str, name: str, password_hash: str, now: datetime) -> PersonRecord | None:  # noqa: A002
-        """Use up an invitation and make its person active, at once: once, before it expires, only while invited.
+        """Use up an invitation and make its person active, at once: once, before it expires, never while disabled.
+
+        Sessions from before end: they were begun with another password.
 
         Answers the person, or `None` when any of that does not hold (nothing changes then); raises `NameTaken`.
         """
@@ -198,6 +204,10 @@ class PeopleStore(Protocol):
 
     async def set_password_hash(self, person: str, password_hash: str) -> None:
         """Replace an active person's password hash."""
+        ...
+
+    async def replace_password(self, person: str, password_hash: str, *, keep: str) -> None:
+        """Give an active person another password; all their sessions but `keep` (an id) end, and invitations die."""
         ...
 
     async def disable(self, person: str) -> PersonRecord | None:
@@ -238,6 +248,10 @@ class PeopleStore(Protocol):
 
     async def tokens_of(self, person: str) -> Sequence[TokenRecord]:
         """List a person's tokens, oldest first, at most 1,000."""
+        ...
+
+    async def tokens_of_all(self) -> Sequence[TokenRecord]:
+        """List everybody's tokens, oldest first, at most 10,000."""
         ...
 
     async def touch_token(self, token: str, now: datetime) -> None:

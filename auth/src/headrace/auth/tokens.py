@@ -94,6 +94,12 @@ class Tokens:
         """List one's own tokens."""
         return await self._store.tokens_of(by.id)
 
+    async def of_all(self, by: Principal) -> Sequence[TokenRecord]:
+        """List everybody's tokens; raises `not_allowed`."""
+        if Scope.ADMIN not in by.scopes:
+            raise AuthError(AuthCode.NOT_ALLOWED, "Only an admin sees the tokens of others.")
+        return await self._store.tokens_of_all()
+
     async def revoke(self, by: Principal, token: str) -> TokenRecord:
         """Revoke one's own token, or as an admin anybody's; raises `not_found`."""
         record = await self._store.token(token)

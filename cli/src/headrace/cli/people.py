@@ -142,6 +142,69 @@ def people_disable(person: Annotated[str, typer.Argument(help="A person's id.")]
     run(work, as_json=json)
 
 
+@people.command("reinvite")
+def people_reinvite(person: Annotated[str, typer.Argument(help="A person's id.")], *, json: Json = False) -> None:
+    """Give a person a new one-time link: to join, to come back after `disable`, or for another password."""
+
+    def work(command: Command) -> None:
+        made = command.wait(command.headrace.invite_again(person))
+        command.out.note(f"Give {made.name} this link before {local_time(made.expires)} (shown once):")
+        command.out.say(made.link)
+        command.out.document(made)
+
+    run(work, as_json=json)
+
+
+@people.command("password")
+def people_password(
+    *,
+    password_stdin: Annotated[
+        bool, typer.Option("--password-stdin", help="Read your password and the new one, a line each.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Change your own password; your other sessions end."""
+
+    def work(command: Command) -> Exit:
+        if not command.out.interactive and not password_stdin:
+            command.out.note("Nobody is there to be asked: give --password-stdin.")
+            return Exit.USAGE
+        present = _password(from_stdin=password_stdin, new=False)
+        change = m.PasswordChange(password=present, new_password=_password(from_stdin=password_stdin, new=True))
+        command.wait(command.headrace.change_password(change))
+        command.out.say("Your password is changed. Your other sessions are ended.")
+        command.out.document({"changed": True})
+        return Exit.DONE
+
+    run(work, as_json=json)
+
+
+@people.command("sessions")
+def people_sessions(
+    *,
+    person: Annotated[str | None, typer.Option(help="Whose, by id (administrators); yours unless given.")] = None,
+    end: Annotated[str | None, typer.Option(metavar="ID", help="End this one.")] = None,
+    json: Json = False,
+) -> None:
+    """List your sessions, or end one."""
+
+    def work(command: Command) -> None:
+        if end is not None:
+            command.wait(command.headrace.end_session(end, person=person))
+            command.out.say(f"Session {end} is ended.")
+            command.out.document({"ended": end})
+            return
+        found = command.wait(command.headrace.sessions(person=person))
+        rows = (
+            (one.id, one.method, local_time(one.created), age(one.last_used), "this one" if one.current else "")
+            for one in found
+        )
+        command.out.show(table(("id", "begun by", "at", "used", ""), rows))
+        command.out.document(found)
+
+    run(work, as_json=json)
+
+
 @people.command("set")
 def people_set(  # noqa: PLR0913 - one parameter each option
     person: Annotated[str, typer.Argument(help="A person's id.")],
@@ -270,11 +333,15 @@ def token_create(
 
 
 @token.command("list")
-def token_list(*, json: Json = False) -> None:
+def token_list(
+    *,
+    everybody: Annotated[bool, typer.Option("--all", help="Everybody's (administrators).")] = False,
+    json: Json = False,
+) -> None:
     """List your API tokens."""
 
     def work(command: Command) -> None:
-        found = command.wait(command.headrace.tokens())
+        found = command.wait(command.headrace.tokens(everybody=everybody))
         rows = (
             (t.id, t.name, ", ".join(t.scopes), t.agent or "", local_time(t.expires), age(t.last_used)) for t in found
         )

@@ -317,9 +317,27 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.post(m.GroupBindings, "group-bindings", request)
 
-    async def tokens(self) -> list[m.Token]:
+    async def invite_again(self, person: str) -> m.Invitation:
         """As in the port."""
-        return await self._wire.get(list[m.Token], "tokens")
+        return await self._wire.post(m.Invitation, f"people/{segment(person)}/invitations")
+
+    async def change_password(self, change: m.PasswordChange) -> None:
+        """As in the port."""
+        self._wire.require_privacy()
+        await self._wire.post(m.Me, "me/password", change)
+
+    async def sessions(self, *, person: str | None = None) -> list[m.OpenSession]:
+        """As in the port."""
+        return await self._wire.get(list[m.OpenSession], "sessions", query={"person": person})
+
+    async def end_session(self, session: str, *, person: str | None = None) -> None:
+        """As in the port."""
+        whose = f"people/{segment(person)}/" if person else ""
+        await self._wire.delete(f"{whose}sessions/{segment(session)}")
+
+    async def tokens(self, *, everybody: bool = False) -> list[m.Token]:
+        """As in the port."""
+        return await self._wire.get(list[m.Token], "tokens", query={"everybody": everybody})
 
     async def create_token(self, request: m.TokenRequest) -> m.Token:
         """As in the port."""

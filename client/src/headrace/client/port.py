@@ -271,8 +271,24 @@ class Headrace(Protocol):
         """Replace what the groups of issuers give, or say whose rights that would change."""
         ...
 
-    async def tokens(self) -> list[m.Token]:
-        """List the caller's API tokens, without their secrets."""
+    async def invite_again(self, person: str) -> m.Invitation:
+        """Give a person a new one-time link, good for three days: to join, to come back, or for another password."""
+        ...
+
+    async def change_password(self, change: m.PasswordChange) -> None:
+        """Replace one's own password; one's other sessions end."""
+        ...
+
+    async def sessions(self, *, person: str | None = None) -> list[m.OpenSession]:
+        """List the caller's sessions, or as an administrator a person's, the newest first."""
+        ...
+
+    async def end_session(self, session: str, *, person: str | None = None) -> None:
+        """End one of the caller's sessions, or as an administrator one of a person's."""
+        ...
+
+    async def tokens(self, *, everybody: bool = False) -> list[m.Token]:
+        """List the caller's API tokens, or as an administrator everybody's, without their secrets."""
         ...
 
     async def create_token(self, request: m.TokenRequest) -> m.Token:

@@ -341,10 +341,30 @@ class Acting:
         with self._may("bind_groups") as caller:
             return await self._do.people.bind_groups(caller, request)
 
-    async def tokens(self) -> list[m.Token]:
+    async def invite_again(self, person: str) -> m.Invitation:
+        """As in the port."""
+        with self._may("invite_again") as caller:
+            return await self._do.people.invite_again(caller, person)
+
+    async def change_password(self, change: m.PasswordChange) -> None:
+        """As in the port."""
+        with self._may("change_password") as caller:
+            await self._do.people.change_password(caller, change)
+
+    async def sessions(self, *, person: str | None = None) -> list[m.OpenSession]:
+        """As in the port."""
+        with self._may("sessions") as caller:
+            return await self._do.people.sessions(caller, person)
+
+    async def end_session(self, session: str, *, person: str | None = None) -> None:
+        """As in the port."""
+        with self._may("end_session") as caller:
+            await self._do.people.end_session(caller, session, person)
+
+    async def tokens(self, *, everybody: bool = False) -> list[m.Token]:
         """As in the port."""
         with self._may("tokens") as caller:
-            return await self._do.people.tokens(caller)
+            return await self._do.people.tokens(caller, everybody=everybody)
 
     async def create_token(self, request: m.TokenRequest) -> m.Token:
         """As in the port."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.access.gate import Gate
@@ -13,6 +13,7 @@ from headrace.client import models as m
 
 router = APIRouter(tags=["people"])
 
+PersonId = Annotated[str | None, Query(max_length=200, description="of whom; only administrators say that")]
 TheGate = Annotated[Gate, Depends(gate_of)]
 
 
@@ -104,10 +105,41 @@ async def bind_groups(port: Port, body: m.GroupBindingsRequest) -> m.GroupBindin
     return await port.bind_groups(body)
 
 
+@router.post("/people/{person}/invitations", status_code=201)
+async def invite_again(port: Port, person: Id) -> m.Invitation:
+    """Give a person a new one-time link, shown once: to join, to come back, or for another password."""
+    return await port.invite_again(person)
+
+
+@router.post("/me/password")
+async def change_password(port: Port, body: m.PasswordChange) -> m.Me:
+    """Replace one's own password; one's other sessions end."""
+    await port.change_password(body)
+    return await port.me()
+
+
+@router.get("/sessions")
+async def sessions(port: Port, person: PersonId = None) -> list[m.OpenSession]:
+    """List the caller's sessions, or as an administrator a person's."""
+    return await port.sessions(person=person)
+
+
+@router.delete("/sessions/{session}", status_code=204)
+async def end_session(port: Port, session: Id) -> None:
+    """End one of the caller's sessions."""
+    await port.end_session(session)
+
+
+@router.delete("/people/{person}/sessions/{session}", status_code=204)
+async def end_session_of(port: Port, person: Id, session: Id) -> None:
+    """End one of a person's sessions, as an administrator."""
+    await port.end_session(session, person=person)
+
+
 @router.get("/tokens")
-async def tokens(port: Port) -> list[m.Token]:
-    """List the caller's API tokens, without their secrets."""
-    return await port.tokens()
+async def tokens(port: Port, *, everybody: bool = False) -> list[m.Token]:
+    """List the caller's API tokens, or as an administrator everybody's, without their secrets."""
+    return await port.tokens(everybody=everybody)
 
 
 @router.post("/tokens", status_code=201)

@@ -25,6 +25,7 @@ from headrace.auth import (
 )
 from headrace.client import models as m
 
+_AGAIN = timedelta(days=3)
 _Named = TypeVar("_Named", Role, Scope)
 
 
@@ -109,6 +110,37 @@ class People:
             link=self._link(secret), name=invited.name, roles=sorted(invited.roles), expires=invited.created + valid
         )
 
+    async def invite_again(self, caller: Caller, person: str) -> m.Invitation:
+        """Give a person a new one-time link, shown once."""
+        with acting(caller):
+            known, secret = await self._auth.accounts.invite_again(caller.principal, person, _AGAIN)
+        expires = self._core.clock() + _AGAIN
+        return m.Invitation(link=self._link(secret), name=known.name, roles=sorted(known.roles), expires=expires)
+
+    async def change_password(self, caller: Caller, change: m.PasswordChange) -> None:
+        """Replace one's own password."""
+        with acting(caller):
+            await self._auth.passwords.change(caller.principal, change.password, change.new_password)
+
+    async def sessions(self, caller: Caller, person: str | None) -> list[m.OpenSession]:
+        """List one's own sessions, or a person's."""
+        return [
+            m.OpenSession(
+                id=one.id,
+                created=one.created,
+                expires=one.expires,
+                last_used=one.last_used,
+                method=one.method,
+                current=one.id == caller.principal.session_id,
+            )
+            for one in await self._auth.sessions.of(caller.principal, person)
+        ]
+
+    async def end_session(self, caller: Caller, session: str, person: str | None) -> None:
+        """End one of one's own sessions, or of a person's."""
+        with acting(caller):
+            await self._auth.sessions.end_one(caller.principal, session, person)
+
     async def disable(self, caller: Caller, person: str) -> m.Person:
         """Disable a person; what this person has running is looked at again."""
         try:
@@ -180,9 +212,11 @@ class People:
             theirs[identity.person].append(identity)
         return theirs
 
-    async def tokens(self, caller: Caller) -> list[m.Token]:
-        """Return one's own tokens."""
-        return [_token(record) for record in await self._auth.tokens.of(caller.principal)]
+    async def tokens(self, caller: Caller, *, everybody: bool) -> list[m.Token]:
+        """Return one's own tokens, or everybody's."""
+        tokens = self._auth.tokens
+        found = await (tokens.of_all(caller.principal) if everybody else tokens.of(caller.principal))
+        return [_token(record) for record in found]
 
     async def create_token(self, caller: Caller, request: m.TokenRequest) -> m.Token:
         """Make a token; its secret is shown once."""
@@ -263,6 +297,7 @@ def _token(record: TokenRecord, secret: str | None = None) -> m.Token:
         created=record.created,
         expires=record.expires,
         last_used=record.last_used,
+        person=record.person,
         secret=secret,
     )
 

@@ -100,13 +100,45 @@ class SqlPeopleStore:
             # Nobody else writes until this transaction ends, so what is read here still holds when it is used up.
             invitation = await tx.get(InvitationRow, hash)
             row = await tx.get(PersonRow, invitation.person) if invitation else None
-            if invitation is None or row is None or row.state != "invited" or invitation.expires <= now:
+            if invitation is None or row is None or row.state == "disabled" or invitation.expires <= now:
                 return None
             await tx.delete(invitation)
+            await tx.execute(delete(SessionRow).where(SessionRow.person == row.id))
             row.state, row.name, row.name_key, row.password_hash = "active", name, fold(name), password_hash
             await _flush_named(tx)
             await self._note_own(tx, m.AuditKind.INVITATION_ACCEPTED, row.id, {"name": name})
             return person_of(row)
+
+    async def renew_invitation(self, invitation: InvitationRecord) -> PersonRecord | None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(PersonRow, invitation.person)
+            if row is None:
+                return None
+            await tx.execute(delete(InvitationRow).where(InvitationRow.person == row.id))
+            tx.add(
+                InvitationRow(
+                    hash=invitation.hash, person=row.id, created=invitation.created, expires=invitation.expires
+                )
+            )
+            detail = {"name": row.name, "state": row.state}
+            if row.state == "disabled":
+                row.state = "invited"
+            await self._note(tx, m.AuditKind.INVITED_AGAIN, row.id, detail)
+            return person_of(row)
+
+    async def replace_password(self, person: str, password_hash: str, *, keep: str) -> None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get_one(PersonRow, person)
+            if row.state != "active":
+                return
+            row.password_hash = password_hash
+            await tx.execute(delete(InvitationRow).where(InvitationRow.person == person))
+            for session in (await tx.scalars(select(SessionRow).where(SessionRow.person == person))).all():
+                if _session(session).id != keep:
+                    await tx.delete(session)
+            await self._note(tx, m.AuditKind.PASSWORD_CHANGED, person, {"name": row.name})
 
     async def set_password_hash(self, person: str, password_hash: str) -> None:
         """As in the port (the same password under newer parameters: no event)."""
@@ -168,7 +200,9 @@ class SqlPeopleStore:
         async with self._database.write() as tx:
             query = delete(SessionRow).where(SessionRow.hash == hash).returning(SessionRow.person)
             person = await tx.scalar(query)
-            if person is not None:
+            if person is not None and current_caller() is not None:
+                await self._note(tx, m.AuditKind.SIGNED_OUT, person, {})
+            elif person is not None:
                 await self._note_own(tx, m.AuditKind.SIGNED_OUT, person)
 
     async def sessions_of(self, person: str) -> Sequence[SessionRecord]:
@@ -221,6 +255,12 @@ class SqlPeopleStore:
         query = select(TokenRow).where(TokenRow.person == person).order_by(TokenRow.created, TokenRow.id)
         async with self._database.read() as tx:
             return [_token(row) for row in await tx.scalars(query.limit(_MAX_TOKENS))]
+
+    async def tokens_of_all(self) -> Sequence[TokenRecord]:
+        """As in the port."""
+        query = select(TokenRow).order_by(TokenRow.created, TokenRow.id).limit(_MAX_PEOPLE)
+        async with self._database.read() as tx:
+            return [_token(row) for row in await tx.scalars(query)]
 
     async def touch_token(self, token: str, now: datetime) -> None:
         """As in the port."""

@@ -85,9 +85,15 @@ class AuditKind(_Kind):
     SERVICE_STARTED = "service_started", "the service started"
     SIGNED_IN = "signed_in", "a person signed in", "address method factors issuer"
     SIGN_IN_FAILED = "sign_in_failed", "somebody was turned away at the sign-in", "address reason"
-    SIGNED_OUT = "signed_out", "a session was ended: by its person, or by the provider `issuer`", "address issuer"
+    SIGNED_OUT = (
+        "signed_out",
+        "a session was ended: by its person, an administrator, or the provider `issuer`",
+        "address issuer",
+    )
     INVITED = "invited", "a person was invited", "name roles"
     INVITATION_ACCEPTED = "invitation_accepted", "an invited person chose a password", "name address"
+    INVITED_AGAIN = "invited_again", "a person in this state got a new one-time link", "name state"
+    PASSWORD_CHANGED = "password_changed", "a person replaced the password; other sessions ended", "name"
     PERSON_DISABLED = "person_disabled", "a person was disabled", "name"
     PERSON_ARRIVED = (
         "person_arrived",

@@ -61,6 +61,24 @@ class AcceptInvitation(Model):
     )
 
 
+class PasswordChange(Model):
+    """One's password, and the one to replace it."""
+
+    password: Password
+    new_password: Annotated[Password, Field(min_length=12)]
+
+
+class OpenSession(Model):
+    """A session that is still good; nobody signs in with its id."""
+
+    id: str
+    created: datetime
+    expires: datetime
+    last_used: datetime
+    method: str = Field(description="how it was begun: `password`, `oidc`")
+    current: bool = Field(default=False, description="whether this answer was asked for with it")
+
+
 class Identity(Model):
     """Who a person is elsewhere: `subject` at `issuer`; name and groups are as they were said there last."""
 
@@ -152,4 +170,5 @@ class Token(Model):
     created: datetime
     expires: datetime
     last_used: datetime | None = None
+    person: str | None = Field(default=None, description="who made it")
     secret: str | None = Field(default=None, repr=False)

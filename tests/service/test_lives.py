@@ -1,0 +1,133 @@
+"""What happens to people here: they forget and change passwords, come back, and see who is signed in as them."""
+
+from datetime import timedelta
+
+import pytest
+from tests.servers.site import PASSWORD, Person, Site
+from tests.service.refusals import refused
+
+from headrace.auth import AuthCode, AuthError
+from headrace.client import models as m
+
+OTHER = "another horse battery staple"
+HERE = "127.0.0.1"
+
+
+async def signed_in(site: Site, name: str, password: str) -> Person:
+    session = await site.use_cases.people.sign_in(m.SignIn(name=name, password=password), HERE)
+    return Person(site, await site.use_cases.people.of_session(session.secret), session.secret)
+
+
+async def is_signed_in(person: Person) -> bool:
+    try:
+        await person.site.use_cases.people.of_session(person.secret)
+    except AuthError as error:
+        assert error.code is AuthCode.NOT_SIGNED_IN  # noqa: PT017 - answered as a word
+        return False
+    return True
+
+
+async def redeemed(site: Site, link: str, password: str) -> Person:
+    accepted = m.AcceptInvitation(token=link.partition("#")[2], password=password)
+    session = await site.use_cases.people.accept_invitation(accepted, HERE)
+    return Person(site, await site.use_cases.people.of_session(session.secret), session.secret)
+
+
+@pytest.mark.anyio
+async def test_another_password_ends_every_other_session(quiet_site: Site) -> None:
+    bea = await quiet_site.person("bea", "requester")
+    elsewhere = await signed_in(quiet_site, "bea", PASSWORD)
+    with refused("proof_refused"):
+        await bea.port.change_password(m.PasswordChange(password="not the password", new_password=OTHER))  # noqa: S106
+    with refused("password_refused"):
+        await bea.port.change_password(m.PasswordChange(password=PASSWORD, new_password="bea " * 4))
+    assert await is_signed_in(elsewhere)
+    await bea.port.change_password(m.PasswordChange(password=PASSWORD, new_password=OTHER))
+    assert (await is_signed_in(bea), await is_signed_in(elsewhere)) == (True, False)
+    with pytest.raises(AuthError):
+        await signed_in(quiet_site, "bea", PASSWORD)
+    assert await is_signed_in(await signed_in(quiet_site, "bea", OTHER))
+    [event] = await quiet_site.audited("password_changed")
+    assert (event.person, event.subject) == (bea.principal.id, bea.principal.id)
+
+
+@pytest.mark.anyio
+async def test_who_holds_a_session_guesses_no_password_with_it_and_shuts_nobody_out(quiet_site: Site) -> None:
+    bea = await quiet_site.person("bea", "requester")
+    wrong = m.PasswordChange(password="not the password", new_password=OTHER)  # noqa: S106
+    for _ in range(10):
+        with refused("proof_refused"):
+            await bea.port.change_password(wrong)
+    with refused("too_many_attempts"):
+        await bea.port.change_password(m.PasswordChange(password=PASSWORD, new_password=OTHER))
+    assert await is_signed_in(await signed_in(quiet_site, "bea", PASSWORD))
+
+
+@pytest.mark.anyio
+async def test_a_forgotten_password_is_replaced_by_a_new_link_and_not_before_it_is_used(quiet_site: Site) -> None:
+    bea = await quiet_site.person("bea", "requester")
+    token, _ = await bea.token("transfer:read")
+    first = await quiet_site.ada.port.invite_again(bea.principal.id)
+    again = await quiet_site.ada.port.invite_again(bea.principal.id)
+    assert await is_signed_in(bea)
+    with pytest.raises(AuthError):
+        await redeemed(quiet_site, first.link, OTHER)
+    back = await redeemed(quiet_site, again.link, OTHER)
+    assert (back.principal.id, back.principal.name) == (bea.principal.id, "bea")
+    assert not await is_signed_in(bea)
+    assert (await quiet_site.use_cases.people.of_token(token)).id == bea.principal.id
+    with pytest.raises(AuthError):
+        await redeemed(quiet_site, again.link, PASSWORD)
+    assert len(await quiet_site.audited("invited_again")) == 2
+
+
+@pytest.mark.anyio
+async def test_an_expired_link_and_a_disabled_person_burn_no_name(quiet_site: Site) -> None:
+    site = quiet_site
+    late = await site.ada.port.invite(m.InvitationRequest(name="lea", roles=["viewer"], valid_s=300))
+    site.clock.shift += timedelta(minutes=6)
+    lea = next(one for one in await site.ada.port.people() if one.name == "lea")
+    with pytest.raises(AuthError):
+        await redeemed(site, late.link, PASSWORD)
+    joined = await redeemed(site, (await site.ada.port.invite_again(lea.id)).link, PASSWORD)
+    assert (joined.principal.name, sorted(joined.principal.roles)) == ("lea", ["viewer"])
+    await site.ada.port.disable_person(lea.id)
+    back = await redeemed(site, (await site.ada.port.invite_again(lea.id)).link, OTHER)
+    assert (back.principal.id, await is_signed_in(joined)) == (lea.id, False)
+
+
+@pytest.mark.anyio
+async def test_people_see_and_end_their_own_sessions_and_an_admin_anybodys(quiet_site: Site) -> None:
+    bea, carl = await quiet_site.person("bea", "requester"), await quiet_site.person("carl", "requester")
+    elsewhere = await signed_in(quiet_site, "bea", PASSWORD)
+    mine = await bea.port.sessions()
+    assert [one.current for one in mine] == [False, True]
+    with refused("not_found"):
+        await carl.port.sessions(person=bea.principal.id)
+    with refused("not_found"):
+        await carl.port.end_session(mine[0].id)
+    with refused("not_found"):
+        await carl.port.end_session(mine[0].id, person=bea.principal.id)
+    await bea.port.end_session(mine[0].id)
+    assert (await is_signed_in(bea), await is_signed_in(elsewhere)) == (True, False)
+    [left] = await quiet_site.ada.port.sessions(person=bea.principal.id)
+    await quiet_site.ada.port.end_session(left.id, person=bea.principal.id)
+    assert not await is_signed_in(bea)
+    ended = [(one.person, one.subject) for one in await quiet_site.audited("signed_out")]
+    assert ended == [(bea.principal.id, bea.principal.id), (quiet_site.ada.principal.id, bea.principal.id)]
+
+
+@pytest.mark.anyio
+async def test_an_admin_sees_and_revokes_every_token(quiet_site: Site) -> None:
+    bea = await quiet_site.person("bea", "requester")
+    secret, pipeline = await bea.token("transfer:read")
+    with refused("not_allowed"):
+        await bea.port.tokens(everybody=True)
+    with refused("not_allowed"):
+        await pipeline.tokens(everybody=True)
+    [token] = await quiet_site.ada.port.tokens(everybody=True)
+    assert (token.person, token.name) == (bea.principal.id, "pipeline")
+    assert await quiet_site.ada.port.tokens() == []
+    await quiet_site.ada.port.revoke_token(token.id)
+    with pytest.raises(AuthError):
+        await quiet_site.use_cases.people.of_token(secret)
