@@ -83,8 +83,8 @@ check-web: web/node_modules/.packages ## component tests of the console
 	@cd web && npm test --silent
 
 .PHONY: tools
-tools: ## Debian packages that tests use: a browser, an ssh server (tests start it themselves), b3sum
-	@missing=""; for have in chromium:chromium /usr/sbin/sshd:openssh-server b3sum:b3sum; do \
+tools: ## Debian packages that tests use: a browser, servers for ssh and PostgreSQL (tests start them themselves), b3sum
+	@missing=""; for have in chromium:chromium /usr/sbin/sshd:openssh-server /usr/lib/postgresql/15/bin/initdb:postgresql-15 b3sum:b3sum; do \
 		command -v "$${have%%:*}" >/dev/null || missing="$$missing $${have##*:}"; done; \
 	[ -z "$$missing" ] || { apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; }
 

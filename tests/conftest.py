@@ -21,6 +21,12 @@ settings.load_profile("headrace")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--store", choices=("sqlite", "postgresql"), default="sqlite", help="where the sites of tests keep their data"
+    )
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

@@ -1,19 +1,18 @@
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from pathlib import Path
 
 import pytest
+from sqlalchemy import URL
 from tests.conformance.jobs_conformance import CHECKS, Bench, Check
 
 from headrace.api.clock import utc_now
 from headrace.api.jobs.local import LocalJobs
 from headrace.api.jobs.port import Jobs
 from headrace.api.store import Database, Tx
-from headrace.api.store.migrate import migrate
 
 
 class LocalBench(Bench):
-    """Workers in this process on one SQLite file."""
+    """Workers in this process on one store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -40,9 +39,8 @@ class LocalBench(Bench):
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-async def test_the_jobs_in_this_process_conform(check: Check, tmp_path: Path) -> None:
-    migrate(tmp_path / "store.sqlite")
-    database = Database(tmp_path / "store.sqlite")
+async def test_the_jobs_in_this_process_conform(check: Check, each_store: URL) -> None:
+    database = Database(each_store)
     bench = LocalBench(database)
     try:
         await check(bench)

@@ -22,6 +22,8 @@ from headrace.engine import Node
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
 WAIT_S = 20
+new_database: Callable[[], str] = lambda: ""  # noqa: E731 - replaced by `pytest --store postgresql`
+"""Makes the database of a site and returns its URL; empty: SQLite in the site's folder."""
 
 
 class ShiftedClock:
@@ -174,7 +176,9 @@ class Site:
 async def started_site(folder: Path, settings: Settings | None = None) -> AsyncIterator[Site]:
     """Start a service in `folder` with its first admin `ada`, and no nodes yet."""
     clock = ShiftedClock()
-    settings = replace(settings or Settings(), data=folder / "service", hub_listen="127.0.0.1:0")
+    settings = settings or Settings()
+    database = settings.database or new_database()
+    settings = replace(settings, data=folder / "service", database=database, hub_listen="127.0.0.1:0")
     service = await Service.start(settings, public_url="http://127.0.0.1", clock=clock, waits=clock.waits)
     site = Site(folder, settings, clock, service)
     site.lab.mkdir()

@@ -3,6 +3,9 @@ from pathlib import Path
 
 import pytest
 from tests.servers.site import Site, started_site
+from tests.servers.stores import each_store, postgres, store_of_sites
+
+__all__ = ["each_store", "postgres", "store_of_sites"]
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from tests.service.test_transfers import small_set
 from headrace.api.errors import Code
 from headrace.api.planning import pipeline
 from headrace.api.settings import Settings
-from headrace.api.store import driver
+from headrace.api.store import sqlite
 from headrace.api.store.tables_work import ReceiptRow, TransferRow
 from headrace.api.transfers.attempts import Attempts
 from headrace.client import models as m
@@ -218,9 +218,9 @@ async def test_who_waits_while_the_service_ends_is_told(site: Site) -> None:
 
 @pytest.mark.anyio
 async def test_a_store_that_another_process_holds_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "_BUSY_TIMEOUT_MS", 100)
+    monkeypatch.setattr(sqlite, "_BUSY_TIMEOUT_MS", 100)
     async with started_site(tmp_path) as site:
-        with closing(sqlite3.connect(site.service.whole.core.database.path, isolation_level=None)) as other:
+        with closing(sqlite3.connect(site.settings.data / "headrace.sqlite", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with refused("store_busy"):
                 await site.person("bob", "requester")

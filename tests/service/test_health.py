@@ -11,7 +11,7 @@ from tests.servers.site import Site, started_site
 
 from headrace.api.access.health import FRESH
 from headrace.api.sites.halts import HALT_FILE
-from headrace.api.store import driver
+from headrace.api.store import sqlite
 from headrace.client import models as m
 
 DOCS = (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
@@ -32,9 +32,9 @@ def codes(found: list[m.HealthCause]) -> set[str]:
 async def test_health_finds_a_store_that_nobody_has_written_to_meanwhile_locked_and_free_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver, "_BUSY_TIMEOUT_MS", 100)
+    monkeypatch.setattr(sqlite, "_BUSY_TIMEOUT_MS", 100)
     async with started_site(tmp_path) as site:
-        with closing(sqlite3.connect(site.service.whole.core.database.path, isolation_level=None)) as other:
+        with closing(sqlite3.connect(site.settings.data / "headrace.sqlite", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             site.clock.shift += FRESH
             # What the service does at its start may have found the lock, too.
@@ -49,7 +49,7 @@ async def test_health_finds_a_store_that_nobody_has_written_to_meanwhile_locked_
 
 @pytest.mark.anyio
 async def test_health_finds_an_audit_log_that_takes_no_event_and_adds_none_itself(quiet_site: Site) -> None:
-    path = quiet_site.service.whole.core.database.path
+    path = quiet_site.settings.data / "headrace.sqlite"
     events = (await quiet_site.use_cases.audit.verify()).events
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'disk full'); END")

@@ -20,7 +20,7 @@ from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set
 
 from headrace.api.audit.chain import Audit
 from headrace.api.sites.nodes import Nodes
-from headrace.api.store import Tx, after_commit, driver
+from headrace.api.store import Tx, after_commit, sqlite
 from headrace.api.store.tables_work import ApprovalRow, ReservationRow, TransferRow
 from headrace.auth import AuthError
 from headrace.client import END_STATES, HeadraceError
@@ -305,7 +305,7 @@ async def test_a_clock_that_is_set_neither_frees_nor_shuts_out_who_tried_too_oft
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let writers wait a short time only, so that the test need not."""
-    monkeypatch.setattr(driver, "_BUSY_TIMEOUT_MS", 100)
+    monkeypatch.setattr(sqlite, "_BUSY_TIMEOUT_MS", 100)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -24,6 +24,7 @@ from tests.servers.site import PASSWORD
 from typer.testing import CliRunner
 
 from headrace.api.app.serve import serve
+from headrace.api.store.address import store_url
 from headrace.api.store.migrate import migrate
 from headrace.client import HttpHeadrace
 from headrace.client import models as m
@@ -325,7 +326,7 @@ def damaged(store: Path) -> None:
 
 
 def newer(store: Path) -> None:
-    migrate(store)
+    migrate(store_url("", store.parent))
     with closing(sqlite3.connect(store)) as database:
         database.execute("UPDATE alembic_version SET version_num = '9999'")
         database.commit()

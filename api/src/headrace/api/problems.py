@@ -147,6 +147,14 @@ _OF_STORE = {
         Code.STORE_FAILED,
         "nothing was changed, because the service's disk can't be read or written; an operator must look at it",
     ),
+    Trouble.AWAY: (
+        Code.STORE_FAILED,
+        "the service's database can't be reached; see whether the change was made before you try again",
+    ),
+    Trouble.READ_ONLY: (
+        Code.STORE_FAILED,
+        "nothing was changed, because the service's database takes no changes; an operator must look at it",
+    ),
     Trouble.BUSY: (
         Code.STORE_BUSY,
         "nothing was changed, because the service's store is busy; try again in a moment",

@@ -30,6 +30,7 @@ class Settings:
     data: Path = _setting(  # noqa: RUF009 - a field, made by one helper
         Path("headrace-data"), "path", "folder for the database, keys and result lists (made 0700)"
     )
+    database: str = _setting("", "URL", "PostgreSQL database of the store; empty: a SQLite file in the data folder")
     listen: str = _setting("127.0.0.1:8470", "host:port", "where API, console and MCP listen; port 0 picks one")
     hub_listen: str = _setting("127.0.0.1:8471", "host:port", "where nodes dial in; port 0 picks one")
     hub_advertise: str = _setting("", "host:port", "address that join tokens tell nodes to dial; empty: the hub's own")

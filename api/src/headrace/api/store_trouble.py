@@ -1,4 +1,4 @@
-"""What is the matter when the store can't be used, told from what SQLite says."""
+"""What is the matter when the store can't be used, told from what SQLite or PostgreSQL says."""
 
 from enum import StrEnum
 
@@ -12,6 +12,8 @@ class Trouble(StrEnum):
     FULL = "the disk is full"
     DISK = "the disk can't be read or written"
     BUSY = "it is busy"
+    AWAY = "it can't be reached"
+    READ_ONLY = "it takes no changes"
     DAMAGED = "it is damaged, or no database"
     OTHER = "something else is the matter"
 
@@ -25,8 +27,10 @@ _REMEDY = {
     Trouble.FULL: "make room",
     Trouble.DISK: "look at the disk, and whether this account may write there",
     Trouble.BUSY: "end the program that has it open",
+    Trouble.AWAY: "start the database server, and see that HEADRACE_DATABASE names it and an account that it lets in",
+    Trouble.READ_ONLY: "see that HEADRACE_DATABASE names the server that takes changes, not a standby",
     Trouble.DAMAGED: "put it back from a backup, then run `headrace audit verify --data`",
-    Trouble.OTHER: "look at the file, or put it back from a backup",
+    Trouble.OTHER: "look at the store, or put it back from a backup",
 }
 _SAID = (
     ("full", Trouble.FULL),
@@ -38,16 +42,37 @@ _SAID = (
     ("malformed", Trouble.DAMAGED),
     ("not a database", Trouble.DAMAGED),
 )
+_STATES = (
+    ("53100", Trouble.FULL),
+    ("53", Trouble.BUSY),  # too many connections, out of memory
+    ("55P03", Trouble.BUSY),  # another one holds the lock of the one writer
+    ("57014", Trouble.BUSY),
+    ("25P03", Trouble.BUSY),  # the transaction stood still for too long
+    ("40", Trouble.BUSY),
+    ("25006", Trouble.READ_ONLY),
+    ("57P", Trouble.AWAY),
+    ("08", Trouble.AWAY),
+    ("28", Trouble.AWAY),
+    ("3D000", Trouble.AWAY),
+    ("58", Trouble.DISK),
+    ("XX", Trouble.DAMAGED),
+)
+"""How PostgreSQL's codes of errors begin."""
 
 
 def trouble_of(error: SQLAlchemyError) -> Trouble:
     """Tell what is the matter."""
     if isinstance(error, PoolTimeout):
         return Trouble.BUSY
+    state = getattr(getattr(error, "orig", None), "sqlstate", "")
+    if state is None:
+        return Trouble.AWAY  # said by the client's side: the server did not answer
+    if state:
+        return next((trouble for begin, trouble in _STATES if state.startswith(begin)), Trouble.OTHER)
     said = said_by(error)
     return next((trouble for words, trouble in _SAID if words in said), Trouble.OTHER)
 
 
 def said_by(error: SQLAlchemyError) -> str:
-    """Return SQLite's own words, without the statement."""
-    return str(getattr(error, "orig", None) or error)
+    """Return the database's own words in one line, without the statement."""
+    return " ".join(str(getattr(error, "orig", None) or error).split())

@@ -28,6 +28,7 @@ from headrace.api.errors import CannotStart, Code, ServiceError
 from headrace.api.http.connections import ConnectionLimits, counted
 from headrace.api.http.guard import Origins
 from headrace.api.settings import SettingError, Settings
+from headrace.api.store.address import shown, store_url
 from headrace.api.store_trouble import said_by, trouble_of
 from headrace.client import models as m
 from headrace.engine import EngineError, Node, log_to_stderr
@@ -117,7 +118,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one parameter each option
     except SettingError as error:
         _stop(str(error), _USAGE)
     except SQLAlchemyError as error:
-        _stop(_store_said(settings.data, error), _FAILED)
+        _stop(_store_said(settings, error), _FAILED)
     except (CannotStart, ServiceError, EngineError, SealError, OSError) as error:
         _stop(str(error), _FAILED)
 
@@ -236,10 +237,10 @@ def _has_joined(state: Path) -> bool:
         raise CannotStart(message) from error
 
 
-def _store_said(data: Path, error: SQLAlchemyError) -> str:
+def _store_said(settings: Settings, error: SQLAlchemyError) -> str:
     _log.debug("the store could not be used", exc_info=error)
-    trouble = trouble_of(error)
-    return f"the store `{data / 'headrace.sqlite'}` can't be used: {trouble} ({said_by(error)}); {trouble.remedy}"
+    store, trouble = shown(store_url(settings.database, settings.data)), trouble_of(error)
+    return f"the store `{store}` can't be used: {trouble} ({said_by(error)}); {trouble.remedy}"
 
 
 async def _bootstrap(service: Service) -> Path | None:

@@ -14,6 +14,7 @@ from headrace.api.caller import Door
 from headrace.api.clock import Clock, steady, utc_now
 from headrace.api.settings import Settings
 from headrace.api.store import Database
+from headrace.api.store.address import store_url
 from headrace.api.store.migrate import migrate
 from headrace.auth import Principal
 from headrace.client import models as m
@@ -45,12 +46,12 @@ class Service:
         """
         settings = replace(settings, data=settings.data.resolve())
         _private_folder(settings.data)
-        path = settings.data / "headrace.sqlite"
+        url = store_url(settings.database, settings.data)
         async with AsyncExitStack() as opened:
             lock = DataLock.take(settings.data)
             opened.callback(lock.release)
-            await asyncio.to_thread(migrate, path)
-            database = Database(path, clock)
+            await asyncio.to_thread(migrate, url)
+            database = Database(url, clock, alone=True)
             opened.push_async_callback(database.close)
             hub = await Hub.start(
                 listen=settings.hub_listen, state_dir=str(settings.data / "hub"), max_nodes=settings.max_nodes

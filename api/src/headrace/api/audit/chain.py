@@ -57,7 +57,7 @@ class Audit:
         self._database = database
         self._clock = clock
         self._heads = heads
-        self._checks = Checks(database.path, heads, clock)
+        self._checks = Checks(database.url, heads, clock)
         self.unwritable_since: datetime | None = None
         """Set while the last event was refused."""
 

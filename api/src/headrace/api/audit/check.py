@@ -1,24 +1,27 @@
-"""Checking the audit chain: of a database file, and of a running service, off its event loop."""
+"""Checking the audit chain: of a store that no service has open, and of a running service, off its event loop."""
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from threading import Event
+
+from sqlalchemy import URL, Connection, String, func, select, type_coerce
 
 from headrace.api.audit.heads import Head, HeadsFile
 from headrace.api.clock import Clock
 from headrace.api.errors import Code, ServiceError
+from headrace.api.store.address import dialect_of
+from headrace.api.store.base import Base
+from headrace.api.store.tables_site import AuditRow
 from headrace.client import models as m
 from headrace.guardrails import ChainVerdict, digest, verify_chain
 
 CHECKPOINT_FOR = timedelta(hours=24)
 """For so long, events that this process found whole are not read again, unless a full check is asked for."""
-_COLUMNS = "sequence, at, kind, person, subject, body, hash"
+_ROWS = Base.metadata.tables[AuditRow.__tablename__].c
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +40,9 @@ class Checks:
     and that the checkpoint itself is still there.
     """
 
-    def __init__(self, path: Path, heads: HeadsFile, clock: Clock) -> None:
-        """Check the database at `path` against `heads`."""
-        self._path = path
+    def __init__(self, url: URL, heads: HeadsFile, clock: Clock) -> None:
+        """Check the store at `url` against `heads`."""
+        self._url = url
         self._heads = heads
         self._clock = clock
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="audit check")
@@ -73,29 +76,25 @@ class Checks:
         return verdict
 
     def _read(self, since: Checkpoint | None) -> m.AuditVerdict:
-        return verify_file(self._path, self._heads.last(), since=since, stopped=self._closing.is_set)
+        return verify_store(self._url, self._heads.last(), since=since, stopped=self._closing.is_set)
 
 
-def verify_file(
-    database: Path, head: Head | None, *, since: Checkpoint | None = None, stopped: Callable[[], bool] = lambda: False
+def verify_store(
+    url: URL, head: Head | None, *, since: Checkpoint | None = None, stopped: Callable[[], bool] = lambda: False
 ) -> m.AuditVerdict:
-    """Check the chain in the SQLite file `database`: links, hashes, search columns, and the exported `head`.
+    """Check the chain in the store at `url`: links, hashes, search columns, and the exported `head`.
 
     With `since`, only that checkpoint and what came after it. Raises `shutting_down` soon after `stopped` says so.
     """
-    connection = sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)
     altered: list[int] = []
-    try:
+    with dialect_of(url).reading_engine(url).connect() as connection:
         if since is not None and not _holds(connection, since):
-            return verify_file(database, head, stopped=stopped)
+            return verify_store(url, head, stopped=stopped)
         if since is not None and head is not None and head.sequence <= since.sequence:
-            known = connection.execute("SELECT hash FROM audit WHERE sequence = ?", (head.sequence,)).fetchone()
-            head = None if known == (head.hash,) else head
+            head = None if _hash_of(connection, head.sequence) == head.hash else head
         records = _records(connection, since.sequence if since else 0, altered, stopped)
         checked = (since.sequence, since.hash) if since else None
         verdict = verify_chain(records, head.hash if head else None, checked=checked)
-    finally:
-        connection.close()
     return _verdict(verdict, altered, since)
 
 
@@ -114,23 +113,27 @@ def _verdict(verdict: ChainVerdict, altered: list[int], since: Checkpoint | None
     )
 
 
-def _holds(connection: sqlite3.Connection, point: Checkpoint) -> bool:
+def _holds(connection: Connection, point: Checkpoint) -> bool:
     """Whether the events up to a checkpoint still seem to be there: their number, and the last one's hash."""
-    query = "SELECT count(*), (SELECT hash FROM audit WHERE sequence = ?1) FROM audit WHERE sequence <= ?1"
-    return bool(connection.execute(query, (point.sequence,)).fetchone() == (point.sequence, point.hash))
+    count = connection.scalar(select(func.count()).where(_ROWS.sequence <= point.sequence))
+    return count == point.sequence and _hash_of(connection, point.sequence) == point.hash
 
 
-def _records(
-    connection: sqlite3.Connection, after: int, altered: list[int], stopped: Callable[[], bool]
-) -> Iterator[bytes]:
+def _hash_of(connection: Connection, sequence: int) -> str | None:
+    return connection.scalar(select(_ROWS.hash).where(_ROWS.sequence == sequence))
+
+
+def _records(connection: Connection, after: int, altered: list[int], stopped: Callable[[], bool]) -> Iterator[bytes]:
     """Yield the chain's records; the first event whose columns disagree with its record goes to `altered`."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM audit WHERE sequence > ? ORDER BY sequence", (after,))  # noqa: S608 - a constant
+    at = type_coerce(_ROWS.at, String)
+    found = select(_ROWS.sequence, at, _ROWS.kind, _ROWS.person, _ROWS.subject, _ROWS.body, _ROWS.hash)
+    rows = connection.execute(found.where(_ROWS.sequence > after).order_by(_ROWS.sequence))
     for sequence, at, kind, person, subject, body, hash_ in rows:
         if stopped():
             raise ServiceError(Code.SHUTTING_DOWN, "the service ends; check again when it is back")
         record = str(body).encode()
-        found = (str(sequence), at, kind, person, subject)
-        if not altered and (digest(record) != hash_ or _search_columns(record) != found):
+        searched = (str(sequence), at, kind, person, subject)
+        if not altered and (digest(record) != hash_ or _search_columns(record) != searched):
             altered.append(int(sequence))
         yield record
 

@@ -1,14 +1,19 @@
 """`headrace audit`: checking the audit chain, from the service or from its files."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
+from sqlalchemy.exc import SQLAlchemyError
 
-from headrace.api.audit.check import verify_file
+from headrace.api.audit.check import verify_store
 from headrace.api.audit.heads import last_head
+from headrace.api.settings import SettingError
+from headrace.api.store.address import store_url
+from headrace.api.store_trouble import said_by
 from headrace.client import HeadraceError, login
 from headrace.client import models as m
 from headrace.guardrails import SealError, SigningKey, utc_text
@@ -44,7 +49,9 @@ def verify(
         verdict = asyncio.run(_ask(full=full)) if data is None else _check(data, heads, key)
     except HeadraceError as error:
         _stop(error.problem.detail)
-    except (OSError, SealError) as error:
+    except SQLAlchemyError as error:
+        _stop(f"the store can't be read: {said_by(error)}")
+    except (OSError, SealError, SettingError) as error:
         _stop(str(error))
     if as_json:
         typer.echo(verdict.model_dump_json())
@@ -65,12 +72,12 @@ async def _ask(*, full: bool) -> m.AuditVerdict:
 
 
 def _check(data: Path, heads: Path | None, key: str | None) -> m.AuditVerdict:
-    database = data / "headrace.sqlite"
-    if not database.is_file():
-        message = f"there is no `{database}`; --data is the folder that `headrace serve --data` was given"
+    url = store_url(os.environ.get("HEADRACE_DATABASE", ""), data)
+    if not (data / "authority.key").is_file():
+        message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
         raise FileNotFoundError(message)
     public = key or SigningKey.load_or_create(data / "authority.key").public
-    return verify_file(database, last_head(heads or data / "audit-heads.jsonl", public))
+    return verify_store(url, last_head(heads or data / "audit-heads.jsonl", public))
 
 
 def _stop(message: str) -> NoReturn:

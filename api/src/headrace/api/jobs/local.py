@@ -12,14 +12,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from sqlalchemy import bindparam, delete, func, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import bindparam, delete, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.clock import Clock
 from headrace.api.jobs.port import JobTrouble, Task
 from headrace.api.store import Database, Tx, after_commit
 from headrace.api.store.base import Base
+from headrace.api.store.dialects import insert, least
 from headrace.api.store.tables_work import JobRow
 
 _log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ _ROW = _TABLE.c
 _ASKED = insert(_TABLE)
 _ASK = _ASKED.on_conflict_do_update(
     index_elements=[_ROW.task, _ROW.subject],
-    set_={"due": func.min(_ROW.due, _ASKED.excluded.due), "generation": _ROW.generation + 1},
+    set_={"due": least(_ROW.due, _ASKED.excluded.due), "generation": _ROW.generation + 1},
 ).returning(_ROW.generation, _ROW.due)
 _REMOVE = delete(_TABLE).where(
     _ROW.task == bindparam("of_task"),

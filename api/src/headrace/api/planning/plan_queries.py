@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TypeVar
 
-from sqlalchemy import JSON, ColumnElement, Select, and_, bindparam, false, func, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Select, and_, bindparam, false, func, or_, select
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
@@ -27,6 +27,7 @@ from headrace.api.planning.redaction import Redaction, is_own, redacted
 from headrace.api.policy.versions import Policies
 from headrace.api.private_words import without_private_words
 from headrace.api.store import Tx
+from headrace.api.store.dialects import as_json, contains
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
 from headrace.auth import Role, Scope
@@ -44,7 +45,7 @@ _DECLINED = (
     .where(ConfirmationRow.plan == PlanRow.id, ConfirmationRow.verdict == "declined")
     .exists()
 )
-_SENTENCE = type_coerce(PlanRow.card, JSON)["canonical_sentence"].as_string()
+_SENTENCE = as_json(PlanRow.card)["canonical_sentence"].as_string()
 KEPT = 256
 """Conditions that are kept made, one for each caller's rights: making one costs more than asking the store."""
 _OWN_WORDS = select(ConfirmationRow).where(ConfirmationRow.plan.in_(bindparam("plans", expanding=True)))
@@ -294,9 +295,7 @@ def approvable_by(caller: Caller) -> ColumnElement[bool]:
 
 
 def _approvable_by(rights: Rights) -> ColumnElement[bool]:
-    return or_(
-        false(), *(func.instr(PlanRow.obligations, f"approval:{name}:") > 0 for name in sorted(rights.approves_as))
-    )
+    return or_(false(), *(contains(PlanRow.obligations, f"approval:{name}:") for name in sorted(rights.approves_as)))
 
 
 def is_expired(row: PlanRow, now: datetime) -> bool:

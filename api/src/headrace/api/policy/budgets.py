@@ -8,11 +8,11 @@ attempt moved stays counted, whatever becomes of the transfer.
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import bindparam, case, func, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import BigInteger, bindparam, case, cast, func, select, update
 
 from headrace.api.store import Tx
 from headrace.api.store.base import Base
+from headrace.api.store.dialects import insert, least
 from headrace.api.store.tables_work import ReservationRow, TransferRow
 from headrace.guardrails import Budgets
 
@@ -61,7 +61,8 @@ async def settle(tx: Tx, transfer: str, moved_bytes: int) -> None:
 _TABLE = Base.metadata.tables[ReservationRow.__tablename__]
 _ROWS = _TABLE.c
 _OTHERS = (_ROWS.person == bindparam("person"), _ROWS.transfer != bindparam("without"))
-_OF_PERSON = select(func.coalesce(func.sum(_ROWS.bytes), 0)).where(*_OTHERS, _ROWS.day == bindparam("day"))
+_SUM = cast(func.coalesce(func.sum(_ROWS.bytes), 0), BigInteger)  # PostgreSQL adds up to a number with decimals
+_OF_PERSON = select(_SUM).where(*_OTHERS, _ROWS.day == bindparam("day"))
 _USED = select(
     _OF_PERSON.scalar_subquery(),
     _OF_PERSON.where(_ROWS.agent == bindparam("agent")).scalar_subquery(),
@@ -81,6 +82,6 @@ _RESERVE = _MADE.on_conflict_do_update(
 _OF = update(_TABLE).where(_ROWS.transfer == bindparam("of"))
 _MOVE = _OF.where(_ROWS.day != bindparam("on")).values(day=bindparam("on"), bytes=_ROWS.bytes - _ROWS.moved, moved=0)
 # Never more than was reserved: an attempt may count again what one before it moved.
-_MOVED = func.min(_ROWS.bytes, _ROWS.moved + bindparam("moved_now"))
+_MOVED = least(_ROWS.bytes, _ROWS.moved + bindparam("moved_now"))
 _KEEP = _OF.values(moved=_MOVED)
 _SETTLE = _OF.values(bytes=_MOVED, moved=_MOVED, settled=True)

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import MetaData, String, Text
+from sqlalchemy import BigInteger, Integer, MetaData, String, Text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.types import TypeDecorator
@@ -23,6 +23,10 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+
+
+Sequence = BigInteger().with_variant(Integer(), "sqlite")
+"""A number that may pass 2^31; SQLite counts rows by its `INTEGER` alone, which is as large."""
 
 
 class Utc(TypeDecorator[datetime]):

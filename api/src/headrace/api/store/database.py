@@ -1,6 +1,7 @@
 """Transactions on the store: any number of readers, one writer at a time, and every write with its audit event.
 
-SQLite runs in WAL mode, so readers see a consistent state while the writer works. Reading connections are `query_only`.
+Readers see a consistent state while the writer works (SQLite in WAL mode, PostgreSQL at `REPEATABLE READ`), and can't
+write.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -8,21 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from functools import partial
 from typing import Any, Never, TypeVar, TypeVarTuple, overload
 
-from sqlalchemy import Executable, Result, ScalarResult, event
-from sqlalchemy.engine import Connection as SqlConnection
-from sqlalchemy.engine import Engine
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import URL, Executable, Result, ScalarResult
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
-from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from headrace.api.clock import Clock, utc_now
-from headrace.api.store.driver import Pool, StoreConnection
+from headrace.api.store.address import dialect_of
+from headrace.api.store.pool import Pool, StoreConnection
 from headrace.api.store_trouble import Trouble, trouble_of
 
 _READERS = 8
@@ -123,14 +121,14 @@ class Tx:
 
     async def write_gathered(self) -> None:
         """Write what was changed, then the rows that were gathered."""
-        self._session.flush()
+        await self.flush()
         gathered, self._gathered = self._gathered, {}
         for write, rows in gathered.items():
             await write(self, rows)
 
     async def rollback(self) -> None:
         """Undo what was not committed."""
-        self._session.rollback()
+        await self._connection.run(self._session.rollback)
 
     async def begin(self) -> None:
         """Wait for the lock of the one writer."""
@@ -189,24 +187,28 @@ class RefusedWrites:
 class Database:
     """The store of one service."""
 
-    def __init__(self, path: Path, clock: Clock = utc_now) -> None:
-        """Open (without migrating) the SQLite file at `path`."""
-        self.path = path
+    def __init__(self, url: URL, clock: Clock = utc_now, *, alone: bool = False) -> None:
+        """Open (without migrating) the store at `url`; `alone` for a service, of which a store has one."""
+        self.url = url
         self.refused: RefusedWrites | None = None
         """Set while the last writing transaction was refused."""
         self.tried: datetime | None = None
         """When a writing transaction last ended, either way."""
         self._clock = clock
         self._threads = ThreadPoolExecutor(_READERS + 1, thread_name_prefix="store")
-        self._readers = Pool(path, self._threads, readers=_READERS)
-        self._writer = Pool(path, self._threads, readers=0)
+        connector = partial(dialect_of(url).connector, url, self._threads, alone=alone)
+        self._readers = Pool(connector(reads=True), self._threads, _READERS)
+        self._writer = Pool(connector(reads=False), self._threads, 1)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Tx]:
         """Give a read-only transaction with one consistent view."""
         async with self._readers.connection() as connection:
-            with Session(connection.sql, expire_on_commit=False, autoflush=False) as session:
+            session = Session(connection.sql, expire_on_commit=False, autoflush=False)
+            try:
                 yield Tx(connection, session)
+            finally:
+                await connection.run(session.close)
 
     @asynccontextmanager
     async def write(self, *, autoflush: bool = True, first: bool = False) -> AsyncIterator[Tx]:
@@ -218,8 +220,9 @@ class Database:
         """
         try:
             async with self._writer.connection(first=first) as connection:
-                with Session(connection.sql, expire_on_commit=False, autoflush=autoflush) as session:
-                    tx = Tx(connection, session)
+                session = Session(connection.sql, expire_on_commit=False, autoflush=autoflush)
+                tx = Tx(connection, session)
+                try:
                     await tx.begin()
                     try:
                         yield tx
@@ -227,7 +230,9 @@ class Database:
                     except BaseException:
                         tx.undo()
                         raise
-        except (OperationalError, PoolTimeout) as error:
+                finally:
+                    await connection.run(session.close)
+        except (OperationalError, InternalError, InterfaceError, PoolTimeout) as error:
             self.tried = self._clock()
             since = self.refused.since if self.refused else self.tried
             self.refused = RefusedWrites(trouble_of(error), since)
@@ -239,15 +244,3 @@ class Database:
         await self._readers.close()
         await self._writer.close()
         self._threads.shutdown(wait=False)
-
-
-def begin_with(engine: Engine, statement: str) -> None:
-    """Let transactions of a SQLite engine start with `statement`, and never by the driver's own guess."""
-
-    @event.listens_for(engine, "connect")
-    def _leave_to_us(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
-        connection.isolation_level = None
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: SqlConnection) -> None:
-        connection.exec_driver_sql(statement)

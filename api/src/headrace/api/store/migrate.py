@@ -5,28 +5,29 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from alembic.util.exc import CommandError
-from sqlalchemy import URL, create_engine
+from sqlalchemy import URL
 
 from headrace.api.errors import CannotStart
-from headrace.api.store.database import begin_with
+from headrace.api.store.address import dialect_of, shown
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-def migrate(path: Path, to: str = "head") -> None:
-    """Apply what the SQLite file at `path` (made when absent) lacks of the migrations up to `to`: all, or else none."""
-    engine = create_engine(URL.create("sqlite", database=str(path)))
-    begin_with(engine, "BEGIN IMMEDIATE")
+def migrate(url: URL, to: str = "head") -> None:
+    """Apply what the store at `url` (a file is made) lacks of the migrations up to `to`: all, or else none."""
+    dialect = dialect_of(url)
+    engine = dialect.whole_engine(url)
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     try:
         with engine.begin() as connection:
+            dialect.require_fit(connection)
             config.attributes["connection"] = connection
             command.upgrade(config, to)
     except CommandError as error:
         message = (
-            f"the store `{path}` has a schema that this program does not know ({error}): it was written by a newer "
-            "one; start that one, or put back a backup from before it"
+            f"the store `{shown(url)}` has a schema that this program does not know ({error}): it was written by a "
+            "newer one; start that one, or put back a backup from before it"
         )
         raise CannotStart(message) from error
     finally:

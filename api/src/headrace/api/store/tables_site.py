@@ -6,7 +6,7 @@ from typing import Literal
 from sqlalchemy import ForeignKey, Index, ScalarSelect, String, Text, UniqueConstraint, select
 from sqlalchemy.orm import Mapped, column_property, mapped_column
 
-from headrace.api.store.base import Base, Names, Utc
+from headrace.api.store.base import Base, Names, Sequence, Utc
 
 
 class PersonRow(Base):
@@ -207,7 +207,7 @@ class AuditRow(Base):
         Index("ix_audit_subject", "subject"),
     )
 
-    sequence: Mapped[int] = mapped_column(primary_key=True)
+    sequence: Mapped[int] = mapped_column(Sequence, primary_key=True, autoincrement=False)
     at: Mapped[datetime] = mapped_column(Utc)
     kind: Mapped[str] = mapped_column(String(40))
     person: Mapped[str | None] = mapped_column(String(40))

@@ -6,7 +6,7 @@ from typing import Literal
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, column_property, mapped_column
 
-from headrace.api.store.base import Base, Names, Utc
+from headrace.api.store.base import Base, Names, Sequence, Utc
 from headrace.api.store.tables_site import name_of
 
 
@@ -210,7 +210,7 @@ class OutboxRow(Base):
     __tablename__ = "outbox"
     __table_args__ = ({"sqlite_autoincrement": True},)
 
-    sequence: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    sequence: Mapped[int] = mapped_column(Sequence, primary_key=True, autoincrement=True)
     at: Mapped[datetime] = mapped_column(Utc, index=True)
     kind: Mapped[str] = mapped_column(String(16))
     subject: Mapped[str] = mapped_column(String(80))

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import JSON, ColumnElement, Row, Select, and_, bindparam, case, func, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, or_, select
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
@@ -20,6 +20,7 @@ from headrace.api.planning.redaction import Redaction, is_own, redacted
 from headrace.api.private_words import without_private_words
 from headrace.api.sites.halts import Halts
 from headrace.api.store import Tx
+from headrace.api.store.dialects import as_json
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.receipts import receipt_view, span_s, unknown_receipt
@@ -30,7 +31,7 @@ from headrace.api.transfers.views import event_view, transfer_view
 from headrace.client import models as m
 from headrace.guardrails import path_text
 
-_PLAN_CEILING = type_coerce(PlanRow.card, JSON)["intent"]["rate_limit_bps"].as_integer().label("rate_limit_bps")
+_PLAN_CEILING = as_json(PlanRow.card)["intent"]["rate_limit_bps"].as_integer().label("rate_limit_bps")
 _MAY_WAIT = frozenset({m.TransferState.QUEUED, m.TransferState.WAITING, m.TransferState.PAUSED})
 _MIN_PREFIX = 4
 _PAGE = 200

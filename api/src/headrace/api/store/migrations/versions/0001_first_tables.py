@@ -6,6 +6,8 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
+_SEQUENCE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
 
 def upgrade() -> None:
     """Make every table."""
@@ -77,7 +79,7 @@ def _site() -> None:
     """Nodes, endpoints, policies, audit."""
     op.create_table(
         "audit",
-        sa.Column("sequence", sa.Integer(), nullable=False),
+        sa.Column("sequence", _SEQUENCE, nullable=False, autoincrement=False),
         sa.Column("kind", sa.String(length=40), nullable=False),
         sa.Column("person", sa.String(length=40), nullable=True),
         sa.Column("body", sa.Text(), nullable=False),

@@ -33,7 +33,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "outbox",
-        sa.Column("sequence", sa.Integer(), nullable=False),
+        sa.Column("sequence", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("at", sa.String(length=24), nullable=False),
         sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column("subject", sa.String(length=80), nullable=False),

@@ -1,0 +1,3 @@
+from tests.servers.stores import each_store, postgres, store_of_sites
+
+__all__ = ["each_store", "postgres", "store_of_sites"]
