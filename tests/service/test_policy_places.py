@@ -39,6 +39,16 @@ async def test_a_protected_folder_is_not_copied_with_what_contains_it(site: Site
 
 
 @pytest.mark.anyio
+async def test_a_denied_plan_says_what_would_be_allowed_and_that_is(site: Site) -> None:
+    patients(site)
+    await publish(site, EVERYTHING + NO_PHI)
+    denied = await site.ada.port.why((await site.ada.plan("lab:/", "archive:/copy/")).id)
+    assert [(one.words, one.outcome) for one in denied.alternatives] == [("without `set/phi`", "allowed")]
+    plan = await site.ada.plan("lab:/", "archive:/copy/", exclude=["set/phi"])
+    assert (plan.state, plan.decision and plan.decision.alternatives) == (m.PlanState.READY, [])
+
+
+@pytest.mark.anyio
 async def test_what_contains_a_protected_folder_is_copied_without_it(site: Site) -> None:
     patients(site)
     await publish(site, EVERYTHING + NO_PHI)

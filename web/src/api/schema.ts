@@ -1105,6 +1105,19 @@ export interface components {
             reason: string;
         };
         /**
+         * Alternative
+         * @description What the request would have to be for a milder answer: `with at most 500 GB`.
+         */
+        Alternative: {
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "allowed" | "confirm" | "approve";
+            /** Words */
+            words: string;
+        };
+        /**
          * Approval
          * @description Another person's yes (or no) to one digest; needs an interactive session, never a token.
          */
@@ -1320,10 +1333,26 @@ export interface components {
             reason: string;
         };
         /**
+         * DecidingFact
+         * @description A fact that the deciding rules look at, and what it was.
+         */
+        DecidingFact: {
+            /** Name */
+            name: string;
+            /** Value */
+            value: string;
+        };
+        /**
          * Decision
          * @description What policy says of a plan.
          */
         Decision: {
+            /**
+             * Alternatives
+             * @description the smallest changes that the same policy decides more mildly, the mildest first
+             * @default []
+             */
+            alternatives: components["schemas"]["Alternative"][];
             /**
              * Approvals Needed
              * @default 0
@@ -1334,6 +1363,12 @@ export interface components {
              * @default []
              */
             approver_groups: string[];
+            /**
+             * Facts
+             * @description what the deciding rules look at, as it was
+             * @default []
+             */
+            facts: components["schemas"]["DecidingFact"][];
             /**
              * Obligations
              * @description `confirmation`, or `approval:ROLE_OR_GROUP:COUNT`
@@ -3025,6 +3060,7 @@ export interface components {
 }
 export type AcceptInvitation = components['schemas']['AcceptInvitation'];
 export type AllowedAction = components['schemas']['AllowedAction'];
+export type Alternative = components['schemas']['Alternative'];
 export type Approval = components['schemas']['Approval'];
 export type ApprovalView = components['schemas']['ApprovalView'];
 export type AuditEvent = components['schemas']['AuditEvent'];
@@ -3033,6 +3069,7 @@ export type Changes = components['schemas']['Changes'];
 export type Choice = components['schemas']['Choice'];
 export type Confirmation = components['schemas']['Confirmation'];
 export type ControlRequest = components['schemas']['ControlRequest'];
+export type DecidingFact = components['schemas']['DecidingFact'];
 export type Decision = components['schemas']['Decision'];
 export type Endpoint = components['schemas']['Endpoint'];
 export type EndpointUpdate = components['schemas']['EndpointUpdate'];

@@ -23,6 +23,15 @@ export function DecisionDetail({ decision, needs, approvals }: { decision: Decis
           </ul>
         </details>
       )}
+      {decision.alternatives.length > 0 && (
+        <ul className={classes.rules} aria-label={t("decision.alternatives")}>
+          {decision.alternatives.map(({ words, outcome }) => (
+            <li key={words}>
+              <strong>{t(`decision.${outcome}`)}</strong>, {visible(words)}
+            </li>
+          ))}
+        </ul>
+      )}
       {needs.length > 0 && (
         <ul className={classes.rules} aria-label={t("needs.title")}>
           {needs.map((need) => (

@@ -107,6 +107,11 @@ def _add_survey(grid: Table, survey: m.SurveyCounts) -> None:
         grid.add_row(Text("DELETES", style="bold red"), Text(text, style="red"))
 
 
+def alternative(other: m.Alternative) -> str:
+    """Say what policy would say of another request."""
+    return f"{visible(other.words)}: {_OUTCOME_WORDS[other.outcome]}"
+
+
 def _add_decision(grid: Table, plan: m.Plan) -> None:
     decision = plan.decision
     if decision is None:
@@ -115,6 +120,8 @@ def _add_decision(grid: Table, plan: m.Plan) -> None:
     grid.add_row("why", Text(visible(decision.why)))
     if decision.rules:
         grid.add_row("rules", Text(", ".join(visible(rule.id) for rule in decision.rules)))
+    for other in decision.alternatives:
+        grid.add_row("instead", Text(alternative(other)))
     for need in plan.needs:
         until = f", good until {local_time(need.until)}" if need.until else ""
         kind, by = need.kind, visible(need.by)

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from headrace.cli import flags as f
-from headrace.cli.card import SHORT_DIGEST, local_time, plan_card, table
+from headrace.cli.card import SHORT_DIGEST, alternative, local_time, plan_card, table
 from headrace.cli.command import Command, Json, run
 from headrace.cli.exits import Exit
 from headrace.cli.files import Force, new_file, require_free
@@ -243,12 +243,16 @@ def approve(
 
 
 def why(plan: PlanName, *, json: Json = False) -> None:
-    """Explain what policy says of a plan, rule by rule."""
+    """Explain what policy says of a plan: the rules, the facts that decided, and what would be allowed instead."""
 
     def work(command: Command) -> None:
         decision = command.wait(command.headrace.why(plan))
         command.out.say(f"{decision.outcome}: {decision.why}")
         command.out.show(table(("rule", "reason"), ((rule.id, rule.reason) for rule in decision.rules)))
+        if decision.facts:
+            command.out.show(table(("fact", "was"), ((fact.name, fact.value) for fact in decision.facts)))
+        for other in decision.alternatives:
+            command.out.say(f"Instead, {alternative(other)}.")
         command.out.say(f"Policy version {decision.policy_version}.", "dim")
         command.out.document(decision)
 

@@ -8,6 +8,7 @@ import typer
 from headrace.cli.card import age, local_time, table
 from headrace.cli.command import Command, Json, run
 from headrace.cli.exits import Exit
+from headrace.cli.moving import why
 from headrace.cli.quantities import as_flag, span_s
 from headrace.client import models as m
 from headrace.client.text import byte_size, visible
@@ -262,6 +263,9 @@ def policy_check(file: PolicyFile, *, json: Json = False) -> None:
         return Exit.DONE if checked.valid else Exit.FAILED
 
     run(work, as_json=json)
+
+
+policy.command("explain")(why)
 
 
 @policy.command("propose")

@@ -158,6 +158,7 @@ def _summary(plan: m.Plan) -> str:
         parts.append(f"That may take about {duration(plan.eta_s)}.")
     if plan.decision is not None:
         parts.append(f"Policy: {plan.decision.outcome}, because {quoted(plan.decision.why, 1000)}.")
+        parts += [f"It would be {one.outcome} {quoted(one.words, 200)}." for one in plan.decision.alternatives]
     if plan.state == m.PlanState.FAILED and plan.summary:
         parts.append(f"It failed: {quoted(plan.summary, 1000)}.")
     return " ".join(parts)

@@ -237,6 +237,7 @@ class Why(View):
     approvals_needed: int
     approver_groups: list[str]
     policy_version: str
+    instead: list[str]
 
     @classmethod
     def of(cls, plan: str, decision: m.Decision) -> "Why":
@@ -249,6 +250,7 @@ class Why(View):
             approvals_needed=decision.approvals_needed,
             approver_groups=[visible(group) for group in decision.approver_groups],
             policy_version=visible(decision.policy_version),
+            instead=[f"{visible(one.words)}: {one.outcome}" for one in decision.alternatives],
         )
 
 

@@ -54,6 +54,7 @@ export const asking = {
   "danger.bulk_cancel": "Several transfers are canceled at once.",
 
   "decision.allowed": "Allowed",
+  "decision.alternatives": "What policy would say of another request",
   "decision.approve": "Needs approval",
   "decision.confirm": "Needs confirmation",
   "decision.denied": "Denied",

@@ -32,6 +32,7 @@ from headrace.guardrails import (
     Decision,
     Document,
     Execution,
+    Explanation,
     Facts,
     NeedsApproval,
     PlanDraft,
@@ -45,6 +46,7 @@ from headrace.guardrails import (
     danger_of,
     decide,
     execution_of,
+    explain,
     may_plan,
     path_text,
     settle,
@@ -112,7 +114,7 @@ class Pipeline:
         route = (await self._route(intent)).taking(include=intent.include, exclude=intent.exclude)
         decision = may_plan(self._policies.active, asker, route, self._locations.moment(asked.caller))
         if decision.outcome != "allowed":
-            raise Stopped(_denied(card, decision))
+            raise Stopped(_denied(card, decision, await self._explained(decision)))
         try:
             draft = execution_of(intent.model_copy(update={"priority": "normal"}), route, KEPT)
         except Refused as error:
@@ -131,13 +133,14 @@ class Pipeline:
         if refusals:
             raise Stopped(_refused(card, Refused(refusals)))
         decision = await self._decide(asked, route, execution, counts)
+        explained = await self._explained(decision)
         if decision.outcome == "denied":
-            raise Stopped(_denied(card, decision))
+            raise Stopped(_denied(card, decision, explained))
         execution = replace(execution, qos_class=_qos_class(decision, intent))
         async with self._core.database.read() as tx:
             eta_s = await estimated_s(tx, route, _survey_view(survey), intent.rate_limit_bps)
         card = card.model_copy(update={"eta_s": eta_s})
-        return self._seal(asked, card, _Settled(route, execution, counts, decision))
+        return self._seal(asked, card, _Settled(route, execution, counts, decision, explained))
 
     async def _route(self, intent: m.TransferIntent) -> Route:
         async with self._core.database.read() as tx:
@@ -203,6 +206,10 @@ class Pipeline:
         facts = Facts.of(execution, counts, moment, budgets)
         return decide(self._policies.active, execution.action, asker_of(principal), route, facts)
 
+    async def _explained(self, decision: Decision) -> Explanation:
+        """Say which facts decided, and what would be decided more mildly: many decisions, so in a thread."""
+        return await asyncio.to_thread(explain, self._policies.active, decision)
+
     def _seal(self, asked: Asked, card: m.Plan, settled: "_Settled") -> Planned:
         route, execution, counts, decision = settled.route, settled.execution, settled.counts, settled.decision
         notes = list(card_notes(execution, counts))
@@ -235,7 +242,7 @@ class Pipeline:
                 "state": m.PlanState.READY,
                 "digest": document.digest,
                 "expires": draft.expires,
-                "decision": decision_view(decision, execution.qos_class),
+                "decision": decision_view(decision, execution.qos_class, settled.explained),
                 "notes": notes,
                 "summary": summary,
             }
@@ -256,9 +263,10 @@ class _Settled:
     execution: Execution
     counts: SurveyCounts
     decision: Decision
+    explained: Explanation
 
 
-def decision_view(decision: Decision, qos_class: str) -> m.Decision:
+def decision_view(decision: Decision, qos_class: str, explained: Explanation) -> m.Decision:
     """Show a decision."""
     approvals = [need for need in decision.obligations if isinstance(need, NeedsApproval)]
     return m.Decision(
@@ -270,11 +278,17 @@ def decision_view(decision: Decision, qos_class: str) -> m.Decision:
         why=why(decision),
         qos_class=qos_class,
         obligations=[str(need) for need in decision.obligations],
+        facts=[m.DecidingFact(name=fact.name, value=fact.value) for fact in explained.facts],
+        alternatives=[
+            m.Alternative(words=one.words, outcome=one.outcome)
+            for one in explained.alternatives
+            if one.outcome != "denied"
+        ],
     )
 
 
-def _denied(card: m.Plan, decision: Decision) -> Planned:
-    view = decision_view(decision, decision.qos_class)
+def _denied(card: m.Plan, decision: Decision, explained: Explanation) -> Planned:
+    view = decision_view(decision, decision.qos_class, explained)
     denied = card.model_copy(update={"state": m.PlanState.DENIED, "decision": view, "summary": view.why})
     return Planned(denied, decision=decision)
 

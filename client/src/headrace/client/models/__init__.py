@@ -68,9 +68,11 @@ from headrace.client.models.people import (
     TokenRequest,
 )
 from headrace.client.models.plans import (
+    Alternative,
     Approval,
     ApprovalView,
     Confirmation,
+    DecidingFact,
     Decision,
     Given,
     Need,
@@ -131,6 +133,7 @@ __all__ = [
     "MAX_SIZE_BYTES",
     "AcceptInvitation",
     "AllowedAction",
+    "Alternative",
     "Approval",
     "ApprovalView",
     "AuditEvent",
@@ -146,6 +149,7 @@ __all__ = [
     "ControlAction",
     "ControlRequest",
     "Count",
+    "DecidingFact",
     "Decision",
     "Endpoint",
     "EndpointUpdate",

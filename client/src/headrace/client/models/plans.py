@@ -61,6 +61,20 @@ class SurveyCounts(Model):
     conflicts_sample: list[str] = []
 
 
+class DecidingFact(Model):
+    """A fact that the deciding rules look at, and what it was."""
+
+    name: str
+    value: str
+
+
+class Alternative(Model):
+    """What the request would have to be for a milder answer: `with at most 500 GB`."""
+
+    words: str
+    outcome: Literal["allowed", "confirm", "approve"]
+
+
 class Decision(Model):
     """What policy says of a plan."""
 
@@ -72,6 +86,10 @@ class Decision(Model):
     why: str
     qos_class: str = "bulk"
     obligations: list[str] = Field(default=[], description="`confirmation`, or `approval:ROLE_OR_GROUP:COUNT`")
+    facts: list[DecidingFact] = Field(default=[], description="what the deciding rules look at, as it was")
+    alternatives: list[Alternative] = Field(
+        default=[], description="the smallest changes that the same policy decides more mildly, the mildest first"
+    )
 
 
 class Given(Model):

@@ -127,8 +127,8 @@ def _everywhere(policies: PolicySet, record: JsonObject, context_json: str) -> D
     places = inside(record, policies.places)
     if len(places) > MAX_PLACES:
         return _denied((TOO_MANY_PLACES,), policies.version, context_json)
-    for place, there in places:
-        decision = _stricter(decision, _evaluate(policies, there, context_json), shown(place))
+    for place in places:
+        decision = _stricter(decision, _evaluate(policies, place.record, context_json), shown(place.text))
         if decision.outcome == "denied":
             return decision
     return decision

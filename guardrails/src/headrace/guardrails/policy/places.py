@@ -7,6 +7,7 @@ the folder can be decided otherwise than one of these.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from headrace.guardrails.intents.text import path_text
@@ -32,8 +33,17 @@ def malformed(paths: frozenset[str]) -> list[str]:
     return sorted(path for path in paths if path.startswith("/") and path != path_text(_components(path)))
 
 
-def inside(record: Mapping[str, Json], named: frozenset[str]) -> list[tuple[str, Mapping[str, Json]]]:
-    """Make a record of each place that the request takes along and a rule names, with the place in words.
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A place that a request takes along: its path below the folder, `endpoint:/path`, and the request for it alone."""
+
+    rest: tuple[str, ...]
+    text: str
+    record: JsonObject
+
+
+def inside(record: JsonObject, named: frozenset[str]) -> list[Inside]:
+    """Find the places that the request takes along and a rule names.
 
     Contents keep their path below the folder, so a place inside one end is a place inside the other, too. What an
     exclude pattern certainly leaves out is not taken along.
@@ -43,11 +53,11 @@ def inside(record: Mapping[str, Json], named: frozenset[str]) -> list[tuple[str,
     if record["action"] == "browse":
         below = sorted(_rests(resource, named)) if resource["below"] else []
         kept = [rest for rest in below if not left_out(rest, exclude)]
-        return [(_text(resource, rest), {**record, "resource": _moved(resource, rest)}) for rest in kept]
+        return [Inside(rest, _text(resource, rest), {**record, "resource": _moved(resource, rest)}) for rest in kept]
     ends = {end: _mapping(resource[end]) for end in _ENDS}
     found = {rest: end for end in reversed(_ENDS) for rest in _rests(ends[end], named)}
     return [
-        (_text(ends[found[rest]], rest), {**record, "resource": {**resource, **_both(ends, rest)}})
+        Inside(rest, _text(ends[found[rest]], rest), {**record, "resource": {**resource, **_both(ends, rest)}})
         for rest in sorted(found)
         if not left_out(rest, exclude)
     ]

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from typing import Final, Literal
 
@@ -64,6 +64,10 @@ class PolicyRule:
     effect: Literal["permit", "forbid"]
     obligations: tuple[Obligation, ...]
     qos_class: str | None
+    attributes: frozenset[str] = frozenset()
+    """Facts and attributes that it looks at."""
+    places: frozenset[str] = frozenset()
+    """Paths that it may hold against `within`."""
 
     @property
     def asks(self) -> bool:
@@ -71,7 +75,7 @@ class PolicyRule:
         return self.effect == "forbid" and bool(self.obligations)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PolicySet:
     """A checked policy. `version` is the SHA-256 of its text; `cedar` and `strict` are handles for evaluation.
 
@@ -84,16 +88,22 @@ class PolicySet:
     by_cedar_id: Mapping[str, PolicyRule]
     cedar: cedarpy.PolicySet = field(repr=False, compare=False)
     strict: cedarpy.PolicySet = field(repr=False, compare=False)
-    places: frozenset[str] = frozenset()
-    """Paths that rules may hold against `within`."""
-    attributes: frozenset[str] = frozenset()
-    """Facts and attributes that rules mention."""
     warnings: tuple[PolicyProblem, ...] = ()
 
     @property
     def rules(self) -> tuple[PolicyRule, ...]:
         """Its rules in the order of the text."""
         return tuple(self.by_cedar_id.values())
+
+    @cached_property
+    def places(self) -> frozenset[str]:
+        """Paths that rules may hold against `within`."""
+        return frozenset[str]().union(*(rule.places for rule in self.rules))
+
+    @cached_property
+    def attributes(self) -> frozenset[str]:
+        """Facts and attributes that rules look at."""
+        return frozenset[str]().union(*(rule.attributes for rule in self.rules))
 
     @staticmethod
     def parse(text: str) -> "PolicySet | PolicyProblems":
@@ -144,8 +154,6 @@ class PolicySet:
             by_cedar_id=rules,
             cedar=cedar,
             strict=without,
-            places=frozenset[str]().union(*map(named_in, static.values())),
-            attributes=attributes(list(static.values())),
             warnings=tuple(problems),
         )
 
@@ -230,7 +238,9 @@ def _rule(source: Mapping[str, object], problems: list[PolicyProblem], text: str
         wrong(f"`@qos` stands on rules that permit and names one of {', '.join(QOS_CLASSES)}")
     if effect == "permit" and not source.get("conditions") and _unscoped(source):
         wrong("this rule permits everything to everybody", "warning")
-    return PolicyRule(rule_id, reason, effect, obligations or (), qos_class)
+    return PolicyRule(
+        rule_id, reason, effect, obligations or (), qos_class, attributes=attributes(source), places=named_in(source)
+    )
 
 
 def _unscoped(source: Mapping[str, object]) -> bool:

@@ -123,8 +123,8 @@ class Execution:
         """Set the ceilings and the list digests that the survey found."""
         return replace(
             self,
-            max_files=_ceiling(counts.files, MIN_GROWTH_FILES),
-            max_bytes=_ceiling(counts.bytes, MIN_GROWTH_BYTES),
+            max_files=grown_files(counts.files),
+            max_bytes=grown_bytes(counts.bytes),
             overwrites=ListDigest(counts.overwrites, counts.overwrites_digest),
             deletes=ListDigest(counts.deletes, counts.deletes_digest),
         )
@@ -199,6 +199,16 @@ class SurveyCounts:
             name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
             for name, value in values.items()
         }
+
+
+def grown_files(count: int) -> int:
+    """Return how many files may be copied where a survey found so many."""
+    return _ceiling(count, MIN_GROWTH_FILES)
+
+
+def grown_bytes(count: int) -> int:
+    """Return how many bytes may be copied where a survey found so many."""
+    return _ceiling(count, MIN_GROWTH_BYTES)
 
 
 def nanoseconds(moment: datetime) -> int:

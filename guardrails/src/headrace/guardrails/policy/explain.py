@@ -1,0 +1,257 @@
+"""Why a decision is not a plain yes: the facts that decided, and the smallest changes that are decided more mildly.
+
+An alternative is found by trying: the recorded request is altered in one respect and decided again by the same policy.
+What is offered has so been decided, not guessed. Where no single change helps, all are tried together, and those that
+are not needed are left away again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from headrace.guardrails.intents.text import counted, human_bytes, shown
+from headrace.guardrails.policy.decide import redecide
+from headrace.guardrails.policy.decision import Decision, Outcome
+from headrace.guardrails.policy.places import inside
+from headrace.guardrails.policy.policy_set import PolicySet
+from headrace.guardrails.policy.record import read_record
+from headrace.guardrails.seal.documents import Json, JsonObject, canonical, utc_text, utc_time
+from headrace.guardrails.seal.execution import grown_bytes, grown_files
+
+MAX_ALTERNATIVES: Final = 5
+_MAX_TOGETHER: Final = 8
+_MAX_PLACES: Final = 50
+_HOURS_AHEAD: Final = 7 * 24
+_STRICTNESS: Final[Mapping[Outcome, int]] = {"allowed": 0, "confirm": 1, "approve": 2, "denied": 3}
+_HOURS: Final = frozenset({"weekday", "minute", "start"})
+_DAY_NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+@dataclass(frozen=True, slots=True)
+class DecidingFact:
+    """A fact that the deciding rules look at, and what it was, for people."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """What the request would have to be, in words that follow "it would be allowed", and what would be said of it."""
+
+    words: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a request got its answer."""
+
+    facts: tuple[DecidingFact, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One way to alter a request."""
+
+    words: str
+    apply: Callable[[JsonObject], JsonObject]
+
+
+def explain(policies: PolicySet | None, decision: Decision) -> Explanation:
+    """Name the facts that decided, and up to five changes after which the answer is milder, the mildest first."""
+    if policies is None or policies.version != decision.policy_version or not decision.context_json:
+        return Explanation()
+    try:
+        record, _ = read_record(decision.context_json)
+        read = _read_by(policies, decision)
+        alternatives = () if decision.outcome == "allowed" else _alternatives(policies, decision, record, read)
+        return Explanation(_facts(record, read), alternatives)
+    except (ValueError, TypeError, KeyError):
+        return Explanation()
+
+
+def _read_by(policies: PolicySet, decision: Decision) -> frozenset[str]:
+    """Collect what the deciding rules look at; where no rule permits, what those look at that could."""
+    ids = {rule.id for rule in decision.rules}
+    deciding = [rule for rule in policies.rules if rule.id in ids]
+    deciding = deciding or [rule for rule in policies.rules if rule.effect == "permit"]
+    return frozenset[str]().union(*(rule.attributes for rule in deciding))
+
+
+def _facts(record: JsonObject, read: frozenset[str]) -> tuple[DecidingFact, ...]:
+    context = _mapping(record["context"])
+    return tuple(DecidingFact(name, _worded(name, context[name])) for name in sorted(read & set(context)))
+
+
+def _worded(name: str, value: Json) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name == "bytes" or name.endswith("_bytes"):
+        return human_bytes(int(str(value)))
+    return shown(str(value))
+
+
+def _alternatives(
+    policies: PolicySet, decision: Decision, record: JsonObject, read: frozenset[str]
+) -> tuple[Alternative, ...]:
+    now = _STRICTNESS[decision.outcome]
+
+    def outcome(altered: JsonObject) -> Outcome:
+        return redecide(policies, canonical(altered).decode()).outcome
+
+    def milder(altered: JsonObject) -> bool:
+        return _STRICTNESS[outcome(altered)] < now
+
+    steps = list(_steps(record, read, policies, milder))
+    found = [Alternative(step.words, made) for step in steps if _STRICTNESS[made := outcome(step.apply(record))] < now]
+    if not found:
+        found = list(_together(steps[:_MAX_TOGETHER], record, outcome, now))
+    return tuple(sorted(found, key=lambda one: _STRICTNESS[one.outcome])[:MAX_ALTERNATIVES])
+
+
+def _together(
+    steps: list[_Step], record: JsonObject, outcome: Callable[[JsonObject], Outcome], now: int
+) -> Iterator[Alternative]:
+    """Try all steps at once, and leave away what is not needed."""
+
+    def after(some: list[_Step]) -> Outcome:
+        altered = record
+        for step in some:
+            altered = step.apply(altered)
+        return outcome(altered)
+
+    best = after(steps)
+    if _STRICTNESS[best] >= now:
+        return
+    for step in list(steps):
+        rest = [other for other in steps if other is not step]
+        if _STRICTNESS[after(rest)] <= _STRICTNESS[best]:
+            steps = rest
+    yield Alternative(" and ".join(step.words for step in steps), best)
+
+
+def _steps(
+    record: JsonObject, read: frozenset[str], policies: PolicySet, milder: Callable[[JsonObject], bool]
+) -> Iterator[_Step]:
+    """Go through what somebody could ask for instead, the smallest first."""
+    context, caller = _mapping(record["context"]), _mapping(record["caller"])
+    yield from _places(record, policies)
+    if "on_conflict" in context and (int(str(context["overwrites"])) or "on_conflict" in read):
+        kept: JsonObject = {"overwrites": "0", "overwritten_bytes": "0", "on_conflict": "skip"}
+        yield _setting("leaving files that differ as they are", kept)
+    if int(str(context.get("deletes", 0))):
+        none: JsonObject = {"deletes": "0", "deleted_bytes": "0", "delete_share_percent": "0"}
+        yield _setting("without deleting at the destination", none)
+    if record["action"] == "move":
+        yield _Step(
+            "as a copy, which leaves the source", lambda asked: {**_with(asked, {"moved_files": "0"}), "action": "copy"}
+        )
+    if context.get("encrypted") is False:
+        yield _setting("encrypted", {"encrypted": True})
+    yield from (step for size in (_BYTES, _FILES) if size.reads & read for step in _fewer(record, size, milder))
+    if caller["agent"] is not None:
+        yield _Step(
+            "asked by the person, without an assistant",
+            lambda asked: {**asked, "caller": {**_mapping(asked["caller"]), "agent": None}},
+        )
+    if "session" in read and context["session"] is False:
+        yield _setting("asked in the person's own session", {"session": True})
+    if read & _HOURS:
+        yield from _later(record, milder)
+
+
+def _places(record: JsonObject, policies: PolicySet) -> Iterator[_Step]:
+    """Leave out the places whose rules are in the way."""
+    rests = [place.rest for place in inside(record, policies.places)]
+    if not 0 < len(rests) <= _MAX_PLACES:
+        return
+
+    def strictness(out: Iterable[tuple[str, ...]]) -> int:
+        return _STRICTNESS[redecide(policies, canonical(_without(record, out)).decode()).outcome]
+
+    best = strictness(rests)
+    beside = {rest: [other for other in rests if rest[: len(other)] != other] for rest in rests}
+    needed = [rest for rest in rests if strictness(beside[rest]) > best]
+    if needed:
+        names = " and ".join(f"`{shown('/'.join(rest))}`" for rest in needed)
+        yield _Step(f"without {names}", lambda asked: _without(asked, needed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """A count that a plan has with its ceiling."""
+
+    count: str
+    ceiling: str
+    grown: Callable[[int], int]
+    said: Callable[[int], str]
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return frozenset({self.count, self.ceiling})
+
+
+_BYTES: Final = _Size("bytes", "max_bytes", grown_bytes, human_bytes)
+_FILES: Final = _Size("files", "max_files", grown_files, lambda most: counted(most, "file"))
+
+
+def _fewer(record: JsonObject, size: _Size, milder: Callable[[JsonObject], bool]) -> Iterator[_Step]:
+    """Find the most that is decided more mildly, by halving; the ceiling follows the count."""
+
+    def holding(most: int) -> JsonObject:
+        return {size.count: str(most), size.ceiling: str(size.grown(most))}
+
+    few, many = 1, int(str(_mapping(record["context"])[size.count]))
+    if many <= few or not milder(_with(record, holding(few))):
+        return
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (middle, many) if milder(_with(record, holding(middle))) else (few, middle)
+    yield _setting(f"with at most {size.said(few)}", holding(few))
+
+
+def _later(record: JsonObject, milder: Callable[[JsonObject], bool]) -> Iterator[_Step]:
+    """Find the first full hour in the days ahead at which the answer is milder."""
+    context = _mapping(record["context"])
+    begins, day, minute = utc_time(str(context["start"])), int(str(context["weekday"])), int(str(context["minute"]))
+    for hours in range(1, _HOURS_AHEAD):
+        ahead = hours * 60 - minute % 60
+        days, of_day = divmod(minute + ahead, 24 * 60)
+        weekday = (day - 1 + days) % 7 + 1
+        moment: JsonObject = {
+            "start": utc_text(begins + timedelta(minutes=ahead)),
+            "weekday": str(weekday),
+            "minute": str(of_day),
+        }
+        if milder(_with(record, moment)):
+            words = f"if it starts on {_DAY_NAMES[weekday - 1]} at {of_day // 60:02}:{of_day % 60:02}"
+            yield _setting(words, moment)
+            return
+
+
+def _setting(words: str, facts: JsonObject) -> _Step:
+    return _Step(words, lambda asked: _with(asked, facts))
+
+
+def _without(record: JsonObject, rests: Iterable[tuple[str, ...]]) -> JsonObject:
+    resource = _mapping(record["resource"])
+    return {**record, "resource": {**resource, "exclude": [*_list(resource["exclude"]), *map("/".join, rests)]}}
+
+
+def _with(record: JsonObject, facts: JsonObject) -> JsonObject:
+    return {**record, "context": {**_mapping(record["context"]), **facts}}
+
+
+def _mapping(value: Json) -> JsonObject:
+    if not isinstance(value, Mapping):
+        raise TypeError(value)
+    return value
+
+
+def _list(value: Json) -> list[Json]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise TypeError(value)
+    return list(value)

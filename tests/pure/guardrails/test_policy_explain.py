@@ -1,0 +1,116 @@
+"""Why a decision is not a plain yes, and what would be."""
+
+import pytest
+from tests.pure.guardrails.made import AGENT, REQUESTER, facts, route, source
+
+from headrace.guardrails import (
+    Caller,
+    Decision,
+    Explanation,
+    PolicyAction,
+    PolicySet,
+    decide,
+    default_policy,
+    explain,
+    settle,
+)
+
+PERMIT = '@id("all") @reason("everybody may") permit (principal, action, resource);\n'
+GB = 10**9
+
+
+def forbid(condition: str, obligation: str = "", name: str = "f") -> str:
+    asks = f'@obligation("{obligation}") ' if obligation else ""
+    scope = 'principal, action in [Action::"copy", Action::"move", Action::"sync"], resource'
+    return f'@id("{name}") @reason("r") {asks}forbid ({scope}) when {{ {condition} }};\n'
+
+
+def policy(text: str) -> PolicySet:
+    policies = PolicySet.parse(text)
+    assert isinstance(policies, PolicySet), policies
+    return policies
+
+
+def explained(
+    text: str, action: PolicyAction = "copy", caller: Caller = REQUESTER, **changes: int | bool
+) -> Explanation:
+    policies = policy(text)
+    return explain(policies, decide(policies, action, caller, route(), facts(**changes)))
+
+
+def instead(explanation: Explanation) -> list[tuple[str, str]]:
+    return [(one.words, one.outcome) for one in explanation.alternatives]
+
+
+def test_what_is_allowed_needs_no_alternative() -> None:
+    assert explained(PERMIT) == Explanation()
+
+
+def test_a_size_that_is_too_large_is_answered_with_the_largest_that_is_not() -> None:
+    found = explained(PERMIT + forbid("context.bytes > 500000000000"), bytes=900 * GB)
+    assert [(fact.name, fact.value) for fact in found.facts] == [("bytes", "900 GB")]
+    assert instead(found) == [("with at most 500 GB", "allowed")]
+
+
+def test_the_ceiling_of_a_plan_is_asked_about_as_its_size() -> None:
+    found = explained(PERMIT + forbid("context.max_bytes > 105000000000"), bytes=900 * GB, max_bytes=945 * GB)
+    assert instead(found) == [("with at most 100 GB", "allowed")]
+
+
+def test_overwrites_deletes_and_moves_have_milder_forms() -> None:
+    text = PERMIT + forbid("context.overwrites > 0", "confirmation")
+    assert instead(explained(text, overwrites=3)) == [("leaving files that differ as they are", "allowed")]
+    text = PERMIT + forbid("context.deletes > 0", "confirmation")
+    assert instead(explained(text, "sync", deletes=3)) == [("without deleting at the destination", "allowed")]
+    text = PERMIT + forbid("context.moved_files > 0", "approval:approver:1")
+    assert instead(explained(text, "move", moved_files=3)) == [("as a copy, which leaves the source", "allowed")]
+
+
+def test_a_place_that_is_in_the_way_is_named_and_no_other() -> None:
+    text = PERMIT + forbid('resource.source.within.contains("/raw/phi/2026")')
+    policies = policy(text + forbid('resource.source.within.contains("/raw/open") && context.files > 99', name="g"))
+    whole = settle(source("raw", into=True), route().destination)
+    assert instead(explain(policies, decide(policies, "copy", REQUESTER, whole, facts()))) == [
+        ("without `phi/2026`", "allowed")
+    ]
+
+
+def test_an_hour_at_which_it_would_run_is_found() -> None:
+    # The facts are those of Wednesday, 14:30 in Chicago.
+    text = PERMIT + forbid("context.minute >= 360 && context.minute < 1200")
+    assert instead(explained(text)) == [("if it starts on Wednesday at 20:00", "allowed")]
+    assert instead(explained(PERMIT + forbid("context.weekday < 6"))) == [
+        ("if it starts on Saturday at 00:00", "allowed")
+    ]
+
+
+def test_what_only_a_person_may_is_said_to_an_assistant() -> None:
+    found = explained(PERMIT + forbid("principal has agent"), caller=AGENT)
+    assert instead(found) == [("asked by the person, without an assistant", "allowed")]
+    found = explained(PERMIT + forbid("!context.session"))
+    assert instead(found) == [("asked in the person's own session", "allowed")]
+
+
+def test_a_milder_answer_is_offered_where_none_is_allowed() -> None:
+    text = PERMIT + forbid("context.bytes > 10", "approval:approver:1") + forbid("true", "confirmation", "g")
+    assert instead(explained(text, bytes=50)) == [("with at most 10 B", "confirm")]
+
+
+def test_two_changes_are_offered_together_where_no_single_one_helps() -> None:
+    text = PERMIT + forbid("context.overwrites > 0") + forbid("context.deletes > 0", name="g")
+    found = explained(text, "sync", overwrites=1, deletes=1, files=5)
+    assert instead(found) == [
+        ("leaving files that differ as they are and without deleting at the destination", "allowed")
+    ]
+
+
+@pytest.mark.parametrize("policies", [None, default_policy()])
+def test_nothing_is_said_of_another_policys_decision(policies: PolicySet | None) -> None:
+    other = policy(PERMIT + forbid("context.overwrites > 0"))
+    assert explain(policies, decide(other, "copy", REQUESTER, route(), facts(overwrites=1))) == Explanation()
+
+
+def test_a_record_that_can_not_be_read_is_not_explained() -> None:
+    version = default_policy().version
+    decision = Decision("denied", (), (), "bulk", version, "{}")
+    assert explain(default_policy(), decision) == Explanation()
