@@ -90,3 +90,10 @@ def test_an_option_said_instead_of_another_states_not_the_other() -> None:
 )
 def test_a_denial_that_a_phrase_owns_says_what_it_says(words: str, slot: str, value: object) -> None:
     assert slot_of(words, slot) == value
+
+
+@pytest.mark.parametrize("word", ["wrong", "unwanted", "banned", "prohibited", "refused", "undesirable"])
+@pytest.mark.parametrize("noun", ["folder", "lysozyme run", "series"])
+def test_a_word_that_may_turn_an_order_round_describes_no_place(word: str, noun: str) -> None:
+    asked(f"copy the {word} {noun} krios1:/raw/7 to archive:/raw/7")
+    assert read(f"copy the anonymised {noun} krios1:/raw/7 to archive:/raw/7").outcome == "intent"

@@ -20,7 +20,7 @@ def scored(cases: Path, folder: Path) -> dict[str, Any]:
     """Answer cases with the command that people run, and score the answers."""
     answers = folder / "answers.jsonl"
     command = [sys.executable, "-m", "headrace.guardrails.commands", "--context", str(HERE / "context.json")]
-    subprocess.run([*command, "--in", str(cases), "--out", str(answers)], check=True, timeout=60)
+    subprocess.run([*command, "--in", str(cases), "--out", str(answers)], check=True, timeout=170)
     run = subprocess.run(
         [sys.executable, str(SCORER), str(cases), str(answers), "--list"],
         check=True,

@@ -545,3 +545,16 @@ def test_a_dot_name_is_an_ending_or_a_name_as_people_use_it(words: str, names: l
 
 def test_a_dot_name_that_could_be_either_is_asked_about() -> None:
     assert asked_after("skip .foobar") == {"exclude"}
+
+
+@pytest.mark.parametrize(
+    ("words", "day"),
+    [
+        ("by Monday 30 November 17:00", "2026-11-30"),
+        ("by Friday, Nov 27 at 17:00", "2026-11-27"),
+        ("by Friday 2026-11-27 17:00", "2026-11-27"),
+    ],
+)
+def test_a_date_falls_on_the_weekday_beside_it_or_is_asked_about(words: str, day: str) -> None:
+    assert slot_of(words, "deadline") == f"{day}T17:00:00-06:00"
+    assert asked_after(words.replace("Monday", "Tuesday").replace("Friday", "Saturday")) == {"deadline"}

@@ -72,7 +72,7 @@ class Day:
     """A day as written; exactly one of the first six says which.
 
     `weekday` counts from Monday = 0 and `which` is the word before it (this, next, last); `week` is
-    a whole week, counted from this one.
+    a whole week, counted from this one; `falls_on` is the weekday that is written beside a date.
     """
 
     exact: date | None = None
@@ -83,6 +83,7 @@ class Day:
     week: int | None = None
     which: str | None = None
     plural: bool = False
+    falls_on: int | None = None
     doubt: str | None = None
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headrace.guardrails.language.tokens import Token
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9_]{0,11}(?:\.[A-Za-z0-9_]{1,8})?")
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9_]{0,31}(?:\.[A-Za-z0-9_]{1,8})?")
 _FILE_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}")
 _HEX_ID = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{2,40}", re.IGNORECASE)
 _LONG_ID = re.compile(r"tr_[A-Za-z0-9]{1,60}")
@@ -48,6 +48,8 @@ class Names:
         best: tuple[int, str, str] | None = None
         for known in self.context.endpoints:
             for spelled in known.names:
+                if spelled[:1].casefold() != tokens[at].value[:1].casefold():
+                    continue
                 width = spelled.count(" ") + 1
                 piece = tokens[at : at + width]
                 if len(piece) < width or any(token.kind != "word" for token in piece):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -123,10 +124,22 @@ def _weekday(items: Sequence[Item], at: int) -> tuple[int, Day] | None:
         width, which = 1, _WHICH[word_at(items, at)]
     name = word_at(items, at + width)
     if name in WEEKDAYS:
+        skip = 1 if word_at(items, at + width + 1) == "," else 0
+        dated = _date(items, at + width + 1 + skip)
+        if dated is not None:
+            return width + 1 + skip + dated[0], replace(dated[1], falls_on=WEEKDAYS[name])
         return width + 1, Day(weekday=WEEKDAYS[name], which=which)
     if name in PLURALS and which is None:
         return 1, Day(weekday=PLURALS[name], plural=True)
     return None
+
+
+def _date(items: Sequence[Item], at: int) -> tuple[int, Day] | None:
+    """Read a date of the calendar that stands behind its weekday: "Monday 30 November"."""
+    if at >= len(items) or items[at].value is not None:
+        return None
+    found = _numeric(items[at].text) or _month_first(items, at) or _day_first(items, at)
+    return found if found and (found[1].exact or found[1].yearless) else None
 
 
 def _month_first(items: Sequence[Item], at: int) -> tuple[int, Day] | None:

@@ -18,7 +18,7 @@ from headrace.guardrails.language.clauses import heard_out
 from headrace.guardrails.language.clock import when_at
 from headrace.guardrails.language.denials import denied
 from headrace.guardrails.language.fields import apart, labelled
-from headrace.guardrails.language.grammar import ACTION_OF, UNSURE_VERBS, words_of
+from headrace.guardrails.language.grammar import ACTION_OF, UNSURE_VERBS, pattern_of, words_of
 from headrace.guardrails.language.lengths import length_at
 from headrace.guardrails.language.numbers import WORDS, number_at
 from headrace.guardrails.language.operators import operated
@@ -52,6 +52,9 @@ _SPOKEN_MARKS = {("full", "stop"): ".", ("new", "line"): ".", ("next", "line"): 
 _SPOKEN_DIGITS = {**{word: str(value) for word, value in WORDS.items() if value < 10}, "zero": "0", "oh": "0"}  # noqa: PLR2004
 _LONGEST_ID = 40
 _IN_A_NAME = 2
+_NAMED_BY_ID = re.compile(pattern_of("{named_by_id} <id>"))
+_DESCRIBED = re.compile(pattern_of("{description} (<loc>|<path>)"))
+_LONGEST_NAME = 7
 RRULE = re.compile(r"(?:rrule:)?freq=[a-z]+(?:;[a-z]+=[a-z0-9,+-]+)*", re.IGNORECASE)
 _AND = frozenset({",", "and", "or", "&", "plus"})
 _IN_A_LIST = frozenset({"the", "all", "any", "as", "well", "also"})
@@ -107,13 +110,13 @@ def _with_asides(chosen: list[Chosen], items: list[Item], words_of: Callable[[in
 def build_items(tokens: Sequence[Token], context: Context) -> list[Item]:
     """Turn tokens into words and values: locations, globs, amounts, times, lists of globs."""
     items = labelled(_without_fillers([_spelled(item) for item in read_atoms(tokens, context)]))
-    items = [_verb_or_name(items, at) for at in range(len(items))]
+    items = _merged([_verb_or_name(items, at) for at in range(len(items))], _named_by_id)
     items = _merged(items, _spoken_mark)
     items = _merged(items, partial(_spoken_id, context=context))
     items = _merged(items, _value_at)
     items = _merged(items, _composite_at)
     items = _merged(_merged(items, _types_at), _globs_at)
-    return [_marked(_unglued(item)) for item in items]
+    return _merged([_marked(_unglued(item)) for item in items], _described)
 
 
 def _without_fillers(items: Sequence[Item]) -> list[Item]:
@@ -140,9 +143,28 @@ def _spoken_id(items: list[Item], at: int, context: Context) -> tuple[int, str, 
     said = ""
     for width, item in enumerate(items[at : at + _LONGEST_ID], 1):
         said += _SPOKEN_DIGITS.get(item.symbol, item.symbol if len(item.symbol) == 1 and item.symbol.isalnum() else "-")
+        if said[-1] == "-":
+            break
         if width > 1 and item.value is None and any(known.id.lower() == said for known in context.transfers):
             return width, "<id>", said
     return None
+
+
+def _named_by_id(items: list[Item], at: int) -> tuple[int, str, Value | None] | None:
+    """Read "the transfer with the ID 7f3a21" as the id that it is."""
+    return _last_of(_NAMED_BY_ID, items, at)
+
+
+def _described(items: list[Item], at: int) -> tuple[int, str, Value | None] | None:
+    """Read "the anonymised series krios1:/ct/9" as the place that it is: what is spelled out needs no description."""
+    return _last_of(_DESCRIBED, items, at)
+
+
+def _last_of(pattern: re.Pattern[str], items: list[Item], at: int) -> tuple[int, str, Value | None] | None:
+    """Let the value at the end of a phrase that stands here own the words before it."""
+    match = pattern.match("".join(f"{item.symbol} " for item in items[at : at + _LONGEST_NAME]))
+    last = items[at + match[0].count(" ") - 1] if match else None
+    return (match[0].count(" "), last.symbol, last.value) if match and last else None
 
 
 def _spelled(item: Item) -> Item:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.guardrails.language.clock import CLOCK_WORDS
 from headrace.guardrails.language.days import DAY_WORDS
-from headrace.guardrails.language.grammar import RULES
+from headrace.guardrails.language.grammar import RULES, words_of
 from headrace.guardrails.language.lengths import LENGTH_WORDS
 from headrace.guardrails.language.numbers import NUMBER_WORDS
 from headrace.guardrails.language.phrases import KNOWN_WORDS
@@ -13,4 +13,13 @@ from headrace.guardrails.language.zones import ZONE_WORDS
 
 __all__ = ["KNOWN", "RULES"]
 
-KNOWN = frozenset(KNOWN_WORDS | CLOCK_WORDS | DAY_WORDS | LENGTH_WORDS | NUMBER_WORDS | UNIT_WORDS | ZONE_WORDS)
+KNOWN = frozenset(
+    set(words_of("turns_round"))
+    | KNOWN_WORDS
+    | CLOCK_WORDS
+    | DAY_WORDS
+    | LENGTH_WORDS
+    | NUMBER_WORDS
+    | UNIT_WORDS
+    | ZONE_WORDS
+)

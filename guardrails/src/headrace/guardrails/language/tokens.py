@@ -30,7 +30,7 @@ _BULLETS = {"*", "\u2022", "\u2013", "+"}
 _DASHES = {"-", "--", "\u2013", "\u2014"}
 # What separates the fields of a form: "from krios1:/a | to archive:/a".
 _BARS = {"|", "\u00b7"}
-_SMILEY = re.compile(r"[:;]-?[)D]+(?!\S)")
+_SMILEY = re.compile(r"(?:[:;]-?[)D(]+|[\U0001f600-\U0001f644\U0001f389\U0001f680\U0001f64f\U0001f44b]+)(?!\S)")
 # "1." and "2)" open an item of a list: the first says nothing, one after it says "then".
 _LIST_NUMBER = re.compile(r"(?:\d{1,2}|[a-h])[.)]")
 _NUMBERED = re.compile(r"(?P<number>\d{1,2}|[a-h])(?P<mark>[.)])(?=\s)")

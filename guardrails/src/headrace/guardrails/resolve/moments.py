@@ -29,8 +29,11 @@ class _Days:
     context: Context
     today: date
 
-    def ahead(self, day: Day) -> date | Doubt:  # noqa: PLR0911
+    def ahead(self, day: Day) -> date | Doubt:
         """Give the coming one of a day."""
+        return _falling(day, self._ahead(day))
+
+    def _ahead(self, day: Day) -> date | Doubt:  # noqa: PLR0911
         if day.doubt:
             return Doubt(day.doubt)
         if day.exact:
@@ -50,7 +53,7 @@ class _Days:
         if day.weekday is not None:
             return self._latest_weekday(day.weekday, day.which)
         if day.yearless is not None:
-            return self._latest_date(*day.yearless)
+            return _falling(day, self._latest_date(*day.yearless))
         if day.monthday is not None:
             if day.monthday <= self.today.day:
                 return self.today.replace(day=day.monthday)
@@ -223,6 +226,13 @@ def _with_clock(doubt: Doubt, when: When, clock: Clock) -> Doubt:
         return replace(doubt, choices=())
     at_time = f"{_clock_time(clock):%H:%M}"
     return replace(doubt, choices=tuple(replace(one, value=f"{one.value} {at_time}") for one in doubt.choices))
+
+
+def _falling(day: Day, found: date | Doubt) -> date | Doubt:
+    """Doubt a date that does not fall on the weekday beside it."""
+    if isinstance(found, Doubt) or day.falls_on in (None, found.weekday()):
+        return found
+    return Doubt(f"{found:%d %B %Y} is a {found:%A}: say which day it is")
 
 
 def _depends_on_today(day: Day) -> bool:
