@@ -12,9 +12,11 @@ use crate::value::{Digest, Id};
 use crate::wire::{FrameType, HEADER_BYTES, Header, WireError};
 
 /// Protocol versions spoken here, oldest and newest.
-pub const VERSIONS: (u16, u16) = (1, 1);
-/// Most streams of a session.
+pub const VERSIONS: (u16, u16) = (2, 2);
+/// Most streams of a session at a time.
 pub const MAX_STREAMS: u16 = 64;
+/// Most streams of a session in all: those that break are replaced.
+pub const MAX_JOINS: u16 = 1024;
 
 /// First frame of a session, from either side: who it is for and what the sender can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +61,7 @@ pub struct Join {
     pub transfer: Id,
     /// From the listening side's hello.
     pub session: [u8; 16],
-    /// Number of the stream, below [`MAX_STREAMS`].
+    /// Number of the stream, below [`MAX_JOINS`]; each has its own.
     pub index: u16,
     /// Proves that the sender took part in the session's first handshake and in this one.
     pub token: [u8; 32],
@@ -159,6 +161,19 @@ pub enum Message {
     End(Totals),
     EndConfirmed,
     Bye(Failure),
+    /// So many frames of content have arrived over a stream.
+    StreamAt {
+        stream: u16,
+        frames: u64,
+    },
+    /// The same of a stream over which no more will.
+    StreamEnd {
+        stream: u16,
+        frames: u64,
+    },
+    StreamBroken {
+        stream: u16,
+    },
     Alive,
 }
 
@@ -222,6 +237,10 @@ impl Message {
             }
             Self::End(totals) => totals.put(out),
             Self::Bye(failure) => put_failure(failure, out),
+            Self::StreamAt { stream, frames } | Self::StreamEnd { stream, frames } => {
+                (header.generation, header.offset) = (*stream, *frames);
+            }
+            Self::StreamBroken { stream } => header.generation = *stream,
             Self::EndConfirmed | Self::Alive => {}
         }
         header
@@ -243,6 +262,9 @@ impl Message {
             Self::End(_) => FrameType::End,
             Self::EndConfirmed => FrameType::EndConfirmed,
             Self::Bye(_) => FrameType::Bye,
+            Self::StreamAt { .. } => FrameType::StreamAt,
+            Self::StreamEnd { .. } => FrameType::StreamEnd,
+            Self::StreamBroken { .. } => FrameType::StreamBroken,
             Self::Alive => FrameType::Alive,
         }
     }
@@ -290,6 +312,15 @@ impl Message {
             FrameType::End => Self::End(Totals::read(reader)?),
             FrameType::EndConfirmed => Self::EndConfirmed,
             FrameType::Bye => Self::Bye(read_failure(reader)?),
+            FrameType::StreamAt => Self::StreamAt {
+                stream: generation,
+                frames: header.offset,
+            },
+            FrameType::StreamEnd => Self::StreamEnd {
+                stream: generation,
+                frames: header.offset,
+            },
+            FrameType::StreamBroken => Self::StreamBroken { stream: generation },
             FrameType::Alive => Self::Alive,
             kind @ (FrameType::Block | FrameType::Batch) => {
                 return Err(WireError::Unexpected { kind });
@@ -366,7 +397,7 @@ impl Join {
     fn read(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let (transfer, session) = (read_id(reader)?, reader.array("session")?);
         let index = reader.u16("index")?;
-        if index >= MAX_STREAMS {
+        if index >= MAX_JOINS {
             return Err(CodecError::Value {
                 field: "index",
                 value: index.into(),

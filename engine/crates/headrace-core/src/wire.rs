@@ -47,12 +47,18 @@ pub enum FrameType {
     EndConfirmed = 15,
     /// The session ends early, and why.
     Bye = 16,
+    /// How much of a stream has arrived.
+    StreamAt = 17,
+    /// How much of a stream has arrived; no more will.
+    StreamEnd = 18,
+    /// Nothing more is sent over a stream: how much of it has arrived?
+    StreamBroken = 19,
     /// Nothing; shows that the sender lives.
     Alive = 0x80,
 }
 
 impl FrameType {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 20] = [
         Self::Hello,
         Self::Join,
         Self::Items,
@@ -69,6 +75,9 @@ impl FrameType {
         Self::End,
         Self::EndConfirmed,
         Self::Bye,
+        Self::StreamAt,
+        Self::StreamEnd,
+        Self::StreamBroken,
         Self::Alive,
     ];
 }

@@ -125,6 +125,127 @@ fn invariant_5_a_stop_ends_both_ends_while_small_files_wait_for_an_epoch() {
     );
 }
 
+/// Forward what comes until the connection ends or `is_cut`, which is told how much has come.
+fn forward(from: &mut TcpStream, into: &mut TcpStream, is_cut: &dyn Fn(u64) -> bool) {
+    let mut buffer = vec![0; 16 * 1024];
+    from.set_read_timeout(Some(Duration::from_millis(5)))
+        .expect("a timeout");
+    loop {
+        let count = match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => 0,
+            Err(_) => break,
+        };
+        if is_cut(count as u64) || into.write_all(&buffer[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = from.shutdown(std::net::Shutdown::Both);
+    let _ = into.shutdown(std::net::Shutdown::Both);
+}
+
+/// Forwards connections to an address, and cuts some of them, each alone, when so many bytes have passed over it. The first is none of them.
+struct Breaker {
+    address: SocketAddr,
+    over: Arc<AtomicBool>,
+    connections: Arc<AtomicU64>,
+    cut: Arc<AtomicU64>,
+}
+
+impl Breaker {
+    fn new(to: SocketAddr, doomed: u64, after_bytes: u64) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let this = Self {
+            address: listener.local_addr().expect("an address"),
+            over: Arc::default(),
+            connections: Arc::default(),
+            cut: Arc::default(),
+        };
+        let over = Arc::clone(&this.over);
+        let (connections, cut) = (Arc::clone(&this.connections), Arc::clone(&this.cut));
+        std::thread::spawn(move || {
+            for inbound in listener.incoming() {
+                if over.load(Ordering::Acquire) {
+                    break;
+                }
+                let (Ok(inbound), Ok(outbound)) = (inbound, TcpStream::connect(to)) else {
+                    continue;
+                };
+                let number = connections.fetch_add(1, Ordering::AcqRel);
+                let passed = Arc::new(AtomicU64::new(0));
+                let twin = |socket: &TcpStream| socket.try_clone().expect("a socket");
+                for (mut from, mut into) in [
+                    (twin(&inbound), twin(&outbound)),
+                    (twin(&outbound), twin(&inbound)),
+                ] {
+                    let (passed, cut) = (Arc::clone(&passed), Arc::clone(&cut));
+                    std::thread::spawn(move || {
+                        forward(&mut from, &mut into, &|count| {
+                            let before = passed.fetch_add(count, Ordering::AcqRel);
+                            let is_cut = (1..=doomed).contains(&number)
+                                && before < after_bytes
+                                && before + count >= after_bytes;
+                            cut.fetch_add(u64::from(is_cut), Ordering::AcqRel);
+                            is_cut
+                        });
+                    });
+                }
+            }
+        });
+        this
+    }
+}
+
+impl Drop for Breaker {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        drop(TcpStream::connect(self.address));
+    }
+}
+
+#[test]
+fn invariant_5_a_data_connection_that_breaks_is_replaced_and_its_session_goes_on() {
+    for dialler in [Dialler::Source, Dialler::Destination] {
+        let mut pair = pair();
+        pair.dialler = dialler;
+        pair.ticket.rate_ceiling_bps = Some(200_000_000);
+        let bytes = fill(&pair);
+        let (mut from, mut to) = (pair.source_spec(), pair.destination_spec());
+        let (listening, peer) = match dialler {
+            Dialler::Source => (&pair.destination, &mut from.peer),
+            Dialler::Destination => (&pair.source, &mut to.peer),
+        };
+        let address = listening.plane.address().expect("it listens");
+        let breaker = Breaker::new(address, 5, MIB + 12_345);
+        *peer = Peer::Dial(vec![breaker.address]);
+        let source = start(&pair.source.plane, from).expect("it starts");
+        let destination = start(&pair.destination.plane, to).expect("it starts");
+        let end = destination.wait();
+        assert_eq!(end.outcome, Outcome::Complete, "{end:?}");
+        assert_eq!(source.wait().outcome, Outcome::Complete);
+        assert!(tree(&pair.from()) == tree(&pair.to()), "the trees differ");
+        let totals = end.statement.expect("a statement").totals;
+        assert_eq!(totals.bytes, bytes);
+        let cut = breaker.cut.load(Ordering::Acquire);
+        assert!(cut > 0, "nothing was cut");
+        // With another session there would be its message connection and all its streams besides.
+        let connections = breaker.connections.load(Ordering::Acquire);
+        let wanted = 1 + u64::from(STREAMS) + cut;
+        assert!(
+            connections <= wanted,
+            "{connections} connections, {cut} cut"
+        );
+        let resent = totals.resent_bytes;
+        assert!(
+            resent <= cut * pair.tuning.unit_bytes,
+            "{resent} bytes were sent again after {cut} cuts"
+        );
+        let received = destination.progress().bytes_received;
+        assert_eq!(received, bytes, "what was sent again is counted once");
+    }
+}
+
 /// Forwards connections to an address, and cuts all of them when so many bytes have passed, as often as it is told.
 struct Cutter {
     address: SocketAddr,
@@ -159,31 +280,11 @@ impl Cutter {
                 ] {
                     let (cuts, passed) = (Arc::clone(&cuts), Arc::clone(&passed));
                     std::thread::spawn(move || {
-                        let mut buffer = vec![0; 16 * 1024];
-                        from.set_read_timeout(Some(Duration::from_millis(5)))
-                            .expect("a timeout");
-                        loop {
+                        forward(&mut from, &mut into, &|count| {
+                            let passed = passed.fetch_add(count, Ordering::AcqRel) + count;
                             // Every cut ends all connections that were made before it.
-                            let cut = cuts
-                                .iter()
-                                .filter(|cut| **cut <= passed.load(Ordering::Acquire))
-                                .count()
-                                > born;
-                            match from.read(&mut buffer) {
-                                _ if cut => break,
-                                Ok(0) => break,
-                                Ok(count) => {
-                                    passed.fetch_add(count as u64, Ordering::AcqRel);
-                                    if into.write_all(&buffer[..count]).is_err() {
-                                        break;
-                                    }
-                                }
-                                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                                Err(_) => break,
-                            }
-                        }
-                        let _ = from.shutdown(std::net::Shutdown::Both);
-                        let _ = into.shutdown(std::net::Shutdown::Both);
+                            cuts.iter().filter(|cut| **cut <= passed).count() > born
+                        });
                     });
                 }
             }

@@ -54,7 +54,7 @@ fn messages() -> impl Strategy<Value = Message> {
                 streams: 9,
             })
         });
-    let join = (ids(), any::<([u8; 16], [u8; 32])>(), 0..MAX_STREAMS).prop_map(
+    let join = (ids(), any::<([u8; 16], [u8; 32])>(), 0..MAX_JOINS).prop_map(
         |(transfer, (session, token), index)| {
             Message::Join(Join {
                 transfer,
@@ -114,6 +114,11 @@ fn messages() -> impl Strategy<Value = Message> {
         }),
         Just(Message::EndConfirmed),
         failure().prop_map(Message::Bye),
+        (any::<u16>(), any::<u64>())
+            .prop_map(|(stream, frames)| Message::StreamAt { stream, frames }),
+        (any::<u16>(), any::<u64>())
+            .prop_map(|(stream, frames)| Message::StreamEnd { stream, frames }),
+        any::<u16>().prop_map(|stream| Message::StreamBroken { stream }),
         Just(Message::Alive),
     ]
 }
@@ -174,7 +179,7 @@ fn versions_meet_in_the_newest_both_speak() {
         window: 0,
         streams: 0,
     };
-    assert_eq!(hello(1, 4).common_version(), Some(1));
-    assert_eq!(hello(2, 4).common_version(), None);
-    assert_eq!(hello(0, 0).common_version(), None);
+    assert_eq!(hello(1, 4).common_version(), Some(2));
+    assert_eq!(hello(3, 4).common_version(), None);
+    assert_eq!(hello(1, 1).common_version(), None);
 }

@@ -333,7 +333,7 @@ mod tests {
         for _ in 0..2 {
             lists
                 .failed
-                .write(&[b'x'; 1 << 16])
+                .write("x".repeat(1 << 16).as_bytes())
                 .await
                 .expect("left out");
             assert!(lists.are_too_long());

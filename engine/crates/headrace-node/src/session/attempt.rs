@@ -276,8 +276,8 @@ impl AttemptHandle {
 pub(super) enum Arrival {
     /// The first of a session, with the dialler's hello.
     Session(TlsStream, Hello),
-    /// A data connection of the session under way.
-    Stream(TlsStream),
+    /// A data connection of the session under way, with its number.
+    Stream(u16, TlsStream),
 }
 
 /// The session under way, for data connections that want to join.

@@ -9,11 +9,10 @@ use headrace_io::root::Root;
 use parking_lot::Mutex;
 
 use super::attempt::Tuning;
-use super::counters::add;
 use super::landing::{Answers, Finished, Landing, READERS};
 use super::link::{Control, Guard, StreamInlet, broken, hear, part};
 use super::run::{Connected, Context, Done, unexpected};
-use super::streams::Streams;
+use super::streams::{StreamOver, Streams};
 
 /// Run a session: decide, receive, commit. Once everything is done, `finished` says so, even if the connection breaks before the
 /// source has heard of it.
@@ -25,7 +24,7 @@ pub(super) fn run(
 ) -> Result<Done, Failure> {
     let cipher = connected.stream.cipher().to_owned();
     let guard = Arc::new(Guard::default());
-    guard.watch(connected.stream.socket());
+    guard.watch(None, connected.stream.socket());
     let streams = Streams::new(context, &connected);
     let spec = context.landing_spec(root, context.spec.tuning.unit_bytes)?;
     let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;
@@ -39,19 +38,14 @@ pub(super) fn run(
     let landing = Landing::open(spec, answers, counters, buffers, disk)?;
     let end: Mutex<Option<Finished>> = Mutex::default();
     let confirmed = AtomicBool::new(false);
-    let work = |stream| {
-        add(&context.shared.counters.streams, 1);
+    let work = |number, stream| {
+        let mut over = StreamOver::Done;
         guard.run(|| {
-            let mut inlet = StreamInlet::new(stream, &landing, &guard, &context.shared.counters);
-            // When everything is there, the source closes its streams.
-            inlet.run().or_else(|failure| {
-                if landing.is_settled() {
-                    Ok(())
-                } else {
-                    Err(failure)
-                }
-            })
+            let inlet = StreamInlet::new(stream, &landing, &guard, &context.shared.counters);
+            over = take(inlet, number, &landing, (&control, &guard, &streams))?;
+            Ok(())
         });
+        over
     };
     let permitted = || context.shared.check().and_then(|()| guard.outcome());
     let beat = |keep_alive| guard.run(|| control.beat(keep_alive));
@@ -81,6 +75,14 @@ pub(super) fn run(
                         Ok(())
                     }
                     message @ Message::EndConfirmed => Err(unexpected(&message)),
+                    Message::StreamBroken { stream } => {
+                        if let Some(frames) = streams.ended(stream) {
+                            return control.send(&Message::StreamEnd { stream, frames });
+                        }
+                        // Its thread says how much came.
+                        guard.hang_up_on(stream);
+                        Ok(())
+                    }
                     message => landing.handle(message),
                 },
             )
@@ -118,6 +120,28 @@ pub(super) fn run(
         Code::PeerUnreachable,
         "the source has not confirmed the end",
     ))
+}
+
+/// Take what comes over one connection, until everything has come or the connection breaks. Then the source is told how much of it came.
+fn take(
+    mut inlet: StreamInlet<'_>,
+    stream: u16,
+    landing: &Landing,
+    (control, guard, streams): (&Control, &Guard, &Streams<'_>),
+) -> Result<StreamOver, Failure> {
+    let tell = |frames| control.send(&Message::StreamAt { stream, frames });
+    match inlet.run(&tell) {
+        Ok(()) => Ok(StreamOver::Done),
+        // When everything is there, the source closes its streams.
+        Err(_) if landing.is_settled() => Ok(StreamOver::Done),
+        Err(failure) if failure.code == Code::PeerUnreachable && !guard.is_over() => {
+            let frames = inlet.abandon();
+            streams.end(stream, frames);
+            control.send(&Message::StreamEnd { stream, frames })?;
+            Ok(StreamOver::Broken)
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
 /// Run epochs while they come due, and bring everything to its end.

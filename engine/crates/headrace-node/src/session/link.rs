@@ -37,7 +37,8 @@ pub(super) struct Guard {
     failure: Mutex<Option<Failure>>,
     /// Rung when it is over.
     ended: Condvar,
-    sockets: Mutex<Vec<TcpStream>>,
+    /// Its connections; those of streams with their number.
+    sockets: Mutex<Vec<(Option<u16>, TcpStream)>>,
 }
 
 impl Guard {
@@ -92,17 +93,32 @@ impl Guard {
 
     /// Let nobody wait for the network any more.
     pub(super) fn hang_up(&self) {
-        for socket in self.sockets.lock().drain(..) {
+        for (_, socket) in self.sockets.lock().drain(..) {
             drop(socket.shutdown(Shutdown::Both));
         }
     }
 
-    /// Remember a connection, to hang up on it.
-    pub(super) fn watch(&self, socket: &TcpStream) {
+    /// Let nobody wait for this stream any more.
+    pub(super) fn hang_up_on(&self, stream: u16) {
+        for (number, socket) in &*self.sockets.lock() {
+            if *number == Some(stream) {
+                drop(socket.shutdown(Shutdown::Both));
+            }
+        }
+    }
+
+    /// Remember a connection, to hang up on it; that of a stream has its number.
+    pub(super) fn watch(&self, stream: Option<u16>, socket: &TcpStream) {
         match socket.try_clone() {
-            Ok(socket) => self.sockets.lock().push(socket),
+            Ok(socket) => self.sockets.lock().push((stream, socket)),
             Err(error) => self.fail(broken(&error)),
         }
+    }
+
+    /// Forget the connection of a stream that is over.
+    pub(super) fn forget(&self, stream: u16) {
+        let mut sockets = self.sockets.lock();
+        sockets.retain(|(number, _)| *number != Some(stream));
     }
 
     /// The failure it ended with.
@@ -319,15 +335,32 @@ pub(super) fn join_token(
 /// Content on its way out over a data connection, until the session is over.
 pub(super) struct StreamOutlet<'s> {
     pub(super) stream: TlsStream,
-    pub(super) guard: &'s Guard,
+    guard: &'s Guard,
+    frames: u64,
+    is_broken: bool,
 }
 
-impl StreamOutlet<'_> {
+impl<'s> StreamOutlet<'s> {
+    pub(super) fn new(stream: TlsStream, guard: &'s Guard) -> Self {
+        Self {
+            stream,
+            guard,
+            frames: 0,
+            is_broken: false,
+        }
+    }
+
+    /// Whether its connection takes nothing any more.
+    pub(super) fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
     fn write(&mut self, head: &[u8], body: &[u8]) -> Result<(), Failure> {
-        let Self { stream, guard } = self;
-        stream
-            .write_all(head, body, &mut || guard.check())
-            .map_err(|error| broken(&error))
+        let Self { stream, guard, .. } = self;
+        let written = stream.write_all(head, body, &mut || guard.check());
+        self.is_broken = written.is_err();
+        self.frames += 1;
+        written.map_err(|error| broken(&error))
     }
 
     fn head(piece: &Piece, flags: u8, length: usize) -> Vec<u8> {
@@ -351,6 +384,10 @@ impl StreamOutlet<'_> {
 }
 
 impl Outlet for StreamOutlet<'_> {
+    fn frames(&self) -> u64 {
+        self.frames
+    }
+
     fn block(&mut self, piece: &Piece, bytes: &[u8]) -> Result<(), Failure> {
         let head = Self::head(piece, 0, bytes.len());
         self.write(&head, bytes)
@@ -373,6 +410,9 @@ impl Outlet for StreamOutlet<'_> {
     }
 }
 
+/// Frames after which the source is told how many have come, so that it need not remember them any more.
+const TELL_FRAMES: u64 = 64;
+
 /// Content on its way in over a data connection, until it is closed or the session is over.
 pub(super) struct StreamInlet<'s> {
     stream: TlsStream,
@@ -383,6 +423,8 @@ pub(super) struct StreamInlet<'s> {
     /// File, generation and number of a unit the rest of which is dropped.
     dropping: Option<(u64, u16, u64)>,
     payload: Vec<u8>,
+    /// How many frames came whole.
+    frames: u64,
 }
 
 impl<'s> StreamInlet<'s> {
@@ -400,14 +442,15 @@ impl<'s> StreamInlet<'s> {
             unit: None,
             dropping: None,
             payload: Vec::new(),
+            frames: 0,
         }
     }
 
-    /// Take everything that comes.
+    /// Take everything that comes, and `tell` now and then how many frames that were.
     ///
     /// # Errors
-    /// [`Failure`] when the session cannot go on.
-    pub(super) fn run(&mut self) -> Result<(), Failure> {
+    /// [`Failure`] when the session cannot go on; [`Code::PeerUnreachable`] when this connection broke.
+    pub(super) fn run(&mut self, tell: &dyn Fn(u64) -> Result<(), Failure>) -> Result<(), Failure> {
         // What is still on its way when the session ends is nobody's any more.
         while !self.guard.is_over() {
             let mut header = [0; HEADER_BYTES];
@@ -427,8 +470,20 @@ impl<'s> StreamInlet<'s> {
                 }
                 Peeked::Skip { length } => self.read_payload(length)?,
             }
+            self.frames += 1;
+            if self.frames.is_multiple_of(TELL_FRAMES) {
+                tell(self.frames)?;
+            }
         }
         Ok(())
+    }
+
+    /// Drop what came of a unit that did not come whole; says how many frames came whole.
+    pub(super) fn abandon(self) -> u64 {
+        if let Some(unit) = self.unit {
+            unit.abandon();
+        }
+        self.frames
     }
 
     fn block(&mut self, header: &Header) -> Result<(), Failure> {

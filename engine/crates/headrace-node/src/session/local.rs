@@ -69,12 +69,13 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 guard.run(|| {
-                    supply.serve(&mut LandingOutlet {
+                    let mut outlet = LandingOutlet {
                         landing: &landing,
                         guard: &guard,
                         unit: None,
                         dropping: None,
-                    })
+                    };
+                    supply.serve(&mut outlet, None)
                 });
             });
         }

@@ -451,7 +451,7 @@ impl Plane {
         let arrived = shared
             .arrivals
             .0
-            .send_timeout(Arrival::Stream(stream), EARLY);
+            .send_timeout(Arrival::Stream(join.index, stream), EARLY);
         arrived.map_err(|_| Failure::new(Code::TooBusy, "the attempt does not take connections"))
     }
 }

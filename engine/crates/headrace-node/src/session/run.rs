@@ -33,7 +33,7 @@ use super::supply::SupplySpec;
 use super::{binding, contained, destination, local, source, state_failed};
 
 /// First and longest pause between attempts to connect.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+pub(super) const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 /// How often a waiting thread looks whether its attempt is over.
 pub(super) const POLL: Duration = Duration::from_millis(100);
 /// A path whose packets come back within this is near.
@@ -189,7 +189,7 @@ fn connect(context: Context<'_>) -> Result<Connected, Failure> {
                     return answer(context, stream, hello);
                 }
                 // Of a session that is over.
-                Ok(Arrival::Stream(_)) => {}
+                Ok(Arrival::Stream(..)) => {}
                 Err(_) => shared.check()?,
             }
             if Instant::now() >= deadline {

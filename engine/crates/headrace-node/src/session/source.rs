@@ -9,10 +9,9 @@ use headrace_io::stream::TlsStream;
 use parking_lot::Mutex;
 
 use super::attempt::Tuning;
-use super::counters::add;
 use super::link::{Control, Guard, StreamOutlet, broken, hear, part};
 use super::run::{Connected, Context, Done};
-use super::streams::Streams;
+use super::streams::{StreamOver, Streams};
 use super::supply::{Orders, Removed, Supply};
 
 /// Run a session: list, send what is asked for, and hear what became of it.
@@ -23,7 +22,7 @@ pub(super) fn run(
 ) -> Result<Done, Failure> {
     let cipher = connected.stream.cipher().to_owned();
     let guard = Arc::new(Guard::default());
-    guard.watch(connected.stream.socket());
+    guard.watch(None, connected.stream.socket());
     let streams = Streams::new(context, &connected);
     let spec = context.supply_spec(root, connected.theirs.unit_bytes, connected.theirs.window);
     let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;
@@ -38,9 +37,17 @@ pub(super) fn run(
         Arc::clone(&context.shared.pace),
     )?;
     let ended: Mutex<Option<Totals>> = Mutex::default();
-    let work = |stream| {
-        add(&context.shared.counters.streams, 1);
-        guard.run(|| serve(context, &supply, stream, &guard));
+    let work = |number, stream| {
+        let mut over = StreamOver::Done;
+        guard.run(|| {
+            over = serve(context, &supply, (number, stream), &guard)?;
+            if over == StreamOver::Broken {
+                // What the other side says of it lets the rest go over another one.
+                control.send(&Message::StreamBroken { stream: number })?;
+            }
+            Ok(())
+        });
+        over
     };
     let beat = |keep_alive| guard.run(|| control.beat(keep_alive));
     std::thread::scope(|scope| {
@@ -64,6 +71,10 @@ pub(super) fn run(
                         *ended.lock() = Some(totals);
                         guard.finish();
                         Ok(())
+                    }
+                    Message::StreamEnd { stream, .. } => {
+                        guard.hang_up_on(stream);
+                        supply.handle(message)
                     }
                     message => supply.handle(message),
                 },
@@ -106,16 +117,22 @@ pub(super) fn run(
     })
 }
 
+/// Send what is asked for over one connection, until the session is over or the connection breaks.
 fn serve(
     context: Context<'_>,
     supply: &Supply,
-    stream: TlsStream,
+    (number, stream): (u16, TlsStream),
     guard: &Guard,
-) -> Result<(), Failure> {
+) -> Result<StreamOver, Failure> {
     let paced = context.shared.pace.join(stream.socket());
     let _paced = paced.map_err(|error| broken(&error))?;
-    let mut outlet = StreamOutlet { stream, guard };
-    supply.serve(&mut outlet)?;
+    let mut outlet = StreamOutlet::new(stream, guard);
+    let served = supply.serve(&mut outlet, Some(number));
+    let is_lost = supply.leave(number);
+    if !guard.is_over() && (is_lost || outlet.is_broken()) {
+        return Ok(StreamOver::Broken);
+    }
+    served?;
     drop(outlet.stream.close());
-    Ok(())
+    Ok(StreamOver::Done)
 }

@@ -1,26 +1,45 @@
-//! The data connections of a session: dialled, or waited for, and each given to a thread of its own.
+//! The data connections of a session: dialled, or waited for, and each given to a thread of its own. One that breaks is replaced.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headrace_core::code::{Code, Failure};
-use headrace_core::message::MAX_STREAMS;
+use headrace_core::message::{MAX_JOINS, MAX_STREAMS};
 use headrace_io::stream::TlsStream;
+use parking_lot::Mutex;
 
 use super::attempt::Arrival;
+use super::counters::add;
 use super::link::Guard;
-use super::run::{Connected, Context, Joining, join};
+use super::run::{Connected, Context, Joining, PAUSES, join};
 
 /// How often it is looked whether the session is over: its end waits for that.
 const END_POLL: Duration = Duration::from_millis(10);
+
+/// Why a stream carries nothing any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StreamOver {
+    /// Everything has gone over the streams, or the session is over.
+    Done,
+    /// Its connection broke, and the session goes on.
+    Broken,
+}
 
 /// Brings data connections to a session.
 pub(super) struct Streams<'a> {
     context: Context<'a>,
     joining: Option<Joining>,
-    count: AtomicU64,
+    /// How many are dialled.
+    wanted: u16,
+    next: AtomicU16,
+    /// The streams that there were, by number: how many frames had come when one was over.
+    known: Mutex<HashMap<u16, Option<u64>>>,
 }
+
+/// What is done with a connection: it is given its number.
+type Work<'w> = dyn Fn(u16, TlsStream) -> StreamOver + Sync + 'w;
 
 impl<'a> Streams<'a> {
     pub(super) fn new(context: Context<'a>, connected: &Connected) -> Self {
@@ -29,23 +48,14 @@ impl<'a> Streams<'a> {
             secret: connected.secret,
             session: connected.session,
         });
-        // The side that is dialled learns the number from those that come.
-        let count = if joining.is_some() {
-            u64::from(connected.streams)
-        } else {
-            0
-        };
         context.shared.counters.streams.store(0, Ordering::Relaxed);
         Self {
             context,
             joining,
-            count: AtomicU64::new(count),
+            wanted: connected.streams,
+            next: AtomicU16::new(0),
+            known: Mutex::default(),
         }
-    }
-
-    /// How many there are, as far as known.
-    fn count(&self) -> u64 {
-        self.count.load(Ordering::Relaxed)
     }
 
     /// Give every connection that comes to `work`, on its own thread, until the session is over.
@@ -53,41 +63,112 @@ impl<'a> Streams<'a> {
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         guard: &'scope Guard,
-        work: &'scope (dyn Fn(TlsStream) + Sync),
+        work: &'scope Work<'scope>,
     ) -> ScopedJoinHandle<'scope, ()> {
         scope.spawn(move || {
-            if self.joining.is_some() {
-                for index in 0..u16::try_from(self.count()).unwrap_or(MAX_STREAMS) {
-                    scope.spawn(move || self.dial(guard, work, index));
+            if let Some(joining) = &self.joining {
+                for _ in 0..self.wanted {
+                    scope.spawn(move || guard.run(|| self.keep(guard, work, joining)));
                 }
                 return;
             }
             while !guard.is_over() {
-                if let Ok(Arrival::Stream(stream)) =
+                if let Ok(Arrival::Stream(number, stream)) =
                     self.context.shared.arrivals.1.recv_timeout(END_POLL)
                 {
-                    if self.count.fetch_add(1, Ordering::Relaxed) >= u64::from(MAX_STREAMS) {
+                    if self.count() >= usize::from(MAX_STREAMS) {
                         guard.fail(Failure::new(
                             Code::ProtocolViolation,
                             "the other node opened too many streams",
                         ));
                         return;
                     }
-                    guard.watch(stream.socket());
-                    scope.spawn(move || work(stream));
+                    if self.begin(number) {
+                        scope.spawn(move || self.carry(guard, work, number, stream));
+                    }
                 }
             }
         })
     }
 
-    fn dial(&self, guard: &Guard, work: &(dyn Fn(TlsStream) + Sync), index: u16) {
-        let Some(joining) = &self.joining else { return };
-        match join(self.context, joining, index) {
-            Ok(stream) => {
-                guard.watch(stream.socket());
-                work(stream);
+    /// Dial a connection, and another one whenever it breaks.
+    ///
+    /// # Errors
+    /// [`Code::PeerUnreachable`] when none could be had for as long as a session is sought, or when too many broke; another session may
+    /// do better.
+    fn keep(&self, guard: &Guard, work: &Work<'_>, joining: &Joining) -> Result<(), Failure> {
+        let (mut pause, mut lost) = (PAUSES.0, Instant::now());
+        while !guard.is_over() {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= MAX_JOINS {
+                let message = format!("{MAX_JOINS} data connections of the session broke");
+                return Err(Failure::new(Code::PeerUnreachable, message));
             }
-            Err(failure) => guard.fail(failure),
+            let begun = Instant::now();
+            match join(self.context, joining, number) {
+                Ok(stream) => {
+                    self.begin(number);
+                    if self.carry(guard, work, number, stream) == StreamOver::Done {
+                        return Ok(());
+                    }
+                    lost = Instant::now();
+                    if begun.elapsed() > PAUSES.1 {
+                        pause = PAUSES.0;
+                    }
+                }
+                Err(failure)
+                    if failure.code != Code::PeerUnreachable
+                        || lost.elapsed() >= self.context.spec.tuning.reconnect =>
+                {
+                    return Err(failure);
+                }
+                Err(failure) => tracing::debug!(message = failure.message, "dialling again"),
+            }
+            guard.wait(pause);
+            pause = (pause * 2).min(PAUSES.1);
         }
+        Ok(())
+    }
+
+    fn carry(&self, guard: &Guard, work: &Work<'_>, number: u16, stream: TlsStream) -> StreamOver {
+        let streams = &self.context.shared.counters.streams;
+        guard.watch(Some(number), stream.socket());
+        add(streams, 1);
+        let over = work(number, stream);
+        add(streams, 1_u64.wrapping_neg());
+        guard.forget(number);
+        self.end(number, 0);
+        if over == StreamOver::Broken {
+            tracing::info!(number, "a data connection broke and is replaced");
+        }
+        over
+    }
+
+    /// How many there are now.
+    fn count(&self) -> usize {
+        let known = self.known.lock();
+        known.values().filter(|ended| ended.is_none()).count()
+    }
+
+    /// Note that a stream begins; `false` when there was one of this number.
+    fn begin(&self, number: u16) -> bool {
+        let mut known = self.known.lock();
+        let is_new = !known.contains_key(&number);
+        known.entry(number).or_insert(None);
+        is_new
+    }
+
+    /// Note how many frames came over a stream that is over, unless that is known.
+    pub(super) fn end(&self, number: u16, frames: u64) {
+        self.known
+            .lock()
+            .entry(number)
+            .or_insert(None)
+            .get_or_insert(frames);
+    }
+
+    /// How many frames came over a stream that broke, if it is over here, too. One that never came may not come any more.
+    pub(super) fn ended(&self, number: u16) -> Option<u64> {
+        *self.known.lock().entry(number).or_insert(Some(0))
     }
 }

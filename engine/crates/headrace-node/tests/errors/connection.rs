@@ -93,7 +93,7 @@ fn more_streams_than_a_session_may_have_end_the_attempt() {
     let mut pair = Pair::new();
     let (mut puppet, victim) = Puppet::source(&mut pair);
     let _streams: Vec<_> = (0..MAX_STREAMS)
-        .chain([0])
+        .chain([MAX_STREAMS])
         .map(|index| puppet.stream(index))
         .collect();
     let said = puppet.bye();
@@ -105,6 +105,25 @@ fn more_streams_than_a_session_may_have_end_the_attempt() {
         )
     );
     assert_eq!(code(&victim.wait()), Some(Code::ProtocolViolation));
+}
+
+#[test]
+fn a_stream_has_a_number_that_no_other_had() {
+    let mut pair = Pair::new();
+    let (mut puppet, victim) = Puppet::source(&mut pair);
+    let _first = puppet.stream(0);
+    let mut second = puppet.stream(0);
+    assert!(is_closed(&mut second.stream));
+    // One that broke before it came may not come any more.
+    puppet.say(&Message::StreamBroken { stream: 7 });
+    let frames = puppet.hear_until(|message| match message {
+        Message::StreamEnd { stream: 7, frames } => Some(*frames),
+        _ => None,
+    });
+    assert_eq!(frames, 0);
+    let mut late = puppet.stream(7);
+    assert!(is_closed(&mut late.stream));
+    ends_well(&mut puppet, &victim);
 }
 
 #[test]

@@ -261,6 +261,41 @@ fn a_unit_that_goes_again_is_never_whole_once_its_file_has_changed() {
 }
 
 #[test]
+fn what_did_not_come_over_a_stream_that_broke_comes_over_another() {
+    let mut pair = Pair::new();
+    fill(&pair.from());
+    let (mut puppet, victim) = Puppet::destination(&mut pair);
+    listed(&mut puppet);
+    decide(&mut puppet, LARGE, vec![Decision::Send]);
+    // Of five blocks four come: all of the first unit.
+    let mut first = puppet.stream(0);
+    let offsets: Vec<u64> = (0..4).map(|_| first.frame().0.offset).collect();
+    assert_eq!(offsets, [0, 1 << 18, 2 << 18, 3 << 18]);
+    let lost = |stream, frames| Message::StreamEnd { stream, frames };
+    puppet.say(&lost(0, 4));
+    puppet
+        .hear_until(|message| matches!(message, Message::StreamBroken { stream: 0 }).then_some(()));
+    let mut second = puppet.stream(1);
+    let (header, payload) = second.frame();
+    assert_eq!((header.offset, payload.len()), (1 << 20, 32 + 7));
+    puppet.hear_until(|message| {
+        matches!(message, Message::FileEnd { file: LARGE, .. }).then_some(())
+    });
+    decide(&mut puppet, SMALL, vec![Decision::Send]);
+    let batch = second.frame();
+    assert_eq!(batch.0.kind, FrameType::Batch);
+    // Said twice, it is sent again once.
+    puppet.say(&lost(1, 1));
+    puppet.say(&lost(1, 0));
+    let mut third = puppet.stream(2);
+    assert_eq!(third.frame(), batch);
+    let done = [LARGE, SMALL].map(|id| (id, FileResult::Done));
+    puppet.say(&Message::Results(done.into()));
+    let ended = end(&mut puppet, &victim);
+    assert_eq!(code(&ended), None);
+}
+
+#[test]
 fn messages_that_are_not_a_destinations_end_the_attempt() {
     break_the_protocol("entries", |puppet| {
         puppet.say(&Message::Items {

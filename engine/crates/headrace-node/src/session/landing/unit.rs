@@ -321,14 +321,24 @@ impl UnitSink {
             ..
         } = &*self.writes;
         tracing::warn!(path = %incoming.path(), offset = self.offset, "a block arrived altered");
-        // The good blocks before it come again, too.
+        self.take_back();
+        landing.resend(incoming, *generation, *unit)?;
+        Ok(Accepted::Bad)
+    }
+
+    /// The rest of the unit will not come; all of it is sent again.
+    pub fn abandon(self) {
+        Self::take_back(&self);
+    }
+
+    /// The good blocks come again, too.
+    fn take_back(&self) {
+        let UnitWrites { landing, unit, .. } = &*self.writes;
         let again = self.offset - unit * self.geometry.unit_bytes;
         let counters = &landing.counters;
         add(&counters.bytes_received, again.wrapping_neg());
         add(&counters.resent_bytes, again);
         landing.received.take_back(again);
-        landing.resend(incoming, *generation, *unit)?;
-        Ok(Accepted::Bad)
     }
 
     fn advance(&mut self, hash: PieceHash, length: u64) {

@@ -3,6 +3,7 @@
 //! Like the landing it speaks messages and knows no sockets. One thread walks the tree ([`Supply::list`]), any number of threads read
 //! and send content ([`Supply::serve`]), and whoever hears the destination hands in what it says ([`Supply::handle`]).
 
+mod lanes;
 mod list;
 mod outgoing;
 mod remove;
@@ -29,6 +30,7 @@ use headrace_io::descriptors::Share;
 use headrace_io::root::Root;
 use parking_lot::{Condvar, Mutex};
 
+use self::lanes::Lanes;
 use self::outgoing::{Asked, Dirs, Outgoing};
 pub use self::remove::Removed;
 use self::work::Queue;
@@ -89,6 +91,11 @@ pub struct Piece {
 
 /// Where content goes: a data connection, or straight into a landing.
 pub trait Outlet {
+    /// How many frames have gone out whole; only counted where some may be lost.
+    fn frames(&self) -> u64 {
+        0
+    }
+
     /// Send a block; blocks of one unit come in order.
     ///
     /// # Errors
@@ -121,6 +128,7 @@ pub struct Supply {
     settled: Condvar,
     queue: Mutex<Queue>,
     queue_changed: Condvar,
+    lanes: Lanes,
     ledger: Mutex<Ledger>,
     over: AtomicBool,
 }
@@ -148,6 +156,7 @@ impl Supply {
             settled: Condvar::new(),
             queue: Mutex::default(),
             queue_changed: Condvar::new(),
+            lanes: Lanes::default(),
             ledger: Mutex::new(ledger),
             over: AtomicBool::new(false),
             spec,
@@ -182,6 +191,14 @@ impl Supply {
                 generation,
                 unit,
             } => self.resend(file, generation, unit),
+            Message::StreamAt { stream, frames } => {
+                self.lanes.arrived(stream, frames);
+                Ok(())
+            }
+            Message::StreamEnd { stream, frames } => {
+                self.lost(stream, frames);
+                Ok(())
+            }
             Message::Alive => Ok(()),
             other => Err(violation(&WireError::contradiction(format!(
                 "{other:?} is not for a source"

@@ -25,16 +25,17 @@ const MAX_RESTARTS: u16 = 3;
 const BUFFER_PATIENCE: std::time::Duration = std::time::Duration::from_mins(2);
 
 impl Supply {
-    /// Send what is asked for until the session is over.
+    /// Send what is asked for until the session is over, or until the other side says that no more arrives over this stream. A stream has a
+    /// number where what goes out over it may be lost.
     ///
     /// # Errors
-    /// [`Failure`] when the session cannot go on. A file that cannot be read fails alone.
-    pub fn serve(&self, outlet: &mut dyn Outlet) -> Result<(), Failure> {
+    /// [`Failure`] when the session cannot go on, or this outlet. A file that cannot be read fails alone.
+    pub fn serve(&self, outlet: &mut dyn Outlet, stream: Option<u16>) -> Result<(), Failure> {
         let mut block = self
             .buffers
             .take(BUFFER_PATIENCE)
             .ok_or_else(|| Failure::new(Code::TooBusy, "all buffers of the node are in use"))?;
-        while let Some(task) = self.next_task() {
+        while let Some(task) = self.next_task(stream)? {
             match task {
                 Task::Unit(file, generation, unit) => {
                     self.send_unit(outlet, &mut block, &file, generation, unit)?;
@@ -42,19 +43,25 @@ impl Supply {
                 Task::Batch(files) => self.send_batch(outlet, &files)?,
                 Task::Compare(file) => self.compare(&mut block, &file)?,
             }
+            if let Some(stream) = stream {
+                self.lanes.sent(stream, outlet.frames());
+            }
         }
         Ok(())
     }
 
-    /// Wait for work; `None` when the session is over.
-    fn next_task(&self) -> Option<Task> {
+    /// Wait for work; `None` when the session is over, or this stream.
+    fn next_task(&self, stream: Option<u16>) -> Result<Option<Task>, Failure> {
         let mut queue = self.queue.lock();
         loop {
-            if self.is_over() {
-                return None;
+            if self.is_over() || stream.is_some_and(|stream| self.lanes.is_lost(stream)) {
+                return Ok(None);
             }
             if let Some(task) = queue.pop(self.spec.geometry.unit_bytes) {
-                return Some(task);
+                if let Some(stream) = stream {
+                    self.lanes.begin(stream, &task)?;
+                }
+                return Ok(Some(task));
             }
             self.queue_changed.wait_for(&mut queue, POLL);
         }

@@ -12,6 +12,7 @@ use super::outgoing::Outgoing;
 const SMALL_FILE_COST_BYTES: u64 = 16 * 1024;
 
 /// One piece of work for a stream.
+#[derive(Clone)]
 pub(super) enum Task {
     /// One unit of a large file, of this generation.
     Unit(Arc<Outgoing>, u16, u64),
