@@ -22,7 +22,7 @@ _SAYS_NOTHING = frozenset({"cue", "marker", "turn", "it", "noun"})
 # Orders that are asked as questions, and what names a transfer: those sentences are requests.
 _ASKABLE = frozenset({"status", "list"})
 _NAMES_A_TRANSFER = frozenset({"id", "named", "select", "all", "state"})
-_COURTESIES = frozenset({"greeting", "thanks", "asking", "wish", "little words", "reason"})
+_COURTESIES = frozenset({"greeting", "thanks", "asking", "wish", "little words", "background"})
 _VERBS = frozenset({"is", "are", "was", "were", "has", "have", "had", "did", "does", "isn't", "aren't", "wasn't"})
 _POINTS = frozenset({"place", "at", "for"})
 _SPELLED_OUT = frozenset({"source", "destination", "place"})

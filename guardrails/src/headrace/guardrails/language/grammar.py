@@ -24,7 +24,17 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Amount, Doubt, Hours, Length, Place, When
 from headrace.guardrails.language.meanings import MEANINGS, names_of
-from headrace.guardrails.language.phrases import GROUPS, Hit, Reading, Rule, choices, members, read_phrase, rule
+from headrace.guardrails.language.phrases import (
+    GROUPS,
+    KNOWN_WORDS,
+    Hit,
+    Reading,
+    Rule,
+    choices,
+    members,
+    read_phrase,
+    rule,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -154,13 +164,19 @@ def _member(slot: str, group: str, many: str, hit: Hit) -> Sequence[Reading]:
     return ((slot, found[0]),) if found else ()
 
 
-def _rules() -> Iterator[Rule]:
-    """Make the rules of all files, once every group is known."""
-    for title, meaning, phrases in [written for name in FILES for written in _read(name)]:
+def _rules(*files: str) -> Iterator[Rule]:
+    """Make the rules of some files, once every group of them is known."""
+    for title, meaning, phrases in [written for name in files for written in _read(name)]:
         yield from rule(title, meaning, *phrases)
 
 
-RULES = tuple(_rules())
+RULES = tuple(_rules(*FILES))
+KNOWN = frozenset(KNOWN_WORDS)
+BACKGROUND = tuple(_rules("background"))
+"""Rules of whole clauses beside a request, with words of their own; those of `RULES` are parts of a request."""
+BACKGROUND_WORDS = (
+    frozenset(KNOWN_WORDS).union(*(choices(GROUPS[one]) for one in ("reaches", "of_the_request"))) - KNOWN
+)
 
 
 def words_of(group: str) -> list[str]:

@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact, Hours, Place
-from headrace.guardrails.language.asides import asides
 from headrace.guardrails.language.atoms import read_atoms
+from headrace.guardrails.language.background import with_background
 from headrace.guardrails.language.clauses import heard_out
 from headrace.guardrails.language.clock import when_at
 from headrace.guardrails.language.denials import denied
@@ -82,29 +82,12 @@ def read(tokens: Sequence[Token], context: Context, text: str) -> tuple[list[Cho
         owned = tokens[first : min(last, len(tokens))]
         return text[owned[0].start : owned[-1].end] if owned else ""
 
-    spans = _with_asides(_choose(Line(items, words_of)), items, words_of)
+    spans = with_background(_choose(Line(items, words_of)), items, words_of, Chosen)
     heard = heard_out(spans, items, words_of, Chosen)
     chosen = apart(operated(scoped(denied(heard, items, words_of, Chosen))))
     owned = {number for span in chosen for number in range(span.first, span.last)}
     leftover = [item for item in items if item.first not in owned and item.symbol != "<end>"]
     return chosen, leftover
-
-
-def _with_asides(chosen: list[Chosen], items: list[Item], words_of: Callable[[int, int], str]) -> list[Chosen]:
-    """Let a clause that only says why own its words."""
-    owners = {token: span for span in chosen for token in range(span.first, span.last)}
-    filled = {
-        number: frozenset(fact.slot for fact in owners[item.first].facts)
-        for number, item in enumerate(items)
-        if item.first in owners
-    }
-    for clause in asides(items, filled):
-        first, last = items[clause.start].first, items[clause.stop - 1].last
-        inside = [span for span in chosen if first <= span.first < last or first < span.last <= last]
-        if all(first <= span.first and span.last <= last for span in inside):
-            kept = [span for span in chosen if span not in inside]
-            chosen = [*kept, Chosen("reason", (), words_of(first, last), first, last)]
-    return sorted(chosen, key=lambda span: span.first)
 
 
 def build_items(tokens: Sequence[Token], context: Context) -> list[Item]:

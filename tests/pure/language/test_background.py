@@ -1,0 +1,211 @@
+"""Background beside an order changes nothing; what looks like it and states a requirement is never dropped."""
+
+import pytest
+from tests.pure.language.made import ROUTE, intent_of, read
+
+COPIES = (
+    "copy krios1:/a to archive:/a",
+    "please move krios2:/raw/s6 to archive:/s6",
+    "could you sync dtn3:/home to archive:/home",
+    "can you please send krios1:/raw/x to PRG:/x at 2 Gb/s",
+    "I need krios1:/a copied to archive:/a by Friday 17:00",
+    "krios1:/raw/demo -> alcf-eagle:/demo",
+    "krios1:/a should be copied to archive:/a every day at 02:00",
+    "stream krios1:/live to dtn3:/live",
+    "back up dtn3:/db to prague-tape:/db, encrypted",
+    "upload /data/atlas/a1.png to lab-archive:/atlas/a1.png",
+    "copy *.mrc from krios2:/raw/e1 to archive:/e1",
+    "copy krios1:/a to archive:/a, skip *.tmp, high priority",
+    "transfer krios1:/a to archive:/a with sha256 checksums",
+    "put krios1:/raw/n14 on ncsa-tape:/n14 between 22:00 and 05:00",
+    "mirror krios1:/epu to archive:/epu, only files over 1 GB",
+    "fetch olcf-dtn:/out/r1 to /data/r1",
+    "cp dtn3:/a/in archive:/a/in",
+    "rsync --delete dtn3:/web archive:/web",
+    "krios2:/raw/old must be moved to archive:/old",
+    "please copy the folder krios1:/raw/p71 to archive:/p71",
+    "download s3://lab-archive/logs to dtn3:/logs",
+    "replicate archive:/r to PRG:/r without overwriting anything",
+    "let krios1:/raw/g be copied to archive:/g",
+    "kindly deliver krios1:/raw/h to NCSA:/h, low priority",
+    "would you copy krios1:/raw/i to archive:/i",
+    "copy krios1:/raw/j to archive:/j tomorrow at 09:00",
+    "copy krios1:/raw/k to archive:/k, keep timestamps",
+    "copy krios1:/raw/l to archive:/l and verify it with blake3",
+    "we want to copy krios1:/raw/m to archive:/m",
+    "move everything under krios1:/raw/n to archive:/n",
+)
+CONTROLS = (
+    "cancel 7f3a21",
+    "pause 7f9c04",
+    "please resume b2d810",
+    "can you pause 7f3a21",
+    "hold b2d810",
+    "kill 7f9c04",
+    "please cancel transfer 7f3a21",
+    "continue the transfer b2d810",
+    "set 7f3a21 to high priority",
+    "limit 7f9c04 to 1 Gb/s",
+)
+ORDERS = (*COPIES, *CONTROLS)
+CLAUSES = (
+    "the beamtime is over",
+    "our disk is nearly full",
+    "the tape is back",
+    "tape's back",
+    "the session's done",
+    "we're done collecting",
+    "we have just finished our measurements",
+    "I'm on the train",
+    "the grids are clipped and the session's done",
+    "the robot is repaired now",
+    "our allocation is running out",
+    "there was a power cut",
+    "my thesis is due soon",
+    "the detector crashed",
+    "Anna is on holiday",
+    "we are short of space on krios2",
+    "the quota of our group is exhausted",
+    "the microscope needs the space",
+    "Reviewer 2 wants the half maps again",
+    "the CFD people are waiting for it",
+    "our collaborators asked for the maps",
+    "because the queue is short again",
+    "since our network is slow",
+    "as the maintenance is finished",
+    "to free up bandwidth",
+    "to relieve our network",
+    "for audit readiness",
+    "as a precaution",
+    "so that the students can start",
+    "it is for the review",
+    "because it's public data",
+)
+OPENINGS = (
+    "sorry for the short notice",
+    "before I forget",
+    "following up on our meeting",
+    "ok this time for real",
+    "by the way",
+    "quick heads up",
+    "regarding the beamtime",
+)
+BACKGROUNDS = (*CLAUSES, *OPENINGS)
+BLAME = (
+    "wrong volume",
+    "it is no longer needed",
+    "it used the wrong batch",
+    "it's stuck",
+    "it eats our bandwidth",
+    "we no longer need it",
+)
+POSITIONS = (
+    "{why}, {order}",
+    "{why}. {order}",
+    "{order}, {why}",
+    "{order}. {why}.",
+    "{why} - {order}",
+    "{order}; {why}",
+)
+REQUIREMENTS = (
+    "it must stay encrypted",
+    "nobody else may see it",
+    "gently",
+    "slowly please",
+    "barring videos",
+    "mind the quota",
+    "the data is confidential",
+    "it's embargoed",
+    "Anna already did it",
+    "John will do it",
+    "the plan is void",
+    "my boss is against it",
+    "the PI objects",
+    "we have doubts",
+    "I'm not sure",
+    "I'm just testing",
+    "the disk has 50 GB left",
+    "the link can take 1 Gb/s",
+    "the movies are corrupt",
+    "the half maps are wrong",
+    "we need the logs only",
+    "Anna wants it encrypted",
+    "Anna wants the tiffs untouched",
+    "the reviewers want the maps lossless",
+    "the group needs read access",
+    "Anna has to approve it",
+    "the nights are quieter",
+    "Friday is best",
+    "the disk fills at 6",
+    "we are in a hurry",
+    "there are duplicates",
+    "the metadata is private",
+    "the calibration goes too",
+    "PRG is the target",
+    "the second one is bigger",
+    "the contract forbids sharing",
+    "Tom is the owner",
+    "the files are growing",
+    "for Anna's eyes only",
+    "for storage under a retention lock",
+    "to keep it secret",
+    "to overwrite the old one",
+    "to avoid duplicates",
+    "to stay within quota",
+    "as a zip",
+    "as Anna",
+    "on Anna's budget",
+    "with care",
+    "so the inspectors can open it from outside",
+    "so that nobody notices",
+    "so that Anna can edit it",
+    "so that it stays private",
+    "because Anna wants it twice",
+    "because the originals are corrupt",
+    "I will clean it up",
+    "the rest comes later",
+    "half of it is junk",
+    "discreetly",
+    "the team is happy that John takes it",
+    "we are waiting for approval",
+    "the decision is open",
+    "the real ones are at PRG",
+)
+
+
+@pytest.mark.parametrize("why", BACKGROUNDS)
+def test_background_before_between_and_behind_changes_no_order(why: str) -> None:
+    positions = [one for one in POSITIONS if one.startswith("{why}")] if why in OPENINGS else POSITIONS
+    for at, order in enumerate(ORDERS):
+        pattern = positions[(at + len(why)) % len(positions)]
+        assert intent_of(pattern.format(why=why, order=order)) == intent_of(order), pattern
+
+
+@pytest.mark.parametrize("why", BLAME)
+def test_what_is_wrong_with_a_transfer_changes_no_order_to_stop_it(why: str) -> None:
+    for order in CONTROLS[:2]:
+        assert intent_of(f"{order}, {why}") == intent_of(order)
+        assert read(f"{ROUTE}, {why}").outcome == "ask"
+
+
+@pytest.mark.parametrize("words", REQUIREMENTS)
+def test_a_requirement_that_looks_like_background_is_never_dropped(words: str) -> None:
+    for at, order in enumerate(ORDERS):
+        pattern = POSITIONS[(at + len(words)) % len(POSITIONS)]
+        text = pattern.format(why=words, order=order)
+        assert read(text).outcome != "intent", text
+
+
+def test_background_alone_is_no_request() -> None:
+    assert read("the disk is nearly full, the tape is back").outcome == "ask"
+
+
+def test_a_plan_shows_the_words_that_were_taken_for_background() -> None:
+    spans = read(f"our beamtime is over, {ROUTE}").spans
+    assert next((span.text, span.reading) for span in spans) == ("our beamtime is over", "background")
+
+
+@pytest.mark.parametrize("where", ["archive is full", "the disk at archive is full"])
+def test_a_statement_about_the_destination_is_asked_about(where: str) -> None:
+    assert read(f"{where}, {ROUTE}").outcome == "ask"
+    assert read(f"{where.replace('archive', 'NCSA')}, {ROUTE}").outcome == "intent"
