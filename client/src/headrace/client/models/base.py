@@ -26,7 +26,7 @@ ClockTime = Annotated[str, StringConstraints(max_length=40)]
 Recurrence = Annotated[str, StringConstraints(max_length=500)]
 PersonName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 """A name that somebody is given."""
-GroupName = Annotated[str, StringConstraints(pattern=r"^[\w][\w .:@+-]{0,119}$")]
+GroupName = Annotated[str, StringConstraints(max_length=120, pattern=r"^\w[\w .:@+-]*$")]
 """A group that policies speak of."""
 IssuerName = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]*$")]
 """What an issuer calls itself, a person or a group: any text of one line."""
