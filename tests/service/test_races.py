@@ -5,7 +5,8 @@ import os
 import random
 import sqlite3
 import subprocess
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +21,7 @@ from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set
 
 from headrace.api.audit.chain import Audit
 from headrace.api.sites.nodes import Nodes
-from headrace.api.store import Tx, after_commit, sqlite
+from headrace.api.store import Database, Tx, after_commit, sqlite
 from headrace.api.store.tables_work import ApprovalRow, ReservationRow, TransferRow
 from headrace.auth import AuthError
 from headrace.client import END_STATES, HeadraceError
@@ -419,7 +420,17 @@ async def test_a_change_whose_caller_goes_while_it_is_stored_counts_at_once(
     def leave() -> None:
         task.cancel()
 
+    write = Database.write
+
+    @asynccontextmanager
+    async def and_notice(database: Database, **options: bool) -> AsyncIterator[Tx]:
+        async with write(database, **options) as tx:
+            yield tx
+        # Who has left is noticed where the next thing is waited for: here, right after the transaction.
+        await asyncio.sleep(0)
+
     monkeypatch.setattr(Audit, "append", and_then_leave)
+    monkeypatch.setattr(Database, "write", and_notice)
     task = asyncio.ensure_future(changes[change]())
     with pytest.raises(asyncio.CancelledError):
         await task
