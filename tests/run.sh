@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests of one layer or of all, quiet unless something fails: tests/run.sh [engine|pure|rest|all] [pytest options, such as --durations=25]
+# Tests of one layer or of all, quiet unless something fails: tests/run.sh [engine|pure|rest|postgresql|all] [pytest options, such as --durations=25]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 part=${1:-all}
@@ -23,6 +23,7 @@ case $part in
   engine) engine ;;
   pure) python "$cores" tests/pure "$@" ;;
   rest) python "$waiting" tests --ignore tests/pure "$@" ;;
+  postgresql) python --store postgresql tests/service/test_{store,consent,transfers,durable,budgets,policies,listing}.py "$@" ;;
   all) engine && python "$waiting" tests "$@" ;;
   *) echo "no such part: $part" >&2; exit 2 ;;
 esac

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine, delete, select, text, update
+from sqlalchemy import URL, create_engine, delete, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 from tests.conformance import identity_store_conformance as identities
 from tests.conformance.people_store_conformance import CHECKS, Check
@@ -21,10 +21,8 @@ from headrace.api.store.tables_site import InvitationRow, NodeRow, PersonRow, Se
 from headrace.client import models as m
 
 
-def test_the_migrations_make_exactly_the_models(tmp_path: Path) -> None:
-    url = store_url("", tmp_path)
-    migrate(url)
-    engine = create_engine(url)
+def test_the_migrations_make_exactly_the_models(each_store: URL) -> None:
+    engine = create_engine(each_store)
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": False})
         assert compare_metadata(context, Base.metadata) == []
