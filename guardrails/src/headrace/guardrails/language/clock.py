@@ -249,7 +249,8 @@ def _digital(match: re.Match[str], items: Sequence[Item], at: int, part: str | N
     clock = _checked(hour, minute, second)
     if len(match["hour"]) == 1 and 1 <= hour <= _NOON and match["zone"] is None:
         clock = replace(clock, bare=True)
-    return 1, clock, match["zone"] or ""
+    said = word_at(items, at + 1) in ("o'clock", "oclock")
+    return 1 + said, clock, match["zone"] or ""
 
 
 def _checked(hour: int, minute: int, second: int) -> Clock:

@@ -191,8 +191,15 @@ def pattern_of(phrase: str) -> str:
 
 def heads_of(group: str) -> frozenset[str]:
     """Give the first words of a group's choices."""
-    text = GROUPS[group].replace("(", "|").replace("{not}", GROUPS["not"])
-    words = {choice.strip().split(" ")[0] for choice in text.split("|")}
+    depth, choice, text = 0, "", f"{GROUPS[group].replace('{not}', '(' + GROUPS['not'] + ')')}|"
+    words: set[str] = set()
+    for letter in text:
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        choice += letter
+        if letter == "|" and not depth:
+            heads = choice[: choice.find(")")] if choice.strip().startswith("(") else choice.split("(")[0]
+            words |= {one.strip(" (").split(" ")[0] for one in heads.rstrip("|").split("|")}
+            choice = ""
     return frozenset(word for word in words if word.replace("'", "").isalpha())
 
 

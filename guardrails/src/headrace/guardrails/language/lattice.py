@@ -387,9 +387,10 @@ def _globs_at(items: list[Item], at: int) -> tuple[int, str, Value] | None:
         step = end
         while step < len(items) and step - end < 4 and items[step].symbol in (_AND | _IN_A_LIST):  # noqa: PLR2004
             step += 1
-        if step == end or step >= len(items) or items[step].symbol not in _LISTED:
+        if step >= len(items) or items[step].symbol not in _LISTED:
             break
-        if not any(items[between].symbol in (_AND | {"well"}) for between in range(end, step)):
+        beside = step == end and {items[end - 1].symbol, items[step].symbol} == {"<glob>"}
+        if not beside and not any(items[between].symbol in (_AND | {"well"}) for between in range(end, step)):
             break
         found.append(items[step])
         end = step + 1
