@@ -188,6 +188,8 @@ async def succeeding(site: Site) -> dict[str, str]:
 
     text = m.PolicyText(text=APPROVALS.replace("approver:1", "approver:2"))
     assert said(pol, "check_policy", await pol.port.check_policy(text)).valid
+    assert said(pol, "simulate_policy", await pol.port.simulate_policy(text)).replayed
+    assert said(pol, "who_may", await pol.port.who_may(m.WhoMayRequest(destination="archive:/")))
     proposed = said(pol, "propose_policy", await pol.port.propose_policy(text))
     assert said(ada, "publish_policy", await ada.port.publish_policy(proposed.version)).state == "active"
     assert said(aud, "audit", await aud.port.audit())

@@ -46,6 +46,8 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "halt": {"request": m.HaltRequest(scope="transfer", subject="tr_nothing", reason="x")},
         "release_halt": {"halt": "ht_nothing"},
         "check_policy": {"text": m.PolicyText(text="x")},
+        "simulate_policy": {"text": m.PolicyText(text="x")},
+        "who_may": {"asked": m.WhoMayRequest(source="lab:/")},
         "propose_policy": {"text": m.PolicyText(text="x")},
         "publish_policy": {"version": "99"},
         "invite": {"request": m.InvitationRequest(name="x", roles=["nothing"])},

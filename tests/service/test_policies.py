@@ -2,6 +2,7 @@ import pytest
 from sqlalchemy import update
 from tests.servers.site import Site
 from tests.service.refusals import refused
+from tests.service.test_consent import publish
 
 from headrace.api.store.tables_site import PolicyRow
 from headrace.client import models as m
@@ -92,3 +93,74 @@ async def test_only_who_may_propose_has_a_text_checked(quiet_site: Site) -> None
 async def test_an_unknown_version_is_not_published(quiet_site: Site, version: str) -> None:
     with refused("unknown_policy"):
         await quiet_site.ada.port.publish_policy(version)
+
+
+NO_ARCHIVE = """
+@id("no-archive")
+@reason("the archive is closed to pipelines")
+forbid (principal, action == Action::"copy", resource)
+when { resource.destination in Endpoint::"archive" };
+"""
+
+
+@pytest.mark.anyio
+async def test_a_simulation_lists_each_stored_decision_that_a_text_would_change(site: Site) -> None:
+    (site.lab / "a").mkdir()
+    allowed = await site.ada.plan("lab:/a", "archive:/a")
+    await site.ada.plan("lab:/a", "lab:/b")
+    await publish(site, OPEN + NO_ARCHIVE)
+    denied = await site.ada.plan("lab:/a", "archive:/c")
+    stricter = await site.ada.port.simulate_policy(m.PolicyText(text=OPEN + NO_ARCHIVE))
+    assert (stricter.replayed, stricter.flipped) == (3, 1)
+    assert [(one.plan, one.was, one.now) for one in stricter.flips] == [(allowed.id, "allowed", "denied")]
+    assert "no-archive" in stricter.flips[0].why
+    milder = await site.ada.port.simulate_policy(m.PolicyText(text=OPEN))
+    assert [(one.plan, one.was, one.now) for one in milder.flips] == [(denied.id, "denied", "allowed")]
+    assert len(await site.ada.port.policies()) == 2
+    with refused("policy_invalid"):
+        await site.ada.port.simulate_policy(m.PolicyText(text="permit"))
+
+
+@pytest.mark.anyio
+async def test_a_simulation_tells_an_assistant_no_names(site: Site) -> None:
+    (site.lab / "secret-name").mkdir()
+    await site.ada.plan("lab:/secret-name", "archive:/a")
+    _, agent = await site.ada.token("policy:write", agent="helper")
+    found = await agent.simulate_policy(m.PolicyText(text=OPEN + NO_ARCHIVE))
+    assert found.flipped == 1
+    assert "secret-name" not in found.model_dump_json()
+
+
+@pytest.mark.anyio
+async def test_who_may_do_what_is_answered_for_every_active_person(site: Site) -> None:
+    bob, eve = await site.person("bob", "requester"), await site.person("eve", "viewer")
+    gone = await site.person("gone", "requester")
+    await site.ada.port.disable_person(gone.principal.id)
+    found = {one.name: one for one in await site.ada.port.who_may(m.WhoMayRequest(destination="archive:/phi"))}
+    assert {name: one.outcome for name, one in found.items()} == {"ada": "allowed", "bob": "allowed", "eve": "denied"}
+    assert (found["bob"].person, found["eve"].person) == (bob.principal.id, eve.principal.id)
+    moves = await site.ada.port.who_may(m.WhoMayRequest(action="move", source="lab:/a", destination="archive:/a"))
+    assert [(one.name, one.outcome) for one in moves] == [("ada", "confirm"), ("bob", "confirm"), ("eve", "denied")]
+    looks = await site.ada.port.who_may(m.WhoMayRequest(action="browse", source="lab:/"))
+    assert [one.name for one in looks if one.outcome == "allowed"] == ["ada", "bob"]
+    with refused("invalid_request"):
+        await site.ada.port.who_may(m.WhoMayRequest(action="browse", destination="lab:/"))
+    with refused("unknown_endpoint"):
+        await site.ada.port.who_may(m.WhoMayRequest(source="nowhere:/"))
+
+
+@pytest.mark.anyio
+async def test_a_check_says_of_each_example_whether_it_holds(quiet_site: Site) -> None:
+    lines = ['// example allowed {"action": "copy"}', '// example denied {"action": "move"}']
+    checked = await quiet_site.ada.port.check_policy(m.PolicyText(text="\n".join([OPEN, *lines])))
+    assert [one.line for one in checked.examples] == lines
+    assert [one.failure is None for one in checked.examples] == [True, False]
+    assert not checked.valid
+
+
+@pytest.mark.anyio
+async def test_a_path_that_no_folder_lies_within_is_a_problem(quiet_site: Site) -> None:
+    text = OPEN + NO_ARCHIVE.replace('destination in Endpoint::"archive"', 'source.within.contains("/raw/phi/")')
+    checked = await quiet_site.ada.port.check_policy(m.PolicyText(text=text))
+    assert not checked.valid
+    assert [one.rule for one in checked.problems if one.severity == "error"] == ["no-archive"]

@@ -695,6 +695,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/policies/simulate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Simulate Policy
+         * @description Decide the newest 1,000 decided plans again under a text; nothing is stored.
+         */
+        post: operations["simulate_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies/who": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Who May
+         * @description Ask the active policy about every active person.
+         */
+        post: operations["who_may"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/policies/{version}/publish": {
         parameters: {
             query?: never;
@@ -2332,6 +2372,12 @@ export interface components {
          */
         PolicyCheck: {
             /**
+             * Examples
+             * @description those of the text, each run; none if it can't be read
+             * @default []
+             */
+            examples: components["schemas"]["PolicyExample"][];
+            /**
              * Problems
              * @default []
              */
@@ -2343,6 +2389,49 @@ export interface components {
             rules: components["schemas"]["Rule"][];
             /** Valid */
             valid: boolean;
+        };
+        /**
+         * PolicyExample
+         * @description One example of a policy text, and what is wrong with it; nothing when it holds.
+         */
+        PolicyExample: {
+            /** Failure */
+            failure?: string | null;
+            /** Line */
+            line: string;
+        };
+        /**
+         * PolicyFlip
+         * @description A stored decision that another policy would change.
+         */
+        PolicyFlip: {
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /**
+             * Now
+             * @enum {string}
+             */
+            now: "allowed" | "confirm" | "approve" | "denied";
+            /** Plan */
+            plan: string;
+            /** Requester Name */
+            requester_name?: string | null;
+            /**
+             * Sentence
+             * @description what was asked; empty for assistants
+             * @default
+             */
+            sentence: string;
+            /**
+             * Was
+             * @enum {string}
+             */
+            was: "allowed" | "confirm" | "approve" | "denied";
+            /** Why */
+            why: string;
         };
         /**
          * PolicyProblem
@@ -2363,6 +2452,22 @@ export interface components {
             severity: "error" | "warning";
             /** Start */
             start?: number | null;
+        };
+        /**
+         * PolicySimulation
+         * @description What a policy text would have said of the newest plans.
+         */
+        PolicySimulation: {
+            /** Flipped */
+            flipped: number;
+            /**
+             * Flips
+             * @description the newest 200 of them
+             * @default []
+             */
+            flips: components["schemas"]["PolicyFlip"][];
+            /** Replayed */
+            replayed: number;
         };
         /**
          * PolicyText
@@ -3051,6 +3156,42 @@ export interface components {
          * @enum {string}
          */
         TransferState: "queued" | "running" | "waiting" | "paused" | "complete" | "partial" | "failed" | "canceled";
+        /**
+         * WhoMay
+         * @description What policy would say to one person of one small file, nothing overwritten, without an assistant.
+         */
+        WhoMay: {
+            /** Name */
+            name: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "allowed" | "confirm" | "approve" | "denied";
+            /** Person */
+            person: string;
+            /**
+             * Rules
+             * @default []
+             */
+            rules: components["schemas"]["Rule"][];
+        };
+        /**
+         * WhoMayRequest
+         * @description Who may do this? For `browse` a source alone; otherwise an end that is left out stands for any endpoint.
+         */
+        WhoMayRequest: {
+            /**
+             * Action
+             * @default copy
+             * @enum {string}
+             */
+            action: "browse" | "copy" | "sync" | "move";
+            /** Destination */
+            destination?: string | null;
+            /** Source */
+            source?: string | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -3107,7 +3248,10 @@ export type PlanRequest = components['schemas']['PlanRequest'];
 export type PlanState = components['schemas']['PlanState'];
 export type PlannedIntent = components['schemas']['PlannedIntent'];
 export type PolicyCheck = components['schemas']['PolicyCheck'];
+export type PolicyExample = components['schemas']['PolicyExample'];
+export type PolicyFlip = components['schemas']['PolicyFlip'];
 export type PolicyProblem = components['schemas']['PolicyProblem'];
+export type PolicySimulation = components['schemas']['PolicySimulation'];
 export type PolicyText = components['schemas']['PolicyText'];
 export type PolicyVersion = components['schemas']['PolicyVersion'];
 export type Problem = components['schemas']['Problem'];
@@ -3129,6 +3273,8 @@ export type TransferCounts = components['schemas']['TransferCounts'];
 export type TransferEvent = components['schemas']['TransferEvent'];
 export type TransferIntent = components['schemas']['TransferIntent'];
 export type TransferState = components['schemas']['TransferState'];
+export type WhoMay = components['schemas']['WhoMay'];
+export type WhoMayRequest = components['schemas']['WhoMayRequest'];
 export type $defs = Record<string, never>;
 export interface operations {
     audit: {
@@ -4319,6 +4465,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PolicyCheck"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    simulate_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicyText"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicySimulation"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    who_may: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WhoMayRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhoMay"][];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

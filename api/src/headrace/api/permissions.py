@@ -64,6 +64,8 @@ ACCESS: Mapping[str, Access] = {
     "halts": _needs(Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ, agents=False),
     "policies": _needs(Scope.TRANSFER_READ),
     "check_policy": _needs(Scope.POLICY_WRITE),
+    "simulate_policy": _needs(Scope.POLICY_WRITE),
+    "who_may": _needs(Scope.POLICY_WRITE),
     "propose_policy": _needs(Scope.POLICY_WRITE),
     "publish_policy": _needs(Scope.POLICY_WRITE, session=True),
     # Its links name folders and words of everybody.

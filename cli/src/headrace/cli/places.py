@@ -265,6 +265,57 @@ def policy_check(file: PolicyFile, *, json: Json = False) -> None:
     run(work, as_json=json)
 
 
+@policy.command("test")
+def policy_test(file: PolicyFile, *, json: Json = False) -> None:
+    """Run the examples of a policy text one by one; nothing is stored."""
+
+    def work(command: Command) -> Exit:
+        checked = command.wait(command.headrace.check_policy(m.PolicyText(text=file.read_text(encoding="utf-8"))))
+        rows = (("FAILS" if one.failure else "holds", one.line, one.failure or "") for one in checked.examples)
+        command.out.show(table(("", "example", "why"), rows))
+        if not checked.examples:
+            command.out.note("It has no examples, or can't be read: see `headrace policy check FILE`.")
+        command.out.document(checked)
+        return Exit.DONE if checked.valid else Exit.FAILED
+
+    run(work, as_json=json)
+
+
+@policy.command("simulate")
+def policy_simulate(file: PolicyFile, *, json: Json = False) -> None:
+    """List the earlier plans that a policy text would have decided otherwise; nothing is stored."""
+
+    def work(command: Command) -> None:
+        text = m.PolicyText(text=file.read_text(encoding="utf-8"))
+        found = command.wait(command.headrace.simulate_policy(text))
+        rows = ((f.plan, f.requester_name or "", f.sentence, f"{f.was} -> {f.now}", f.why) for f in found.flips)
+        command.out.show(table(("plan", "requester", "request", "decision", "why"), rows))
+        command.out.say(f"{found.flipped:,} of the newest {found.replayed:,} decisions would change.")
+        command.out.document(found)
+
+    run(work, as_json=json)
+
+
+@policy.command("who")
+def policy_who(
+    action: Annotated[str, typer.Argument(help="browse, copy, sync or move.")],
+    source: Annotated[str | None, typer.Option("--from", help="Location; any endpoint if left out.")] = None,
+    destination: Annotated[str | None, typer.Option("--to", help="Location; any endpoint if left out.")] = None,
+    *,
+    json: Json = False,
+) -> None:
+    """List who may do something under the active policy: `headrace policy who copy --to archive:/phi`."""
+
+    def work(command: Command) -> None:
+        asked = m.WhoMayRequest.model_validate({"action": action, "source": source, "destination": destination})
+        found = command.wait(command.headrace.who_may(asked))
+        rows = ((one.name, one.outcome, "; ".join(rule.reason for rule in one.rules)) for one in found)
+        command.out.show(table(("person", "outcome", "because"), rows))
+        command.out.document(found)
+
+    run(work, as_json=json)
+
+
 policy.command("explain")(why)
 
 

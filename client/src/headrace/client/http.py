@@ -246,6 +246,14 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.post(m.PolicyCheck, "policies/check", text)
 
+    async def simulate_policy(self, text: m.PolicyText) -> m.PolicySimulation:
+        """As in the port."""
+        return await self._wire.post(m.PolicySimulation, "policies/simulate", text)
+
+    async def who_may(self, asked: m.WhoMayRequest) -> list[m.WhoMay]:
+        """As in the port."""
+        return await self._wire.post(list[m.WhoMay], "policies/who", asked)
+
     async def propose_policy(self, text: m.PolicyText) -> m.PolicyVersion:
         """As in the port."""
         return await self._wire.post(m.PolicyVersion, "policies", text)

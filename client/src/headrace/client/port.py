@@ -208,6 +208,14 @@ class Headrace(Protocol):
         """Check a policy text against the schema; nothing is stored."""
         ...
 
+    async def simulate_policy(self, text: m.PolicyText) -> m.PolicySimulation:
+        """Decide the newest 1,000 decided plans again under a valid policy text; lists each that would change."""
+        ...
+
+    async def who_may(self, asked: m.WhoMayRequest) -> list[m.WhoMay]:
+        """Ask the active policy about every active person (500 at most), the mildest answers first."""
+        ...
+
     async def propose_policy(self, text: m.PolicyText) -> m.PolicyVersion:
         """Store a valid policy text as a proposed version."""
         ...

@@ -264,6 +264,16 @@ class Acting:
         with self._may("check_policy"):
             return await self._do.policies.check(text)
 
+    async def simulate_policy(self, text: m.PolicyText) -> m.PolicySimulation:
+        """As in the port."""
+        with self._may("simulate_policy") as caller:
+            return await self._do.policy_questions.simulate(caller, text)
+
+    async def who_may(self, asked: m.WhoMayRequest) -> list[m.WhoMay]:
+        """As in the port."""
+        with self._may("who_may"):
+            return await self._do.policy_questions.who_may(asked)
+
     async def propose_policy(self, text: m.PolicyText) -> m.PolicyVersion:
         """As in the port."""
         with self._may("propose_policy") as caller:

@@ -10,6 +10,7 @@ from headrace.api.planning.consent import Consent
 from headrace.api.planning.intake import Intake
 from headrace.api.planning.locations import Locations
 from headrace.api.planning.plan_queries import Plans
+from headrace.api.planning.policy_questions import PolicyQuestions
 from headrace.api.policy.versions import Policies
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
@@ -39,6 +40,7 @@ class UseCases:
     intake: Intake
     plans: Plans
     policies: Policies
+    policy_questions: PolicyQuestions
     receipts: Receipts
     control: Control
     submissions: Submissions

@@ -29,6 +29,7 @@ from headrace.api.planning.intake import Intake
 from headrace.api.planning.locations import Locations
 from headrace.api.planning.pipeline import Pipeline
 from headrace.api.planning.plan_queries import Plans
+from headrace.api.planning.policy_questions import PolicyQuestions
 from headrace.api.planning.redaction import Redaction
 from headrace.api.planning.words import Words
 from headrace.api.policy.versions import Policies
@@ -117,6 +118,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         intake=Intake(core, pipeline, plans, words),
         plans=plans,
         policies=policies,
+        policy_questions=PolicyQuestions(core, policies, locations, endpoints),
         receipts=receipts,
         control=Control(parts, scheduler, transfers),
         submissions=Submissions(parts, scheduler, plans, transfers),

@@ -96,6 +96,18 @@ async def check_policy(port: Port, body: m.PolicyText) -> m.PolicyCheck:
     return await port.check_policy(body)
 
 
+@router.post("/policies/simulate")
+async def simulate_policy(port: Port, body: m.PolicyText) -> m.PolicySimulation:
+    """Decide the newest 1,000 decided plans again under a text; nothing is stored."""
+    return await port.simulate_policy(body)
+
+
+@router.post("/policies/who")
+async def who_may(port: Port, body: m.WhoMayRequest) -> list[m.WhoMay]:
+    """Ask the active policy about every active person."""
+    return await port.who_may(body)
+
+
 @router.post("/policies", status_code=201)
 async def propose_policy(port: Port, body: m.PolicyText) -> m.PolicyVersion:
     """Store a valid policy text as a proposed version."""

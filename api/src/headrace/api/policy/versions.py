@@ -10,7 +10,7 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import PersonRow, PolicyRow
 from headrace.client import models as m
-from headrace.guardrails import PolicyProblems, PolicySet, check_policy, default_policy_text
+from headrace.guardrails import PolicyProblems, PolicySet, check_policy, default_policy_text, run_examples
 
 _SITE = "headrace"
 """Author of the version that a new site starts with."""
@@ -47,14 +47,14 @@ class Policies:
 
     async def check(self, text: m.PolicyText) -> m.PolicyCheck:
         """Say whether a text could be published."""
-        parsed = await asyncio.to_thread(check_policy, text.text)
+        parsed, ran = await asyncio.to_thread(_checked, text.text)
         if isinstance(parsed, PolicyProblems):
-            return m.PolicyCheck(valid=False, problems=_problems(parsed))
+            return m.PolicyCheck(valid=False, problems=_problems(parsed), examples=ran)
         rules = [m.Rule(id=rule.id, reason=rule.reason) for rule in parsed.rules]
-        return m.PolicyCheck(valid=True, problems=_problems(parsed), rules=rules)
+        return m.PolicyCheck(valid=True, problems=_problems(parsed), rules=rules, examples=ran)
 
-    async def propose(self, caller: Caller, text: m.PolicyText) -> m.PolicyVersion:
-        """Store a valid text as a version that a second person may publish."""
+    async def require_valid(self, text: m.PolicyText) -> PolicySet:
+        """Check a text and refuse it with its first error."""
         parsed = await asyncio.to_thread(check_policy, text.text)
         if isinstance(parsed, PolicyProblems):
             raise ServiceError(
@@ -63,6 +63,11 @@ class Policies:
                 "`headrace policy check FILE` lists them all",
                 fields=("text",),
             )
+        return parsed
+
+    async def propose(self, caller: Caller, text: m.PolicyText) -> m.PolicyVersion:
+        """Store a valid text as a version that a second person may publish."""
+        parsed = await self.require_valid(text)
         async with self._core.database.write() as tx:
             return await self._store(tx, caller, text.text, parsed, text.note)
 
@@ -171,6 +176,13 @@ def _first(parsed: PolicyProblems) -> str:
     first = next(one for one in parsed.problems if one.severity == "error")
     where = f"(rule `{first.rule}`) " if first.rule else ""
     return f"{where}is: {first.message}"
+
+
+def _checked(text: str) -> tuple[PolicySet | PolicyProblems, list[m.PolicyExample]]:
+    """Check a text, and say of each of its examples whether it holds."""
+    policies = PolicySet.parse(text)
+    ran = run_examples(policies) if isinstance(policies, PolicySet) else ()
+    return check_policy(text), [m.PolicyExample(line=one.line, failure=one.failure) for one in ran]
 
 
 def _problems(parsed: PolicyProblems | PolicySet) -> list[m.PolicyProblem]:

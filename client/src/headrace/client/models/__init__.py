@@ -85,10 +85,15 @@ from headrace.client.models.plans import (
 from headrace.client.models.policy import (
     AuditVerdict,
     PolicyCheck,
+    PolicyExample,
+    PolicyFlip,
     PolicyProblem,
+    PolicySimulation,
     PolicyText,
     PolicyVersion,
     Rule,
+    WhoMay,
+    WhoMayRequest,
 )
 from headrace.client.models.site import (
     Endpoint,
@@ -195,7 +200,10 @@ __all__ = [
     "PlanState",
     "PlannedIntent",
     "PolicyCheck",
+    "PolicyExample",
+    "PolicyFlip",
     "PolicyProblem",
+    "PolicySimulation",
     "PolicyText",
     "PolicyVersion",
     "Preserve",
@@ -225,6 +233,8 @@ __all__ = [
     "TransferIntent",
     "TransferState",
     "Verify",
+    "WhoMay",
+    "WhoMayRequest",
     "Words",
     "Zone",
 ]

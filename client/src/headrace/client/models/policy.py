@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from headrace.client.models.base import Count, Model, Reason
+from headrace.client.models.base import Count, Location, Model, Reason
+
+Outcome = Literal["allowed", "confirm", "approve", "denied"]
 
 
 class Rule(Model):
@@ -32,11 +34,58 @@ class PolicyProblem(Model):
     severity: Literal["error", "warning"] = "error"
 
 
+class PolicyExample(Model):
+    """One example of a policy text, and what is wrong with it; nothing when it holds."""
+
+    line: str
+    failure: str | None = None
+
+
 class PolicyCheck(Model):
     """Whether a policy text could be published."""
 
     valid: bool
     problems: list[PolicyProblem] = []
+    rules: list[Rule] = []
+    examples: list[PolicyExample] = Field(
+        default=[], description="those of the text, each run; none if it can't be read"
+    )
+
+
+class PolicyFlip(Model):
+    """A stored decision that another policy would change."""
+
+    plan: str
+    requester_name: str | None = None
+    sentence: str = Field(default="", description="what was asked; empty for assistants")
+    created: datetime
+    was: Outcome
+    now: Outcome
+    why: str
+
+
+class PolicySimulation(Model):
+    """What a policy text would have said of the newest plans."""
+
+    replayed: Count
+    flipped: Count
+    flips: list[PolicyFlip] = Field(default=[], description="the newest 200 of them")
+
+
+class WhoMayRequest(Model):
+    """Who may do this? For `browse` a source alone; otherwise an end that is left out stands for any endpoint."""
+
+    action: Literal["browse", "copy", "sync", "move"] = "copy"
+    source: Location | None = None
+    destination: Location | None = None
+
+
+class WhoMay(Model):
+    """What policy would say to one person of one small file, nothing overwritten, without an assistant."""
+
+    person: str
+    name: str
+    outcome: Outcome
     rules: list[Rule] = []
 
 

@@ -6,8 +6,10 @@ JSON object says how the request differs from a plain copy of one file by a requ
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Final, get_args
 
 from headrace.guardrails.errors import SealError
@@ -15,7 +17,8 @@ from headrace.guardrails.intents.text import shown
 from headrace.guardrails.policy.decide import redecide
 from headrace.guardrails.policy.decision import Outcome, why
 from headrace.guardrails.policy.facts import Caller, Facts, Moment, PolicyAction
-from headrace.guardrails.policy.policy_set import PolicyProblem, PolicyProblems, PolicySet
+from headrace.guardrails.policy.places import malformed
+from headrace.guardrails.policy.policy_set import PolicyProblem, PolicyProblems, PolicySet, problem_at_rule
 from headrace.guardrails.policy.record import folder_record, record_of
 from headrace.guardrails.rails.routes import ResolvedEndpoint
 from headrace.guardrails.seal.documents import Json, JsonObject
@@ -35,20 +38,42 @@ class _UnreadableError(ValueError):
         super().__init__(what)
 
 
+@dataclass(frozen=True, slots=True)
+class ExampleRun:
+    """One example of a text: the line, where it stands (code points), and what is wrong with it, if anything."""
+
+    line: str
+    start: int
+    end: int
+    failure: str | None
+
+
 def check_policy(text: str) -> PolicySet | PolicyProblems:
     """Parse a policy text and run its examples: what must hold before it may be published."""
     policies = PolicySet.parse(text)
     if isinstance(policies, PolicyProblems):
         return policies
-    matches = list(_EXAMPLE.finditer(text))
-    if len(matches) > MAX_EXAMPLES:
+    if sum(1 for _ in _EXAMPLE.finditer(text)) > MAX_EXAMPLES:
         return PolicyProblems((PolicyProblem(f"a policy has at most {MAX_EXAMPLES} examples"),))
-    problems = []
-    for match in matches:
-        message = _failure(policies, match["rest"])
-        if message:
-            problems.append(PolicyProblem(message, None, match.start(), match.end()))
+    problems = [*_never_within(policies)]
+    problems += [PolicyProblem(run.failure, None, run.start, run.end) for run in run_examples(policies) if run.failure]
     return PolicyProblems((*policies.warnings, *problems)) if problems else policies
+
+
+def run_examples(policies: PolicySet) -> tuple[ExampleRun, ...]:
+    """Run the examples of a policy's text, up to 200 of them."""
+    matches = islice(_EXAMPLE.finditer(policies.text), MAX_EXAMPLES)
+    return tuple(
+        ExampleRun(match[0].strip(), match.start(), match.end(), _failure(policies, match["rest"])) for match in matches
+    )
+
+
+def _never_within(policies: PolicySet) -> Iterator[PolicyProblem]:
+    """Find paths that no folder lies within: a rule about them protects nothing."""
+    for rule in policies.rules:
+        for path in malformed(rule.places):
+            message = f"no folder lies within `{shown(path)}`: a path has no `/` at its end, no `//` and no `.`"
+            yield problem_at_rule(message, rule.id, policies.text)
 
 
 def _failure(policies: PolicySet, example: str) -> str | None:

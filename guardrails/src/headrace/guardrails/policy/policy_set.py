@@ -136,11 +136,11 @@ class PolicySet:
         for cedar_id in sorted(static, key=_number):
             rule = _rule(static[cedar_id], problems, text)
             if any(rule.id == other.id for other in rules.values()):
-                problems.append(_problem("this id is used by two rules", rule.id, text))
+                problems.append(problem_at_rule("this id is used by two rules", rule.id, text))
             rules[cedar_id] = rule
         for fault in cedarpy.validate_policies(text, schema()).errors:
             rule_id = rules[fault.policy_id].id if fault.policy_id in rules else None
-            problems.append(_problem(fault.error, rule_id, text))
+            problems.append(problem_at_rule(fault.error, rule_id, text))
         if any(problem.severity == "error" for problem in problems):
             return PolicyProblems(tuple(problems))
         strict = {**parsed, "staticPolicies": {key: value for key, value in static.items() if not rules[key].asks}}
@@ -219,7 +219,7 @@ def _rule(source: Mapping[str, object], problems: list[PolicyProblem], text: str
     rule_id = annotations.get("id", "")
 
     def wrong(message: str, severity: Literal["error", "warning"] = "error") -> None:
-        problems.append(_problem(message, rule_id or None, text, severity))
+        problems.append(problem_at_rule(message, rule_id or None, text, severity))
 
     if not _ID.fullmatch(rule_id) or rule_id.startswith(RESERVED_PREFIX):
         wrong(
@@ -247,7 +247,7 @@ def _unscoped(source: Mapping[str, object]) -> bool:
     return all(source.get(part) == {"op": "All"} for part in ("principal", "action", "resource"))
 
 
-def _problem(
+def problem_at_rule(
     message: str, rule_id: str | None, text: str, severity: Literal["error", "warning"] = "error"
 ) -> PolicyProblem:
     """Make a problem with the place of its rule's `@id` in the text."""

@@ -1,0 +1,168 @@
+"""Questions about policy: what a text would have said of earlier plans, and who may do what."""
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from sqlalchemy import select
+
+from headrace.api.caller import Caller
+from headrace.api.core import Core
+from headrace.api.errors import Code, ServiceError
+from headrace.api.planning.locations import Locations
+from headrace.api.policy.versions import Policies
+from headrace.api.sites.endpoints import Endpoints
+from headrace.api.store import Tx
+from headrace.api.store.tables_site import PersonRow
+from headrace.api.store.tables_work import PlanRow
+from headrace.client import models as m
+from headrace.guardrails import (
+    Caller as Asker,
+)
+from headrace.guardrails import (
+    Decision,
+    Facts,
+    Moment,
+    PolicySet,
+    ResolvedEndpoint,
+    decide,
+    may_browse,
+    may_plan,
+    redecide,
+    settle,
+    why,
+)
+
+REPLAYED = 1000
+"""Plans that a simulation decides again: the newest that were decided."""
+LISTED = 200
+PEOPLE = 500
+"""People that one question is asked about."""
+ANY_ENDPOINT = 20
+"""Endpoints that are tried for an end that a question leaves open, in the order of their names."""
+_ORDER = ("allowed", "confirm", "approve", "denied")
+_DECIDED = (
+    select(PlanRow.id, PlanRow.requester_name, PlanRow.created, PlanRow.card, PlanRow.decision_context)
+    .where(PlanRow.decision_context.is_not(None), PlanRow.decision_context != "")
+    .order_by(PlanRow.created.desc(), PlanRow.id.desc())
+    .limit(REPLAYED)
+)
+
+
+class PolicyQuestions:
+    """Answers what a policy text would do, and what the active one does."""
+
+    def __init__(self, core: Core, policies: Policies, locations: Locations, endpoints: Endpoints) -> None:
+        """Ask about one site."""
+        self._core = core
+        self._policies = policies
+        self._locations = locations
+        self._endpoints = endpoints
+
+    async def simulate(self, caller: Caller, text: m.PolicyText) -> m.PolicySimulation:
+        """Decide stored requests again, exactly as they were, under a text that could be published."""
+        proposed = await self._policies.require_valid(text)
+        async with self._core.database.read() as tx:
+            rows = [_Stored(*row) for row in await tx.execute(_DECIDED)]
+        flips = await asyncio.to_thread(_flips, proposed, rows)
+        if caller.principal.agent is not None:  # names may be withheld from it
+            flips = [flip.model_copy(update={"sentence": ""}) for flip in flips]
+        return m.PolicySimulation(replayed=len(rows), flipped=len(flips), flips=flips[:LISTED])
+
+    async def who_may(self, asked: m.WhoMayRequest) -> list[m.WhoMay]:
+        """Ask the active policy about every active person; an end that is left open is the mildest endpoint."""
+        if asked.source is None and (asked.destination is None or asked.action == "browse"):
+            raise ServiceError(
+                Code.INVALID_REQUEST, "name a source or a destination (for `browse` a source)", fields=("source",)
+            )
+        async with self._core.database.read() as tx:
+            sources = await self._ends(tx, asked.source)
+            destinations = [] if asked.action == "browse" else await self._ends(tx, asked.destination)
+            people = select(PersonRow).where(PersonRow.state == "active").order_by(PersonRow.name).limit(PEOPLE)
+            askers = [(row.name, _asker(row)) for row in await tx.scalars(people)]
+        moment = Moment(now=self._core.clock(), zone=self._core.settings.timezone, session=True)
+        question = _Question(self._policies.active, asked.action, sources, destinations, moment)
+        return await asyncio.to_thread(question.answers, askers)
+
+    async def _ends(self, tx: Tx, location: str | None) -> list[ResolvedEndpoint]:
+        if location is not None:
+            return [await self._locations.resolve(tx, location)]
+        known = sorted(await self._endpoints.registry(tx), key=lambda one: one.id)[:ANY_ENDPOINT]
+        return [await self._locations.resolve(tx, f"{one.id}:/") for one in known]
+
+
+class _Stored:
+    """A plan with its decision."""
+
+    def __init__(self, plan: str, requester: str | None, created: datetime, card: str, context: str | None) -> None:
+        shown = json.loads(card)
+        self.plan, self.requester, self.created, self.context = plan, requester, created, context or ""
+        self.sentence = str(shown.get("canonical_sentence") or "")
+        self.was = (shown.get("decision") or {}).get("outcome")
+
+
+def _flips(proposed: PolicySet, rows: Sequence[_Stored]) -> list[m.PolicyFlip]:
+    flips = []
+    for row in rows:
+        found = redecide(proposed, row.context)
+        if row.was in _ORDER and found.outcome != row.was:
+            flips.append(
+                m.PolicyFlip(
+                    plan=row.plan,
+                    requester_name=row.requester,
+                    sentence=row.sentence,
+                    created=row.created,
+                    was=row.was,
+                    now=found.outcome,
+                    why=why(found),
+                )
+            )
+    return flips
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked of each person: an action between any of these ends."""
+
+    policies: PolicySet | None
+    action: Literal["browse", "copy", "sync", "move"]
+    sources: Sequence[ResolvedEndpoint]
+    destinations: Sequence[ResolvedEndpoint]
+    moment: Moment
+
+    def answers(self, askers: Iterable[tuple[str, Asker]]) -> list[m.WhoMay]:
+        """Answer for each person with the mildest decision."""
+        answers = []
+        for name, asker in askers:
+            best = self._best(asker)
+            rules = [m.Rule(id=rule.id, reason=rule.reason) for rule in best.rules]
+            answers.append(m.WhoMay(person=asker.person, name=name, outcome=best.outcome, rules=rules))
+        return sorted(answers, key=lambda one: (_ORDER.index(one.outcome), one.name))
+
+    def _best(self, asker: Asker) -> Decision:
+        best: Decision | None = None
+        for decision in self._decisions(asker):
+            if best is None or _ORDER.index(decision.outcome) < _ORDER.index(best.outcome):
+                best = decision
+            if best.outcome == "allowed":
+                break
+        return best or Decision("denied", (), (), "bulk", "", "")
+
+    def _decisions(self, asker: Asker) -> Iterator[Decision]:
+        if self.action == "browse":
+            yield from (may_browse(self.policies, asker, source, self.moment) for source in self.sources)
+            return
+        moved = 1 if self.action == "move" else 0
+        facts = Facts(moment=self.moment, files=1, bytes=1, max_files=1, max_bytes=1, moved_files=moved)
+        for source in self.sources:
+            for destination in self.destinations:
+                route = settle(source, destination)
+                found = may_plan(self.policies, asker, route, self.moment)
+                yield found if found.outcome == "denied" else decide(self.policies, self.action, asker, route, facts)
+
+
+def _asker(row: PersonRow) -> Asker:
+    return Asker(person=row.id, roles=frozenset(row.roles), groups=frozenset(row.groups))
