@@ -23,7 +23,7 @@ case $part in
   engine) engine ;;
   pure) python "$cores" tests/pure "$@" ;;
   rest) python "$waiting" tests --ignore tests/pure "$@" ;;
-  postgresql) python --store postgresql tests/service/test_{store,consent,transfers,durable,budgets,policies,listing}.py "$@" ;;
+  postgresql) python "$waiting" --store postgresql tests/service/test_{store,consent,transfers,durable,budgets,policies,listing}.py "$@" ;;
   all) engine && python "$waiting" tests "$@" ;;
   *) echo "no such part: $part" >&2; exit 2 ;;
 esac
