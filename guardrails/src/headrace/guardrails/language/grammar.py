@@ -185,8 +185,11 @@ def words_of(group: str) -> list[str]:
 
 
 def pattern_of(phrase: str) -> str:
-    """Give the expression of a phrase that is looked for outside a line, such as a label."""
-    return read_phrase(phrase)[0]
+    """Give the expression of a phrase that is looked for outside a line, such as a label; its words stay unknown."""
+    known = set(KNOWN_WORDS)
+    expression, _ = read_phrase(phrase)
+    KNOWN_WORDS.intersection_update(known)
+    return expression
 
 
 def heads_of(group: str) -> frozenset[str]:
