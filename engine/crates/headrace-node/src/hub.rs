@@ -12,7 +12,7 @@ mod survey;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use headrace_core::name::{Component, RelPath};
@@ -34,6 +34,7 @@ use crate::problem::{ControlCode, Problem};
 use crate::proto::control_server::ControlServer;
 use crate::proto::{MAX_MESSAGE_BYTES, MAX_PAGE_ENTRIES, to_node};
 use crate::state::{StateDir, random_id};
+use crate::strangers::{Admitted, Strangers};
 use crate::token::JoinToken;
 use crate::transport::{Acceptor, Clock, Identified, KEEP_ALIVE, Wire};
 use events::EventQueue;
@@ -44,8 +45,8 @@ use records::Records;
 const MAX_JOINS: usize = 64;
 /// Longest wait for that answer.
 const JOIN_TIMEOUT: Duration = Duration::from_mins(1);
-/// Connections above the number of nodes: joins, and streams that replace broken ones.
-const SPARE_CONNECTIONS: usize = 64;
+/// Connections of one enrolled key at most: its stream, those it replaces, and a join.
+const MAX_OF_NODE: usize = 8;
 /// Surveys that run at once.
 const MAX_SURVEYS: usize = 16;
 
@@ -105,6 +106,8 @@ pub(crate) struct Shared {
     records: Arc<Mutex<Records>>,
     surveys: Semaphore,
     incoming: mpsc::Sender<std::io::Result<Identified>>,
+    strangers: Arc<Strangers>,
+    seated: Seated,
     closing: watch::Sender<bool>,
 }
 
@@ -133,6 +136,8 @@ impl Hub {
             records: Arc::new(Mutex::new(records)),
             surveys: Semaphore::new(MAX_SURVEYS),
             incoming,
+            strangers: Arc::default(),
+            seated: Arc::default(),
             closing: watch::Sender::new(false),
         });
         let mut tasks = Vec::new();
@@ -345,8 +350,7 @@ impl Shared {
     }
 
     async fn accept(self: Arc<Self>, listener: TcpListener, acceptor: Acceptor) {
-        let places = Arc::new(Semaphore::new(self.max_nodes + SPARE_CONNECTIONS));
-        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        loop {
             let stream = match listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) => {
@@ -356,14 +360,47 @@ impl Shared {
                     continue;
                 }
             };
-            let (acceptor, incoming) = (acceptor.clone(), self.incoming.clone());
-            tokio::spawn(async move {
-                match acceptor.accept(stream, place).await {
-                    Ok(connection) => drop(incoming.send(Ok(connection)).await),
-                    Err(error) => tracing::debug!("a handshake failed: {error}"),
+            let admitted = match self.strangers.admit(&stream) {
+                Ok(admitted) => admitted,
+                Err(error) => {
+                    tracing::warn!("a connection was closed: {error}");
+                    continue;
                 }
+            };
+            let guest = Arc::new(Guest {
+                admitted,
+                place: OnceLock::new(),
+            });
+            let (acceptor, shared) = (acceptor.clone(), Arc::clone(&self));
+            tokio::spawn(async move {
+                let connection = match acceptor.accept(stream, Arc::clone(&guest)).await {
+                    Ok(connection) => connection,
+                    Err(error) => return tracing::debug!("a handshake failed: {error}"),
+                };
+                shared.seat(&guest, connection.peer());
+                drop(guest);
+                drop(shared.incoming.send(Ok(connection)).await);
             });
         }
+    }
+
+    /// Lets a connection of an enrolled key make room for nobody; one too many of a key is closed.
+    fn seat(&self, guest: &Guest, node: PublicKey) {
+        if !self.enrolled.lock().contains(&node) {
+            return;
+        }
+        let mut seated = self.seated.lock();
+        let count = seated.entry(node).or_default();
+        if *count >= MAX_OF_NODE {
+            tracing::warn!(%node, "a node has too many connections, one was closed");
+            guest.admitted.close();
+            return;
+        }
+        *count += 1;
+        drop(seated);
+        guest.admitted.is_known();
+        // Asked once of each connection.
+        let _ = guest.place.set(Place(Arc::clone(&self.seated), node));
     }
 
     async fn ask_join(
@@ -474,6 +511,28 @@ impl Shared {
             link.close(closed());
         }
         self.events.close();
+    }
+}
+
+/// How many connections each enrolled key has.
+type Seated = Arc<Mutex<HashMap<PublicKey, usize>>>;
+
+/// What a connection holds while it lives.
+struct Guest {
+    admitted: Admitted,
+    place: OnceLock<Place>,
+}
+
+/// The place of a connection among those of its node, given back when this is dropped.
+struct Place(Seated, PublicKey);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut seated = self.0.lock();
+        if let Some(count) = seated.get_mut(&self.1) {
+            *count -= 1;
+        }
+        seated.retain(|_, count| *count > 0);
     }
 }
 

@@ -10,6 +10,7 @@ pub mod program;
 mod proto;
 pub mod session;
 pub mod state;
+mod strangers;
 pub mod token;
 pub mod transport;
 

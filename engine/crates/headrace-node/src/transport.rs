@@ -11,7 +11,6 @@ use headrace_core::value::Timestamp;
 use headrace_io::tls::{self, ALPN_CONTROL, Identity};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tonic::transport::server::Connected;
 
@@ -39,8 +38,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Wire for T {}
 pub(crate) struct Identified {
     wire: Box<dyn Wire>,
     peer: PublicKey,
-    /// Counts against the limit of connections while this lives.
-    _permit: Option<OwnedSemaphorePermit>,
+    /// What it holds while it lives: its places among those that are limited.
+    _held: Option<Box<dyn Send>>,
 }
 
 /// The key at the other end of a connection.
@@ -48,15 +47,11 @@ pub(crate) struct Identified {
 pub(crate) struct Peer(pub(crate) PublicKey);
 
 impl Identified {
-    pub(crate) fn new(
-        wire: Box<dyn Wire>,
-        peer: PublicKey,
-        permit: Option<OwnedSemaphorePermit>,
-    ) -> Self {
+    pub(crate) fn new(wire: Box<dyn Wire>, peer: PublicKey, held: Option<Box<dyn Send>>) -> Self {
         Self {
             wire,
             peer,
-            _permit: permit,
+            _held: held,
         }
     }
 
@@ -120,13 +115,17 @@ impl Acceptor {
     pub(crate) async fn accept(
         &self,
         stream: TcpStream,
-        permit: OwnedSemaphorePermit,
+        held: impl Send + 'static,
     ) -> io::Result<Identified> {
         stream.set_nodelay(true)?;
         let stream = timeout(CONNECT_TIMEOUT, self.0.accept(stream)).await??;
         let peer =
             tls::peer_key(stream.get_ref().1.peer_certificates()).map_err(io::Error::other)?;
-        Ok(Identified::new(Box::new(stream), peer, Some(permit)))
+        Ok(Identified::new(
+            Box::new(stream),
+            peer,
+            Some(Box::new(held)),
+        ))
     }
 }
 

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use headrace_core::access::{Access, Authority};
 use headrace_core::name::Component;
 use headrace_core::sealed::SigningKey;
+use headrace_io::stream::{Patience, TlsStream};
+use headrace_io::tls::{ALPN_CONTROL, Identity, client_config};
 use headrace_node::config::{Config, HubConfig, RootConfig};
 use headrace_node::hub::{HubEvent, JoinAnswer};
 use headrace_node::node::embedded::{self, Embedded};
 use headrace_node::node::{Node, node_key};
 use headrace_node::problem::ControlCode;
 use serde_json::json;
-use support::{Scripted, Site, TestClock, execution, path, typed};
+use support::{Scripted, Site, TestClock, WAIT, execution, path, typed};
 
 #[tokio::test]
 async fn a_node_joins_once_and_tells_what_it_exports() {
@@ -51,6 +53,60 @@ async fn a_node_joins_once_and_tells_what_it_exports() {
     node.close().await;
     site.next(|event| matches!(event, HubEvent::NodeDetached { node, .. } if *node == key))
         .await;
+}
+
+/// Connections to the hub that shake hands with these keys and then say nothing.
+async fn silent(site: &Site, keys: Vec<SigningKey>) -> Vec<TlsStream> {
+    let address = site.hub.address().parse().expect("an address");
+    let hub = site.hub.key();
+    let dial = move |key: &SigningKey| {
+        let identity = Identity::new(key).expect("an identity");
+        let config = client_config(&identity, hub, ALPN_CONTROL).expect("settings");
+        let patience = Patience {
+            connect: WAIT,
+            stalled_after: WAIT,
+            unsent_bytes: 1 << 16,
+        };
+        TlsStream::dial(address, &config, ALPN_CONTROL, patience).expect("connected")
+    };
+    let dialling = tokio::task::spawn_blocking(move || keys.iter().map(dial).collect());
+    dialling.await.expect("no panic")
+}
+
+#[tokio::test]
+async fn invariant_6_strangers_with_keys_of_their_own_keep_no_node_out() {
+    let site = Site::start().await;
+    // More than there are places for anybody.
+    let key = |number: u16| {
+        SigningKey::from_seed(
+            &[number.to_le_bytes(); 16].concat()[..]
+                .try_into()
+                .expect("32 bytes"),
+        )
+    };
+    let strangers = silent(&site, (1000..1520).map(key).collect()).await;
+    let node = site.node("dtn1").await;
+    node.attachment(Result::is_ok).await.expect("attached");
+    drop(strangers);
+}
+
+#[tokio::test]
+async fn invariant_6_a_node_has_eight_connections_and_no_more() {
+    let site = Site::start().await;
+    let key = || SigningKey::from_seed(&[77; 32]);
+    site.hub.enroll(key().public());
+    let mut streams = silent(&site, (0..9).map(|_| key()).collect()).await;
+    let mut last = streams.pop().expect("nine");
+    let end = tokio::task::spawn_blocking(move || {
+        // The first frame of HTTP/2 may come before it is closed.
+        let deadline = std::time::Instant::now() + WAIT;
+        let mut byte = [0];
+        let mut read = || last.read_exact(&mut byte, &mut headrace_io::stream::until(deadline));
+        while read().is_ok() {}
+        std::time::Instant::now() < deadline
+    });
+    assert!(end.await.expect("no panic"), "the ninth stays open");
+    drop(streams);
 }
 
 #[tokio::test]

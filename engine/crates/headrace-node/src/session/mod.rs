@@ -14,7 +14,6 @@ pub mod pace;
 mod plane;
 mod run;
 mod source;
-mod strangers;
 mod streams;
 pub mod supply;
 

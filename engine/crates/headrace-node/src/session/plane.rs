@@ -27,8 +27,8 @@ use serde::{Deserialize, Serialize};
 
 use super::attempt::{Arrival, AttemptHandle, AttemptSpec, Role, Shared, Tuning};
 use super::link::{join_token, read_message};
-use super::strangers::{Admitted, Strangers};
 use super::{binding, lists, run, state_failed};
+use crate::strangers::{Admitted, Strangers};
 
 /// How long a connection may come before the attempt it belongs to.
 const EARLY: Duration = Duration::from_secs(8);

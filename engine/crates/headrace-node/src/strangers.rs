@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, Shutdown, TcpStream};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +16,7 @@ const MAX_THREADS: usize = 4 * MAX_STRANGERS;
 
 /// The connections of a node that belong to nobody yet.
 #[derive(Debug, Default)]
-pub(super) struct Strangers {
+pub(crate) struct Strangers {
     state: Mutex<State>,
     next: AtomicU64,
 }
@@ -36,7 +37,7 @@ struct Stranger {
 
 /// The place of a connection, given back when this is dropped.
 #[derive(Debug)]
-pub(super) struct Admitted {
+pub(crate) struct Admitted {
     strangers: Arc<Strangers>,
     number: u64,
 }
@@ -46,11 +47,12 @@ impl Strangers {
     ///
     /// # Errors
     /// [`io::ErrorKind::ResourceBusy`] when too many are on their way, or what the kernel answers.
-    pub(super) fn admit(self: &Arc<Self>, socket: &TcpStream) -> io::Result<Admitted> {
+    pub(crate) fn admit(self: &Arc<Self>, socket: impl AsFd) -> io::Result<Admitted> {
+        let socket = TcpStream::from(socket.as_fd().try_clone_to_owned()?);
         let stranger = Stranger {
             number: self.next.fetch_add(1, Ordering::Relaxed),
             network: network(socket.peer_addr()?.ip()),
-            socket: socket.try_clone()?,
+            socket,
         };
         let number = stranger.number;
         let mut state = self.state.lock();
@@ -92,8 +94,17 @@ impl State {
 
 impl Admitted {
     /// It has shown a key that is expected here, so it makes room for nobody.
-    pub(super) fn is_known(&self) {
+    pub(crate) fn is_known(&self) {
         self.strangers.state.lock().remove(self.number);
+    }
+
+    /// Close it, unless it is known or has made room.
+    pub(crate) fn close(&self) {
+        let state = self.strangers.state.lock();
+        let mut waiting = state.waiting.iter();
+        if let Some(stranger) = waiting.find(|stranger| stranger.number == self.number) {
+            drop(stranger.socket.shutdown(Shutdown::Both));
+        }
     }
 }
 
