@@ -442,6 +442,7 @@ impl Context<'_> {
             only_failed,
             ..
         } = self.shared.current();
+        let filter = self.shared.ticket.lock().filter().clone();
         let failed_list = self.folder.join(LAST_FAILED);
         let since_epoch = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -461,6 +462,7 @@ impl Context<'_> {
             epochs: self.spec.tuning.epochs,
             share: Arc::clone(self.share),
             execution,
+            filter,
         })
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headrace_core::code::Failure;
-use headrace_core::filter::Filters;
+use headrace_core::filter::{Filter, Filters};
 use headrace_core::list::ListDigest;
 use headrace_core::name::RelPath;
 use headrace_core::sealed::SigningKey;
@@ -60,6 +60,7 @@ pub(crate) fn landing_spec(disk: &Disk, scratch: &Path) -> Result<LandingSpec, F
         transfer: "tr_1".parse().expect("an id"),
         plan: Digest([1; 32]),
         execution: execution(),
+        filter: Filter::new(&Filters::default()).expect("no filter"),
         only_failed: None,
         overwrites: None,
         deletes: None,

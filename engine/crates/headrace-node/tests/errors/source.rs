@@ -237,6 +237,32 @@ fn more_content_than_was_announced_ends_the_attempt() {
 }
 
 #[test]
+fn what_the_plan_leaves_out_is_not_taken_from_a_source_that_brings_it() {
+    let left_out = [
+        file("x.tmp", 1),
+        file("large", 11),
+        announced("y.tmp", Kind::Dir, 0),
+        file("z.tmp/file", 1),
+    ];
+    for item in left_out {
+        let mut pair = Pair::new();
+        pair.ticket.execution.filters.exclude = vec!["*.tmp".to_owned()];
+        pair.ticket.execution.filters.max_size = Some(10);
+        let (mut puppet, victim) = Puppet::source(&mut pair);
+        puppet.say(&Message::Items {
+            first: 0,
+            items: vec![file("good", 1), item.clone()],
+        });
+        let said = puppet.bye();
+        assert_eq!(said.code, Code::ProtocolViolation, "{item:?}");
+        let reason = "a name that the plan leaves out";
+        assert!(said.message.ends_with(reason), "{said:?}");
+        assert_eq!(code(&victim.wait()), Some(Code::ProtocolViolation));
+        assert!(tree(&pair.destination.data).is_empty(), "{item:?}");
+    }
+}
+
+#[test]
 fn frames_that_are_none_end_the_attempt() {
     break_the_protocol("a block without content", |_, stream| {
         let header = Header {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::entry::{Entry, Kind};
+use headrace_core::filter::Verdict as Selected;
 use headrace_core::journal::{Identity, Record};
 use headrace_core::list::ListEntry;
 use headrace_core::manifest::Item;
@@ -87,6 +88,13 @@ impl Landing {
         if items.iter().any(|item| item.entry().path.has_part()) {
             return Err(violation(&WireError::contradiction(
                 "a name that is kept for temporaries",
+            )));
+        }
+        // A source applies the filters of the plan itself: what it brings all the same was not confirmed.
+        let left_out = |item: &Item| matches!(item, Item::Entry(entry) if self.spec.filter.selects(entry) == Selected::Excluded);
+        if items.iter().any(left_out) {
+            return Err(violation(&WireError::contradiction(
+                "a name that the plan leaves out",
             )));
         }
         if !intake.prepared {

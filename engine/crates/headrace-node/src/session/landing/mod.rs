@@ -33,6 +33,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use headrace_core::code::{Code, Failure};
+use headrace_core::filter::Filter;
 use headrace_core::integrity::BLOCK_BYTES;
 use headrace_core::journal::{Record, Replay};
 use headrace_core::message::{FileResult, Message, Totals};
@@ -135,6 +136,8 @@ pub struct LandingSpec {
     pub plan: Digest,
     /// What the ticket says to do.
     pub execution: Execution,
+    /// Which names it takes.
+    pub filter: Filter,
     /// The list of what failed before, when only that is copied.
     pub only_failed: Option<PathBuf>,
     /// The overwrite list, already checked against the ticket; `None` when it is empty.
