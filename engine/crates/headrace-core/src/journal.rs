@@ -3,7 +3,7 @@
 //! The file is only appended to. A power loss may leave a torn or unfinished record at its end; reading stops there, and what came
 //! before counts. Records are written after the data they speak of is durable, so the journal never claims too much.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::codec::{CodecError, Put, Reader};
 use crate::entry::Entry;
@@ -110,6 +110,11 @@ pub enum Record {
         /// Inode number of the folder.
         inode: u64,
     },
+    /// In this folder there may be temporaries that no other record speaks of.
+    Used {
+        /// Where, relative to the root.
+        path: RelPath,
+    },
 }
 
 impl Record {
@@ -177,6 +182,10 @@ impl Record {
                 out.put_sized(path.as_bytes());
                 out.extend_from_slice(&inode.to_le_bytes());
             }
+            Self::Used { path } => {
+                out.push(8);
+                out.put_sized(path.as_bytes());
+            }
         }
     }
 
@@ -242,6 +251,9 @@ impl Record {
             7 => Self::Made {
                 path: reader.path("path")?,
                 inode: reader.u64("inode")?,
+            },
+            8 => Self::Used {
+                path: reader.path("path")?,
             },
             value => {
                 return Err(CodecError::Value {
@@ -310,6 +322,8 @@ pub struct Replay {
     landed: HashMap<[u8; 16], LandedState>,
     /// Inode numbers of folders that were made, by their path.
     made: HashMap<[u8; 16], u64>,
+    /// Folders with temporaries that no other record speaks of.
+    used: BTreeSet<RelPath>,
     unpublished: Vec<Unpublished>,
     landed_bytes: u64,
     next_part: u64,
@@ -339,9 +353,14 @@ impl Replay {
                 // What was recorded before is of another plan, or of other units: none of it counts.
                 *self = Self {
                     start: Some((transfer, plan, unit_bytes)),
+                    // Their temporaries are this transfer's all the same.
+                    used: std::mem::take(&mut self.used),
                     next_part: self.next_part,
                     ..Self::default()
                 };
+            }
+            Record::Used { path } => {
+                self.used.insert(path);
             }
             Record::Made { path, inode } => {
                 self.made.insert(folder_key(&path), inode);
@@ -400,6 +419,11 @@ impl Replay {
         self.start
             .as_ref()
             .is_some_and(|start| *start == (transfer.clone(), *plan, unit_bytes))
+    }
+
+    /// Folders, relative to the root, in which there may be temporaries that no other record speaks of.
+    pub fn used(&self) -> impl Iterator<Item = &RelPath> {
+        self.used.iter()
     }
 
     /// Temporaries with what arrived in them, by number.
@@ -511,6 +535,7 @@ mod tests {
             ),
             Just(Record::Published),
             (paths(), any::<u64>()).prop_map(|(path, inode)| Record::Made { path, inode }),
+            paths().prop_map(|path| Record::Used { path }),
         ]
     }
 

@@ -192,6 +192,9 @@ pub trait Part: Send + Sync {
     /// How it is written.
     fn writing(&self) -> Writing;
 
+    /// Whether it has a temporary name, also where none was asked for.
+    fn is_named(&self) -> bool;
+
     /// Reserve storage for `size` bytes and set that size, where the storage can; otherwise only set the size.
     ///
     /// # Errors

@@ -239,6 +239,10 @@ impl Part for RealPart {
         self.writing
     }
 
+    fn is_named(&self) -> bool {
+        self.name.is_some()
+    }
+
     fn allocate(&self, size: u64) -> io::Result<()> {
         if size == 0 {
             return Ok(());

@@ -35,6 +35,8 @@ struct State {
     changes: u64,
     cut_after: Option<u64>,
     illness: Option<Illness>,
+    /// Every file has a name.
+    names_all: bool,
 }
 
 /// What a disk does wrong while it has power.
@@ -101,6 +103,7 @@ impl Default for Disk {
             changes: 0,
             cut_after: None,
             illness: None,
+            names_all: false,
         };
         Self {
             state: Arc::new(Mutex::new(state)),
@@ -118,6 +121,11 @@ impl Disk {
     /// Let the disk do something wrong from now on.
     pub fn fall_ill(&self, illness: Illness) {
         self.state.lock().illness = Some(illness);
+    }
+
+    /// Let no file be without a name from now on.
+    pub fn name_all(&self) {
+        self.state.lock().names_all = true;
     }
 
     /// Let each folder of this name that is made from now on be a file system of its own.
@@ -480,7 +488,7 @@ impl Folder for SimulatedFolder {
         _writing: Writing,
     ) -> io::Result<Arc<dyn Part>> {
         let mut state = self.disk.state.lock();
-        let (inode, name) = if holding == Holding::Named {
+        let (inode, name) = if holding == Holding::Named || state.names_all {
             (
                 state.add(self.inode, temporary, Node::File(FileNode::default()))?,
                 Some(temporary.into()),
@@ -626,6 +634,10 @@ impl Part for SimulatedPart {
 
     fn writing(&self) -> Writing {
         Writing::Buffered
+    }
+
+    fn is_named(&self) -> bool {
+        self.name.is_some()
     }
 
     fn allocate(&self, size: u64) -> io::Result<()> {

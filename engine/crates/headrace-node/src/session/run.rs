@@ -507,16 +507,21 @@ pub(super) fn remove_temporaries(
     let (_, replay): (_, Replay) =
         Journal::open(&*state_folder(folder)?, b"journal").map_err(state_failed)?;
     let store = RealStore::new(root, Writing::Buffered);
+    remove_named(&store, &replay, transfer, &bound.destination_path);
+    Ok(())
+}
+
+/// Remove the temporaries of a transfer: each that has a record, and all in the folders where some have none.
+pub(super) fn remove_named(
+    store: &dyn Store,
+    replay: &Replay,
+    transfer: &Id,
+    destination: &RelPath,
+) {
+    let prefix = [PART_PREFIX, transfer.as_str().as_bytes(), b"-"].concat();
     for (number, part) in replay.parts() {
-        let name = [
-            PART_PREFIX,
-            transfer.as_str().as_bytes(),
-            b"-",
-            number.to_string().as_bytes(),
-        ]
-        .concat();
-        let removed = bound
-            .destination_path
+        let name = [&prefix, number.to_string().as_bytes()].concat();
+        let removed = destination
             .join_path(&part.path)
             .map_err(std::io::Error::other)
             .and_then(|path| {
@@ -528,7 +533,24 @@ pub(super) fn remove_temporaries(
             tracing::debug!(%error, path = %part.path, "a temporary is gone already");
         }
     }
-    Ok(())
+    for path in replay.used() {
+        if let Err(error) = remove_with(store, path, &prefix) {
+            tracing::debug!(%error, %path, "a folder with temporaries is gone already");
+        }
+    }
+}
+
+/// Remove all temporaries in a folder whose names begin so.
+fn remove_with(store: &dyn Store, folder: &RelPath, prefix: &[u8]) -> std::io::Result<()> {
+    let folder = store.folder(folder)?;
+    let mut names = Vec::new();
+    folder.names(&mut |name| {
+        if name.starts_with(prefix) {
+            names.push(name.to_vec());
+        }
+        true
+    })?;
+    names.iter().try_for_each(|name| folder.remove(name))
 }
 
 /// What the peer may not do in this place of a session.

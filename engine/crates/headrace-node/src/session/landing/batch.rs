@@ -5,7 +5,9 @@ use std::sync::Arc;
 use headrace_core::batch::{BatchFile, Sparse, read_batch};
 use headrace_core::code::Failure;
 use headrace_core::integrity::{PieceHash, piece_hash};
+use headrace_core::journal::Record;
 use headrace_core::message::{FileResult, Message};
+use headrace_core::name::RelPath;
 use headrace_core::wire::WireError;
 use headrace_io::storage::{Holding, Part, Writing};
 
@@ -15,6 +17,7 @@ use super::places::Place;
 use super::unit::write_sparse;
 use super::{Landing, violation};
 use crate::session::counters::{Stage, add};
+use crate::session::state_failed;
 
 impl Landing {
     /// Take the files of a batch, as far as there is room before the session `is_over`.
@@ -122,6 +125,11 @@ impl Landing {
         let part = folder
             .create(&temporary, Holding::Unnamed, Writing::Buffered)
             .map_err(failed)?;
+        if part.is_named() {
+            let above = path.parent().unwrap_or_default();
+            self.note_used(above)
+                .inspect_err(|_| drop(part.discard()))?;
+        }
         let written = match file.sparse {
             Sparse::Yes => part
                 .set_size(entry.size)
@@ -135,6 +143,16 @@ impl Landing {
                 Err(failed(error))
             }
         }
+    }
+
+    /// Remember, over a crash of this process, that temporaries of small files have names in this folder: no record speaks of each.
+    fn note_used(&self, folder: RelPath) -> Result<(), Failure> {
+        if !self.used.lock().insert(folder.clone()) {
+            return Ok(());
+        }
+        let mut journal = self.journal.lock();
+        journal.push(&Record::Used { path: folder });
+        journal.write().map_err(state_failed)
     }
 
     /// Tell the source about entries that are done; a move also says what is there, without which no source is deleted.

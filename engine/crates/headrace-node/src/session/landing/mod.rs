@@ -27,7 +27,7 @@ mod ill_disk;
 #[cfg(test)]
 mod power_loss;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -190,6 +190,8 @@ pub struct Landing {
     read_back: ReadBack,
     /// Files that wait for their epoch, each open.
     places: Places,
+    /// Folders in which temporaries of small files have names, as far as the journal knows.
+    used: Mutex<HashSet<RelPath>>,
     next_part: AtomicU64,
     /// Why the attempt cannot go on, found out on a thread that has nobody to tell.
     failure: Mutex<Option<Failure>>,
@@ -238,6 +240,7 @@ impl Landing {
                 Arc::clone(&spec.share),
             ),
             places: Places::default(),
+            used: Mutex::default(),
             ledger: Mutex::new(Ledger::create(&spec.scratch, "source").map_err(state_failed)?),
             intake: Mutex::new(Intake::new(
                 ListCursor::open(spec.overwrites.as_deref(), spec.execution.overwrites)?,

@@ -15,12 +15,14 @@ use headrace_core::name::RelPath;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::descriptors::Descriptors;
 use headrace_io::disk::DiskPool;
+use headrace_io::journal::Journal;
 use headrace_io::storage::simulated::Disk;
 use headrace_io::storage::{Holding, Writing};
 use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use super::super::{Answers, Landing, LandingSpec, WINDOW};
+use crate::session::run::remove_named;
 use crate::session::tests_support::landing_spec;
 
 const CONTENT: &[u8] = b"content";
@@ -150,6 +152,44 @@ fn a_file_that_is_whole_gets_its_name_whatever_its_source_becomes() {
         *heard.0.lock(),
         [Message::Results(vec![(0, FileResult::Done)])]
     );
+}
+
+#[test]
+fn forgetting_removes_also_small_files_that_had_names_when_their_node_was_killed() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let disk = Disk::default();
+    disk.name_all();
+    let spec = landing_spec(&disk, scratch.path()).expect("a spec");
+    let (store, state) = (Arc::clone(&spec.store), Arc::clone(&spec.state));
+    let (transfer, to) = (
+        spec.transfer.clone(),
+        spec.execution.destination.path.clone(),
+    );
+    let threads = Arc::new(DiskPool::new(0).expect("no threads"));
+    let buffers = BufferPool::new(BUFFER_BYTES);
+    let quiet = Arc::new(Late::default());
+    let landing = Landing::open(spec, quiet, Arc::default(), buffers, threads).expect("opened");
+    let items = vec![item(b"first"), item(b"second")];
+    landing
+        .handle(Message::Items { first: 0, items })
+        .expect("entries");
+    arrive(&landing, 0);
+    arrive(&landing, 1);
+    // Killed before the epoch that would have named them.
+    drop(landing);
+    let names = || {
+        let mut count = 0;
+        let folder = store.folder(&to).expect("a folder");
+        let listed = folder.names(&mut |_| {
+            count += 1;
+            true
+        });
+        listed.map(|()| count).expect("readable")
+    };
+    assert_eq!(names(), 2);
+    let replay = Journal::open(&*state, b"journal").expect("a journal").1;
+    remove_named(&*store, &replay, &transfer, &to);
+    assert_eq!(names(), 0);
 }
 
 /// A source that sends one more entry as soon as the window has room for it.
