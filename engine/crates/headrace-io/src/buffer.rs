@@ -22,15 +22,23 @@ pub struct BufferPool {
 struct State {
     free: Vec<AlignedBytes>,
     unborn: usize,
+    each_bytes: usize,
 }
 
 impl BufferPool {
     /// A pool of at most `max_bytes`, and at least one buffer.
     #[must_use]
     pub fn new(max_bytes: usize) -> Arc<Self> {
+        Self::of(max_bytes, BUFFER_BYTES)
+    }
+
+    /// A pool of buffers of so many bytes each.
+    #[must_use]
+    pub fn of(max_bytes: usize, each_bytes: usize) -> Arc<Self> {
         let state = State {
             free: Vec::new(),
-            unborn: (max_bytes / BUFFER_BYTES).max(1),
+            unborn: (max_bytes / each_bytes).max(1),
+            each_bytes,
         };
         Arc::new(Self {
             state: Mutex::new(state),
@@ -38,7 +46,7 @@ impl BufferPool {
         })
     }
 
-    /// A buffer of [`BUFFER_BYTES`] with any content; waits until one is free, at most `patience`.
+    /// A buffer with any content; waits until one is free, at most `patience`.
     #[must_use]
     pub fn take(self: &Arc<Self>, patience: Duration) -> Option<Buffer> {
         let deadline = Instant::now() + patience;
@@ -52,9 +60,10 @@ impl BufferPool {
             }
             if state.unborn > 0 {
                 state.unborn -= 1;
+                let length = state.each_bytes;
                 drop(state);
                 return Some(Buffer {
-                    bytes: Some(AlignedBytes::new()),
+                    bytes: Some(AlignedBytes::new(length)),
                     pool: Arc::clone(self),
                 });
             }
@@ -103,21 +112,26 @@ impl Drop for Buffer {
 struct AlignedBytes {
     bytes: Vec<u8>,
     start: usize,
+    length: usize,
 }
 
 impl AlignedBytes {
-    fn new() -> Self {
-        let bytes = vec![0; BUFFER_BYTES + ALIGNMENT];
+    fn new(length: usize) -> Self {
+        let bytes = vec![0; length + ALIGNMENT];
         let start = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        Self { bytes, start }
+        Self {
+            bytes,
+            start,
+            length,
+        }
     }
 
     fn as_slice(&self) -> &[u8] {
-        &self.bytes[self.start..self.start + BUFFER_BYTES]
+        &self.bytes[self.start..self.start + self.length]
     }
 
     fn as_mut_slice(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.start..self.start + BUFFER_BYTES]
+        &mut self.bytes[self.start..self.start + self.length]
     }
 }
 

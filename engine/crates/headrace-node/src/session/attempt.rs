@@ -46,7 +46,7 @@ pub struct Tuning {
     /// Bytes of a unit, a power of two from 256 KiB to 1 GiB. A unit of which only a part came is sent again, one for each stream, so
     /// larger ones cost more after a cut and make the end of a transfer longer; smaller ones cost journal. Default 4 MiB.
     pub unit_bytes: u64,
-    /// Data connections. Default: 2 where the other node is near, 8 where it is far.
+    /// Data connections. Default: what the settings of the node that dials say.
     pub streams: Option<u16>,
     /// Silence after which a sign of life is sent. Default 5 s.
     pub keep_alive: Duration,

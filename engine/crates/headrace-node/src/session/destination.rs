@@ -33,7 +33,7 @@ pub(super) fn run(
     let counters = Arc::clone(&context.shared.counters);
     let (buffers, disk) = (
         Arc::clone(&context.plane.buffers),
-        Arc::clone(&context.plane.disk),
+        context.plane.disk(root)?,
     );
     let landing = Landing::open(spec, answers, counters, buffers, disk)?;
     let end: Mutex<Option<Finished>> = Mutex::default();

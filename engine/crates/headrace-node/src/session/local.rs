@@ -51,14 +51,14 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
         answers,
         Arc::clone(counters),
         Arc::clone(&context.plane.buffers),
-        Arc::clone(&context.plane.disk),
+        context.plane.disk(to)?,
     )?;
     let orders: Arc<dyn Orders> = Arc::new(ToLanding(Arc::clone(&landing)));
     let supply = Supply::open(
         context.supply_spec(from, unit_bytes, WINDOW),
         orders,
         Arc::clone(counters),
-        Arc::clone(&context.plane.buffers),
+        Arc::clone(&context.plane.reading),
         Arc::clone(&context.shared.pace),
     )?;
     drop(to_supply.0.set(Arc::downgrade(&supply)));

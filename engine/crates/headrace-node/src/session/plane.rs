@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::codec::to_usize;
-use headrace_core::message::{Hello, Join, Message};
+use headrace_core::integrity::BLOCK_BYTES;
+use headrace_core::message::{Hello, Join, MAX_STREAMS, Message};
 use headrace_core::name::RelPath;
 use headrace_core::sealed::PublicKey;
 use headrace_core::value::Id;
@@ -34,8 +35,13 @@ use crate::strangers::{Admitted, Strangers};
 const EARLY: Duration = Duration::from_secs(8);
 /// Most connections with a key that nothing is known of which wait for an attempt; more are refused, and dial again.
 const MAX_EARLY: usize = 64;
+/// The part of the buffers that is for reading.
+const READING_PART: usize = 4;
 /// How long a connection may take until it belongs to an attempt.
 const GREETING: Duration = Duration::from_secs(10);
+
+/// A path whose packets come back within this is near.
+const NEAR: Duration = Duration::from_millis(2);
 
 /// Settings of a data plane: the table `[data.limits]` of `node.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,13 +49,19 @@ const GREETING: Duration = Duration::from_secs(10);
 pub struct Settings {
     /// Bytes of file content held in memory at most, for all attempts together. More hides slower disks. Default 256 MiB.
     pub max_buffer_bytes: usize,
-    /// Threads that write. More keep more disks busy. Default 4.
+    /// Threads that write past the page cache, for each file system. More keep more disks busy. Default 4.
     pub disk_threads: usize,
     /// Attempts that run at once at most. Default 64.
     pub max_attempts: usize,
     /// Bytes that may wait unsent in the kernel, for each data connection. More costs memory and delays a stop or a lower rate; less may
     /// leave a fast path idle while the sender is busy elsewhere. Default 2 MiB.
     pub unsent_bytes: u32,
+    /// Data connections to a node whose packets come back within 2 ms, 0 for half as many as there are processors, from 2 to 16. One carries
+    /// as much as one processor encrypts and hashes; more than there are processors only take turns. Default 0.
+    pub near_streams: u16,
+    /// Data connections to a node farther away. More are faster where packets are lost or the kernel's buffers are small, and cost memory.
+    /// Default 8.
+    pub far_streams: u16,
 }
 
 impl Default for Settings {
@@ -59,6 +71,8 @@ impl Default for Settings {
             disk_threads: 4,
             max_attempts: 64,
             unsent_bytes: 2 << 20,
+            near_streams: 0,
+            far_streams: 8,
         }
     }
 }
@@ -74,7 +88,10 @@ impl Settings {
             disk_threads,
             max_attempts,
             unsent_bytes,
+            near_streams,
+            far_streams,
         } = *self;
+        let most_streams = usize::from(MAX_STREAMS);
         let ranges = [
             ("max_buffer_bytes", max_buffer_bytes, 16 << 20, 1 << 40),
             ("disk_threads", disk_threads, 1, 256),
@@ -85,6 +102,8 @@ impl Settings {
                 64 << 10,
                 1 << 30,
             ),
+            ("near_streams", near_streams.into(), 0, most_streams),
+            ("far_streams", far_streams.into(), 1, most_streams),
         ];
         for (name, value, least, most) in ranges {
             if !(least..=most).contains(&value) {
@@ -92,6 +111,18 @@ impl Settings {
             }
         }
         Ok(())
+    }
+
+    /// Data connections to a node whose packets take so long to come back.
+    pub(super) fn streams(&self, round_trip: Duration) -> u16 {
+        if round_trip >= NEAR {
+            self.far_streams
+        } else if self.near_streams > 0 {
+            self.near_streams
+        } else {
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            u16::try_from(processors / 2).map_or(16, |half| half.clamp(2, 16))
+        }
     }
 }
 
@@ -106,8 +137,11 @@ pub struct DataPlane {
 #[derive(Debug)]
 pub(super) struct Plane {
     pub(super) identity: Identity,
+    /// Buffers for what is written, and for what is read back.
     pub(super) buffers: Arc<BufferPool>,
-    pub(super) disk: Arc<DiskPool>,
+    /// Buffers for what is read and sent. Of their own: were they the same, nodes that send to each other could wait for each other for ever.
+    pub(super) reading: Arc<BufferPool>,
+    disks: Mutex<HashMap<u64, Arc<DiskPool>>>,
     pub(super) descriptors: Arc<Descriptors>,
     pub(super) settings: Settings,
     attempts: Mutex<HashMap<Id, Arc<Shared>>>,
@@ -131,10 +165,12 @@ impl DataPlane {
         settings: Settings,
     ) -> Result<Self, Failure> {
         let descriptors = Descriptors::of_process();
+        let reading_bytes = settings.max_buffer_bytes / READING_PART;
         let plane = Arc::new(Plane {
             identity,
-            buffers: BufferPool::new(settings.max_buffer_bytes),
-            disk: Arc::new(DiskPool::new(settings.disk_threads).map_err(state_failed)?),
+            buffers: BufferPool::new(settings.max_buffer_bytes - reading_bytes),
+            reading: BufferPool::of(reading_bytes, to_usize(BLOCK_BYTES)),
+            disks: Mutex::default(),
             descriptors,
             settings,
             attempts: Mutex::default(),
@@ -296,6 +332,20 @@ impl Plane {
         }
         destinations.push((folder, path.clone(), transfer.clone()));
         Ok(())
+    }
+
+    /// Threads that write past the page cache to the file system of this root: of its own, so that one that hangs holds up no other.
+    pub(super) fn disk(&self, root: &Root) -> Result<Arc<DiskPool>, Failure> {
+        let stat = root.dir(&RelPath::root()).and_then(|dir| dir.stat());
+        let device = stat.map_err(state_failed)?.st_dev;
+        let mut disks = self.disks.lock();
+        if let Some(disk) = disks.get(&device) {
+            return Ok(Arc::clone(disk));
+        }
+        let disk = DiskPool::new(self.settings.disk_threads).map_err(state_failed)?;
+        Ok(Arc::clone(
+            disks.entry(device).insert_entry(Arc::new(disk)).get(),
+        ))
     }
 
     /// How large files are best written below this root.
@@ -534,5 +584,38 @@ fn greet_on_thread(plane: &Arc<Plane>, socket: TcpStream, config: Arc<ServerConf
         .spawn(greet)
     {
         tracing::warn!(%error, "no thread for a data connection");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headrace_core::access::Access;
+    use headrace_core::sealed::SigningKey;
+
+    use super::*;
+
+    #[test]
+    fn a_file_system_that_hangs_holds_up_no_other() {
+        let identity = Identity::new(&SigningKey::from_seed(&[1; 32])).expect("an identity");
+        let node = DataPlane::start(identity, None, Settings::default()).expect("a data plane");
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = |path| Root::open("root", path, Access::Read).expect("a root");
+        let of = |path| node.plane.disk(&root(path)).expect("threads");
+        let (hanging, other) = (of(Path::new("/proc")), of(folder.path()));
+        assert!(Arc::ptr_eq(&hanging, &of(Path::new("/proc"))));
+        let (go, waits) = crossbeam_channel::bounded::<()>(0);
+        for _ in 0..Settings::default().disk_threads {
+            let waits = waits.clone();
+            hanging.submit(move || {
+                let _ = waits.recv();
+            });
+        }
+        let (done, came) = crossbeam_channel::bounded(1);
+        other.submit(move || {
+            let _ = done.send(());
+        });
+        let came = came.recv_timeout(Duration::from_secs(30));
+        drop(go);
+        assert_eq!(came, Ok(()));
     }
 }

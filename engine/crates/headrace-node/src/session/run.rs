@@ -36,10 +36,6 @@ use super::{binding, contained, destination, local, source, state_failed};
 pub(super) const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 /// How often a waiting thread looks whether its attempt is over.
 pub(super) const POLL: Duration = Duration::from_millis(100);
-/// A path whose packets come back within this is near.
-const NEAR: Duration = Duration::from_millis(2);
-/// Streams to a near node, and to a far one.
-const STREAMS: (u16, u16) = (2, 8);
 
 /// What one session needs besides its connection.
 #[derive(Clone, Copy)]
@@ -304,13 +300,12 @@ fn ask(
         }
     };
     check_hello(context, &theirs)?;
-    let near = stream.round_trip() < NEAR;
     let wished = [context.spec.tuning.streams.unwrap_or(0), theirs.streams]
         .into_iter()
         .max()
         .filter(|count| *count > 0);
     let streams = wished
-        .unwrap_or(if near { STREAMS.0 } else { STREAMS.1 })
+        .unwrap_or_else(|| context.plane.settings.streams(stream.round_trip()))
         .min(MAX_STREAMS);
     Ok(Connected {
         secret: session_secret(&stream)?,

@@ -33,7 +33,7 @@ pub(super) fn run(
         spec,
         orders,
         counters,
-        Arc::clone(&context.plane.buffers),
+        Arc::clone(&context.plane.reading),
         Arc::clone(&context.shared.pace),
     )?;
     let ended: Mutex<Option<Totals>> = Mutex::default();

@@ -514,7 +514,7 @@ impl Landing {
         })
     }
 
-    /// The source tells the hash of a file whose name is taken: read what is there, on a disk thread, and decide.
+    /// The source tells the hash of a file whose name is taken: what is there is read on a thread of its own, and then decided about.
     pub(super) fn compared(self: &Arc<Self>, id: u64, theirs: [u8; 32]) -> Result<(), Failure> {
         let Some(incoming) = self.incoming(id) else {
             return Ok(());
@@ -524,19 +524,24 @@ impl Landing {
                 "a hash that nobody asked for",
             )));
         }
-        let landing = Arc::clone(self);
-        self.on_disk(move || landing.compare(&incoming, theirs));
+        self.compare_soon(incoming, theirs);
         Ok(())
     }
 
-    fn compare(self: &Arc<Self>, incoming: &Incoming, theirs: [u8; 32]) -> Result<(), Failure> {
+    /// Compare what is at the destination, unless the session `is_over` first.
+    pub(super) fn compare(
+        self: &Arc<Self>,
+        incoming: &Incoming,
+        theirs: [u8; 32],
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<(), Failure> {
         let (entry, listed) = {
             let state = incoming.state.lock();
             (state.entry.clone(), state.listed.clone())
         };
         let mut is_same = false;
         let decided = self
-            .compare_content(&entry, theirs)
+            .compare_content(&entry, theirs, is_over)
             .and_then(|(found, same)| {
                 is_same = same;
                 let verdict = if same {
@@ -555,6 +560,8 @@ impl Landing {
             });
         let decision = match decided {
             Ok(decision) => decision,
+            // The next session compares it.
+            Err(_) if is_over() => return Ok(()),
             Err(Stop::This(failure)) => return self.fail(incoming, &failure),
             Err(Stop::All(failure)) => return Err(failure),
         };
@@ -578,7 +585,12 @@ impl Landing {
         Ok(())
     }
 
-    fn compare_content(&self, entry: &Entry, theirs: [u8; 32]) -> Result<(Entry, bool), Stop> {
+    fn compare_content(
+        &self,
+        entry: &Entry,
+        theirs: [u8; 32],
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<(Entry, bool), Stop> {
         let path = self.full_path(&entry.path)?;
         let (above, _) = self.folder_above(&path)?;
         let name = path.file_name().unwrap_or_default();
@@ -595,6 +607,9 @@ impl Landing {
         let mut hasher = blake3::Hasher::new();
         let (mut buffer, mut offset) = (vec![0; COMPARE_BYTES], 0);
         loop {
+            if is_over() {
+                return Err(reading(io::ErrorKind::Interrupted.into()).into());
+            }
             let count = file.read_at(&mut buffer, offset).map_err(reading)?;
             hasher.update(&buffer[..count]);
             offset += count as u64;

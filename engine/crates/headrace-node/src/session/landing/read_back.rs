@@ -1,5 +1,5 @@
 //! Reads files back from their storage before they get their names: small ones in their epoch, large ones on threads of their own, so that
-//! no other file waits for them.
+//! no other file waits for them. The same threads read what is compared.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headrace_core::code::{Code, Failure};
-use headrace_core::ticket::Verify;
+use headrace_core::integrity::PieceHash;
+use headrace_core::ticket::{Compare, Verify};
 use parking_lot::{Condvar, Mutex};
 
 use super::Landing;
 use super::epoch::Sealed;
+use super::incoming::Incoming;
 
-/// How many threads of a session read large files back.
+/// How many threads of a session read large files back, and files that are compared.
 pub(crate) const READERS: usize = 2;
 /// Most large files that wait, each open, to be read back; the epoch that brings more reads itself.
 const MAX_WAITING: usize = 64;
@@ -22,11 +24,25 @@ const BUFFER_PATIENCE: Duration = Duration::from_mins(1);
 /// How often a thread that waits looks whether its session is over, whose end waits for that.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Large files that are durable and wait to be read back.
+/// What waits to be read.
 #[derive(Default)]
 pub(super) struct ReadBack {
-    waiting: Mutex<VecDeque<Sealed>>,
+    waiting: Mutex<Waiting>,
     changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// Large files that are durable, to be read back.
+    written: VecDeque<Sealed>,
+    /// Files whose name is taken, with the hash that the source has of them; the window bounds them.
+    compared: VecDeque<(Arc<Incoming>, PieceHash)>,
+}
+
+/// A file to be read.
+enum Reading {
+    Back(Sealed),
+    Compared(Arc<Incoming>, PieceHash),
 }
 
 impl Landing {
@@ -45,10 +61,10 @@ impl Landing {
         let (large, small) = files.into_iter().partition::<Vec<_>, _>(is_large);
         let excess = {
             let mut waiting = self.read_back.waiting.lock();
-            waiting.extend(large);
-            let excess = waiting.len().saturating_sub(MAX_WAITING);
+            waiting.written.extend(large);
+            let excess = waiting.written.len().saturating_sub(MAX_WAITING);
             self.read_back.changed.notify_all();
-            waiting.drain(..excess).collect::<Vec<_>>()
+            waiting.written.drain(..excess).collect::<Vec<_>>()
         };
         for file in excess {
             self.read_back_one(file, &|| false)?;
@@ -57,24 +73,42 @@ impl Landing {
         self.keep_those(small, answers)
     }
 
-    /// Read large files back until the session `is_over`.
+    /// Let a file be compared with the hash that the source has of it.
+    pub(super) fn compare_soon(&self, incoming: Arc<Incoming>, theirs: PieceHash) {
+        let mut waiting = self.read_back.waiting.lock();
+        waiting.compared.push_back((incoming, theirs));
+        self.read_back.changed.notify_all();
+    }
+
+    /// Read large files back, and those that are compared, until the session `is_over`.
     ///
     /// # Errors
     /// [`Failure`] when the attempt cannot go on. A file that reads back altered fails alone.
     pub fn read_back(self: &Arc<Self>, is_over: &dyn Fn() -> bool) -> Result<(), Failure> {
-        while self.reads_back() && !is_over() {
-            let next = {
-                let mut waiting = self.read_back.waiting.lock();
-                if waiting.is_empty() {
-                    self.read_back.changed.wait_for(&mut waiting, POLL);
+        let reads = self.reads_back() || self.spec.execution.compare == Compare::Checksum;
+        while reads && !is_over() {
+            match self.next_to_read() {
+                Some(Reading::Back(file)) => self.read_back_one(file, is_over)?,
+                Some(Reading::Compared(incoming, theirs)) => {
+                    self.compare(&incoming, theirs, is_over)?;
                 }
-                waiting.pop_front()
-            };
-            if let Some(file) = next {
-                self.read_back_one(file, is_over)?;
+                None => {}
             }
         }
         Ok(())
+    }
+
+    fn next_to_read(&self) -> Option<Reading> {
+        let mut waiting = self.read_back.waiting.lock();
+        if waiting.written.is_empty() && waiting.compared.is_empty() {
+            self.read_back.changed.wait_for(&mut waiting, POLL);
+        }
+        // What is written is open, and takes a place until it is read.
+        if let Some(file) = waiting.written.pop_front() {
+            return Some(Reading::Back(file));
+        }
+        let (incoming, theirs) = waiting.compared.pop_front()?;
+        Some(Reading::Compared(incoming, theirs))
     }
 
     fn read_back_one(
@@ -128,6 +162,7 @@ impl Landing {
     pub(super) fn read_back_waiting(self: &Arc<Self>) -> Result<(), Failure> {
         let waiting = std::mem::take(&mut *self.read_back.waiting.lock());
         waiting
+            .written
             .into_iter()
             .try_for_each(|file| self.read_back_one(file, &|| false))
     }

@@ -11,6 +11,7 @@ use headrace_core::entry::Kind;
 use headrace_core::integrity::piece_hash;
 use headrace_core::journal::Identity;
 use headrace_core::message::Message;
+use headrace_io::buffer::Buffer;
 use headrace_io::storage::real::read_full;
 use rustix::fs::{Advice, SeekFrom};
 
@@ -21,8 +22,6 @@ use crate::session::counters::{Stage, add};
 
 /// How often a file that changes while it is read is started again.
 const MAX_RESTARTS: u16 = 3;
-/// Longest wait for a free buffer.
-const BUFFER_PATIENCE: std::time::Duration = std::time::Duration::from_mins(2);
 
 impl Supply {
     /// Send what is asked for until the session is over, or until the other side says that no more arrives over this stream. A stream has a
@@ -31,23 +30,37 @@ impl Supply {
     /// # Errors
     /// [`Failure`] when the session cannot go on, or this outlet. A file that cannot be read fails alone.
     pub fn serve(&self, outlet: &mut dyn Outlet, stream: Option<u16>) -> Result<(), Failure> {
-        let mut block = self
-            .buffers
-            .take(BUFFER_PATIENCE)
-            .ok_or_else(|| Failure::new(Code::TooBusy, "all buffers of the node are in use"))?;
         while let Some(task) = self.next_task(stream)? {
             match task {
                 Task::Unit(file, generation, unit) => {
+                    let Some(mut block) = self.buffer() else {
+                        break;
+                    };
                     self.send_unit(outlet, &mut block, &file, generation, unit)?;
                 }
                 Task::Batch(files) => self.send_batch(outlet, &files)?,
-                Task::Compare(file) => self.compare(&mut block, &file)?,
+                Task::Compare(file) => {
+                    let Some(mut block) = self.buffer() else {
+                        break;
+                    };
+                    self.compare(&mut block, &file)?;
+                }
             }
             if let Some(stream) = stream {
                 self.lanes.sent(stream, outlet.frames());
             }
         }
         Ok(())
+    }
+
+    /// A buffer for one piece of work, so that a stream which waits for work keeps none from others; `None` when the session is over.
+    fn buffer(&self) -> Option<Buffer> {
+        while !self.is_over() {
+            if let Some(buffer) = self.buffers.take(POLL) {
+                return Some(buffer);
+            }
+        }
+        None
     }
 
     /// Wait for work; `None` when the session is over, or this stream.
@@ -339,5 +352,68 @@ fn is_hole(file: impl AsFd, offset: u64, length: u64) -> bool {
         Ok(data) => data >= offset + length,
         // Nothing but a hole from here to the end.
         Err(error) => error == rustix::io::Errno::NXIO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use headrace_core::access::Access;
+    use headrace_core::filter::{Filter, Filters};
+    use headrace_core::name::RelPath;
+    use headrace_io::buffer::BufferPool;
+    use headrace_io::descriptors::Descriptors;
+    use headrace_io::root::Root;
+
+    use super::super::{Orders, SupplySpec};
+    use super::*;
+    use crate::session::tests_support::GEOMETRY;
+
+    struct Nobody;
+
+    impl Orders for Nobody {
+        fn order(&self, _message: Message) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+
+    impl Outlet for Nobody {
+        fn block(&mut self, _piece: &Piece, _bytes: &[u8]) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn hole(&mut self, _piece: &Piece, _length: u64) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn batch(&mut self, _payload: &[u8]) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_stream_without_work_takes_no_buffer_from_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let buffers = BufferPool::of(1, 4096);
+        let only = buffers.take(Duration::ZERO).expect("one is free");
+        let spec = SupplySpec {
+            root: Arc::new(Root::open("root", folder.path(), Access::Read).expect("a root")),
+            path: RelPath::root(),
+            filter: Filter::new(&Filters::default()).expect("no filter"),
+            geometry: GEOMETRY,
+            window: 1,
+            delete_source: false,
+            counts_totals: true,
+            scratch: folder.path().to_owned(),
+            share: Arc::new(Descriptors::new(1 << 10).share()),
+        };
+        let pace = Arc::new(crate::session::pace::Pace::new(None));
+        let supply = Supply::open(spec, Arc::new(Nobody), Arc::default(), buffers, pace);
+        let supply = supply.expect("opened");
+        supply.stop();
+        // With a buffer for each stream this would wait for one, and fail.
+        assert_eq!(supply.serve(&mut Nobody, None), Ok(()));
+        drop(only);
     }
 }

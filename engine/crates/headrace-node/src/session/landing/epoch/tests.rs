@@ -12,6 +12,7 @@ use headrace_core::list::{ListEntry, ListWriter};
 use headrace_core::manifest::Item;
 use headrace_core::message::{FileResult, Message};
 use headrace_core::name::RelPath;
+use headrace_core::ticket::Compare;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::descriptors::Descriptors;
 use headrace_io::disk::DiskPool;
@@ -152,6 +153,42 @@ fn a_file_that_is_whole_gets_its_name_whatever_its_source_becomes() {
         *heard.0.lock(),
         [Message::Results(vec![(0, FileResult::Done)])]
     );
+}
+
+#[test]
+fn a_comparison_holds_up_nothing_else_that_the_source_says() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let disk = Disk::default();
+    let mut spec = landing_spec(&disk, scratch.path()).expect("a spec");
+    spec.execution.compare = Compare::Checksum;
+    let mut folder = spec.store.folder(&RelPath::root()).expect("the root");
+    for name in spec.execution.destination.path.components() {
+        folder.make_folder(name).expect("made");
+        folder = folder.folder(name).expect("there");
+    }
+    let part = folder.create(b"file", Holding::Named, Writing::Buffered);
+    part.and_then(|part| part.write_at(CONTENT, 0))
+        .expect("a file");
+    let threads = Arc::new(DiskPool::new(0).expect("no threads"));
+    let buffers = BufferPool::new(BUFFER_BYTES);
+    let heard = Arc::new(Heard::default());
+    let answers = Arc::clone(&heard) as Arc<dyn Answers>;
+    let landing = Landing::open(spec, answers, Arc::default(), buffers, threads).expect("opened");
+    let items = vec![item(b"file")];
+    landing
+        .handle(Message::Items { first: 0, items })
+        .expect("an entry");
+    heard.0.lock().clear();
+    let hash = *blake3::hash(CONTENT).as_bytes();
+    landing
+        .handle(Message::Compared { file: 0, hash })
+        .expect("a hash");
+    assert_eq!(*heard.0.lock(), [], "it was read while the source waits");
+    landing
+        .read_back(&|| heard.0.lock().len() > 1)
+        .expect("read");
+    let done = Message::Results(vec![(0, FileResult::Done)]);
+    assert_eq!(heard.0.lock()[1], done);
 }
 
 #[test]
