@@ -160,8 +160,10 @@ def _stricter(whole: Decision, part: Decision, place: str) -> Decision:
 
 def _evaluate(policies: PolicySet, record: JsonObject, context_json: str) -> Decision:
     request = cedar_request(record)
+    # What the rules without those that only ask don't allow, no confirmation or approval allows.
+    every, without_asking = policies.slices.of(record)
     entities = cedarpy.Entities.from_json_str(json.dumps(cedar_entities(record)), schema())
-    answer = cedarpy.is_authorized(request, policies.cedar, entities, schema())
+    answer = cedarpy.is_authorized(request, every, entities, schema())
     deciding = [policies.by_cedar_id[reason] for reason in answer.diagnostics.reasons]
     if answer.diagnostics.errors or answer.decision is cedarpy.Decision.NoDecision:
         _log.error("policy %s: %s", policies.version, answer.diagnostics.errors)
@@ -171,7 +173,7 @@ def _evaluate(policies: PolicySet, record: JsonObject, context_json: str) -> Dec
             hard = [rule for rule in deciding if not rule.asks]
             return _denied(_reasons(hard) or (NO_RULE,), policies.version, context_json)
         # Rules that ask have hidden whether anything permits this at all: ask once more without them.
-        strict = cedarpy.is_authorized(request, policies.strict, entities, schema())
+        strict = cedarpy.is_authorized(request, without_asking, entities, schema())
         if not strict.allowed or strict.diagnostics.errors:
             return _denied((NO_RULE,), policies.version, context_json)
         deciding += [policies.by_cedar_id[reason] for reason in strict.diagnostics.reasons]

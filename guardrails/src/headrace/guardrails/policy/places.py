@@ -6,15 +6,20 @@ place in it that a rule names; the strictest answer holds. Policies tell places 
 the folder can be decided otherwise than one of these.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import islice
+from typing import Final, TypeAlias
 
 from headrace.guardrails.intents.text import path_text
 from headrace.guardrails.seal.documents import Json, JsonObject
 
 MAX_PLACES: Final = 1000
 """Places in one folder that are looked at; a request for a folder that holds more is denied."""
+
+Places: TypeAlias = tuple[tuple[str, ...], ...]
+"""Paths that rules name, as names from the root, sorted."""
 
 _WITHIN: Final = "within"
 _NOT_PLAIN: Final = frozenset("*?[]{}!\\%")
@@ -42,7 +47,12 @@ class Inside:
     record: JsonObject
 
 
-def inside(record: JsonObject, named: frozenset[str]) -> list[Inside]:
+def sorted_places(paths: frozenset[str]) -> Places:
+    """Split paths into names, in an order in which what lies in a folder follows it."""
+    return tuple(sorted({components for path in paths if (components := _components(path))}))
+
+
+def inside(record: JsonObject, named: Places) -> list[Inside]:
     """Find the places that the request takes along and a rule names.
 
     Contents keep their path below the folder, so a place inside one end is a place inside the other, too. What an
@@ -82,13 +92,13 @@ def left_out(rest: Sequence[str], exclude: Sequence[str]) -> bool:
     return False
 
 
-def _rests(folder: JsonObject, named: frozenset[str]) -> Iterator[tuple[str, ...]]:
+def _rests(folder: JsonObject, named: Places) -> Iterator[tuple[str, ...]]:
     """Find the named paths that lie below a folder, as what follows its own path."""
     path = tuple(map(str, _sequence(folder["path"])))
-    for name in named:
-        components = _components(name)
-        if len(components) > len(path) and components[: len(path)] == path:
-            yield components[len(path) :]
+    for components in islice(named, bisect_right(named, path), None):
+        if components[: len(path)] != path:
+            return
+        yield components[len(path) :]
 
 
 def _both(ends: Mapping[str, JsonObject], rest: Sequence[str]) -> JsonObject:

@@ -15,7 +15,8 @@ import cedarpy
 
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.policy.decision import QOS_CLASSES, Obligation, parse_obligations
-from headrace.guardrails.policy.places import attributes, named_in
+from headrace.guardrails.policy.places import Places, attributes, named_in, sorted_places
+from headrace.guardrails.policy.slices import Slices
 from headrace.guardrails.seal.documents import digest
 
 MAX_TEXT: Final = 200_000
@@ -77,17 +78,12 @@ class PolicyRule:
 
 @dataclass(frozen=True)
 class PolicySet:
-    """A checked policy. `version` is the SHA-256 of its text; `cedar` and `strict` are handles for evaluation.
-
-    `strict` leaves out the rules that only ask for a confirmation or approval: what it does not allow, no yes allows.
-    `by_cedar_id` maps Cedar's own policy ids to rules.
-    """
+    """A checked policy. `version` is the SHA-256 of its text; `by_cedar_id` maps Cedar's own policy ids to rules."""
 
     text: str
     version: str
     by_cedar_id: Mapping[str, PolicyRule]
-    cedar: cedarpy.PolicySet = field(repr=False, compare=False)
-    strict: cedarpy.PolicySet = field(repr=False, compare=False)
+    slices: Slices = field(repr=False, compare=False)
     warnings: tuple[PolicyProblem, ...] = ()
 
     @property
@@ -96,9 +92,9 @@ class PolicySet:
         return tuple(self.by_cedar_id.values())
 
     @cached_property
-    def places(self) -> frozenset[str]:
+    def places(self) -> Places:
         """Paths that rules may hold against `within`."""
-        return frozenset[str]().union(*(rule.places for rule in self.rules))
+        return sorted_places(frozenset[str]().union(*(rule.places for rule in self.rules)))
 
     @cached_property
     def attributes(self) -> frozenset[str]:
@@ -152,8 +148,7 @@ class PolicySet:
             text=text,
             version=digest(text.encode()),
             by_cedar_id=rules,
-            cedar=cedar,
-            strict=without,
+            slices=Slices(static, frozenset(key for key in static if rules[key].asks), (cedar, without)),
             warnings=tuple(problems),
         )
 
