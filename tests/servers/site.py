@@ -143,7 +143,8 @@ class Site:
 
     async def person(self, name: str, *roles: str) -> Person:
         """Invite somebody, who accepts."""
-        invited = await self.ada.port.invite(m.InvitationRequest(name=name, roles=list(roles)))
+        proof = PASSWORD if self.settings.consent_proof == "password" else None
+        invited = await self.ada.port.invite(m.InvitationRequest(name=name, roles=list(roles), password=proof))
         return await self.accept(invited.link, None)
 
     async def accept(self, link: str, name: str | None) -> Person:

@@ -1165,6 +1165,11 @@ export interface components {
             /** Digest */
             digest: string;
             /**
+             * Password
+             * @description asked for by `proof_needed`
+             */
+            password?: string | null;
+            /**
              * Reason
              * @default
              */
@@ -1347,6 +1352,11 @@ export interface components {
         Confirmation: {
             /** Digest */
             digest: string;
+            /**
+             * Password
+             * @description asked for by `proof_needed`
+             */
+            password?: string | null;
             /**
              * Verdict
              * @default confirmed
@@ -1608,6 +1618,11 @@ export interface components {
              * @default false
              */
             dry_run: boolean;
+            /**
+             * Password
+             * @description asked for by `proof_needed`
+             */
+            password?: string | null;
         };
         /**
          * Halt
@@ -1750,6 +1765,11 @@ export interface components {
         IdentityLink: {
             /** Issuer */
             issuer: string;
+            /**
+             * Password
+             * @description asked for by `proof_needed`
+             */
+            password?: string | null;
             /** Subject */
             subject: string;
         };
@@ -1840,6 +1860,11 @@ export interface components {
         InvitationRequest: {
             /** Name */
             name: string;
+            /**
+             * Password
+             * @description asked for by `proof_needed`
+             */
+            password?: string | null;
             /** Roles */
             roles: string[];
             /**
@@ -2103,6 +2128,11 @@ export interface components {
         PersonUpdate: {
             /** Groups */
             groups?: string[] | null;
+            /**
+             * Password
+             * @description asked for by `proof_needed`
+             */
+            password?: string | null;
             /** Roles */
             roles?: string[] | null;
         };
@@ -2625,6 +2655,17 @@ export interface components {
              * @default 0
              */
             streams: number;
+        };
+        /**
+         * Proven
+         * @description What a site may want proof for that a person means it: the password, typed for this and nothing else.
+         */
+        Proven: {
+            /**
+             * Password
+             * @description asked for by `proof_needed`
+             */
+            password?: string | null;
         };
         /**
          * Question
@@ -3256,6 +3297,7 @@ export type PolicyText = components['schemas']['PolicyText'];
 export type PolicyVersion = components['schemas']['PolicyVersion'];
 export type Problem = components['schemas']['Problem'];
 export type Progress = components['schemas']['Progress'];
+export type Proven = components['schemas']['Proven'];
 export type Question = components['schemas']['Question'];
 export type Receipt = components['schemas']['Receipt'];
 export type Refusal = components['schemas']['Refusal'];
@@ -4061,7 +4103,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Proven"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             201: {

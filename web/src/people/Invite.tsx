@@ -5,6 +5,7 @@ import { answer, api } from "../api/client";
 import { peopleQuery } from "../api/queries";
 import { t } from "../i18n";
 import { Act, Failure, Time } from "../ui/basics";
+import { useProof } from "../ui/proof";
 import { ShownOnce } from "../ui/ShownOnce";
 
 const ROLES = ["viewer", "requester", "approver", "policy_admin", "operator", "auditor", "admin"] as const;
@@ -16,9 +17,13 @@ export function Invite({ blocked }: { blocked: string | null }) {
   const [open, setOpen] = useState(false);
   const [name, setName] = useState("");
   const [roles, setRoles] = useState<string[]>(["requester"]);
+  const proof = useProof();
   const invite = useMutation({
-    mutationFn: () => answer(api.POST("/api/v1/people/invitations", { body: { name, roles, valid_s: VALID_S } })),
-    onSuccess: () => client.invalidateQueries({ queryKey: peopleQuery.queryKey }),
+    mutationFn: () => answer(api.POST("/api/v1/people/invitations", { body: { name, roles, valid_s: VALID_S, ...proof.given } })),
+    onSuccess: () => {
+      proof.used();
+      return client.invalidateQueries({ queryKey: peopleQuery.queryKey });
+    },
   });
   const close = () => {
     setOpen(false);
@@ -50,6 +55,7 @@ export function Invite({ blocked }: { blocked: string | null }) {
               ))}
             </Checkbox.Group>
             {invite.isError && <Failure error={invite.error} />}
+            {proof.field(invite.error)}
             <Act type="submit" mt="md" size="sm" loading={invite.isPending} blocked={roles.length === 0 ? t("invite.needsRole") : null}>
               {t("invite.make")}
             </Act>

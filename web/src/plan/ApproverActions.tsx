@@ -9,6 +9,7 @@ import type { Approval, Plan } from "../api/schema";
 import { t } from "../i18n";
 import { Act, Card, Failure } from "../ui/basics";
 import { refusal } from "../ui/permissions";
+import { useProof } from "../ui/proof";
 import { Prose } from "../ui/Prose";
 import { tell } from "../ui/toasts";
 import { losses } from "./Losses";
@@ -17,17 +18,19 @@ export function ApproverActions({ plan }: { plan: Plan }) {
   const client = useQueryClient();
   const [reason, setReason] = useState("");
   const [read, setRead] = useState(false);
+  const proof = useProof();
   const say = useMutation({
     mutationFn: (verdict: Approval["verdict"]) => {
       if (plan.digest == null) throw new Error(t("approval.unsealed"));
       return answer(
         api.POST("/api/v1/plans/{plan}/approvals", {
           params: { path: { plan: plan.id } },
-          body: { digest: plan.digest, verdict, reason },
+          body: { digest: plan.digest, verdict, reason, ...proof.given },
         }),
       );
     },
     onSuccess: async (changed, verdict) => {
+      proof.used();
       tell(t(verdict === "approved" ? "approval.approved" : "approval.refused"));
       client.setQueryData(planQuery(plan.id).queryKey, changed);
       await client.invalidateQueries({ queryKey: ["plans"] });
@@ -53,6 +56,7 @@ export function ApproverActions({ plan }: { plan: Plan }) {
         onChange={(event) => setReason(event.currentTarget.value)}
       />
       {say.isError && <Failure error={say.error} />}
+      {proof.field(say.error)}
       <div>
         <Act size="sm" blocked={refusal(plan, "approve") ?? unread} loading={say.isPending} onClick={() => say.mutate("approved")}>
           {t("action.approve")}

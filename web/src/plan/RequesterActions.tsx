@@ -11,6 +11,7 @@ import type { Confirmation, Plan } from "../api/schema";
 import { t } from "../i18n";
 import { Act, Card, Copyable, Failure } from "../ui/basics";
 import { refusal } from "../ui/permissions";
+import { useProof } from "../ui/proof";
 import { Prose } from "../ui/Prose";
 import { tell } from "../ui/toasts";
 import { fromIntent, toAddress } from "./intent";
@@ -126,10 +127,12 @@ function asAsked({ words, intent }: Plan): Address & { view?: "form" } {
 function Confirm({ plan, digest }: { plan: Plan; digest: string }) {
   const [read, setRead] = useState(false);
   const client = useQueryClient();
+  const proof = useProof();
   const say = useMutation({
     mutationFn: (verdict: NonNullable<Confirmation["verdict"]>) =>
-      answer(api.POST("/api/v1/plans/{plan}/confirmations", { params: { path: { plan: plan.id } }, body: { digest, verdict } })),
+      answer(api.POST("/api/v1/plans/{plan}/confirmations", { params: { path: { plan: plan.id } }, body: { digest, verdict, ...proof.given } })),
     onSuccess: async (changed, verdict) => {
+      proof.used();
       client.setQueryData(planQuery(plan.id).queryKey, changed);
       tell(t(verdict === "confirmed" ? "plan.confirmed" : "plan.declined"));
       await client.invalidateQueries({ queryKey: ["plans"] });
@@ -144,6 +147,7 @@ function Confirm({ plan, digest }: { plan: Plan; digest: string }) {
         label={said.length > 0 ? t("plan.confirm.losses", { losses: said.join(" ") }) : t("plan.confirm.plain")}
       />
       {say.isError && <Failure error={say.error} />}
+      {proof.field(say.error)}
       <Group gap="xs">
         <Act
           size="sm"

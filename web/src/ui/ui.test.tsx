@@ -8,6 +8,7 @@ import type { Me } from "../api/schema";
 import { Act, Copyable, Failure, Name } from "./basics";
 import { who } from "./who";
 import { whyNot } from "./permissions";
+import { useProof } from "./proof";
 
 const show = (node: ReactNode) => render(<MantineProvider env="test">{node}</MantineProvider>);
 
@@ -71,4 +72,36 @@ it("a clipboard that is refused is said, so that nobody leaves without what they
   expect((await screen.findByRole("alert")).textContent).toContain("select the text");
   expect(screen.queryByText("Copied")).toBeNull();
   vi.unstubAllGlobals();
+});
+
+it("the password is asked for when the service wants a proof, goes with one yes, and is gone after it", async () => {
+  const sent = vi.fn<(given: { password?: string }) => void>();
+  const needed = new ApiError({ type: "about:blank", title: "", status: 403, code: "proof_needed", detail: "", instance: null, fields: [] });
+  function Yes({ error }: { error: unknown }) {
+    const proof = useProof();
+    return (
+      <>
+        {proof.field(error)}
+        <button
+          onClick={() => {
+            sent(proof.given);
+            proof.used();
+          }}
+        >
+          Yes
+        </button>
+      </>
+    );
+  }
+  const { rerender } = show(<Yes error={null} />);
+  const again = (error: unknown) => rerender(<MantineProvider env="test"><Yes error={error} /></MantineProvider>);
+  expect(screen.queryByLabelText("Your password, for this and nothing else")).toBeNull();
+  await userEvent.click(screen.getByRole("button", { name: "Yes" }));
+  again(needed);
+  await userEvent.type(screen.getByLabelText("Your password, for this and nothing else"), "correct horse");
+  again(null);
+  await userEvent.click(screen.getByRole("button", { name: "Yes" }));
+  await userEvent.click(screen.getByRole("button", { name: "Yes" }));
+  expect(sent.mock.calls).toEqual([[{}], [{ password: "correct horse" }], [{}]]);
+  expect(screen.queryByLabelText("Your password, for this and nothing else")).toBeNull();
 });

@@ -21,6 +21,7 @@ class Code(StrEnum):
     WRONG_HOST = "wrong_host"
     WRONG_ORIGIN = "wrong_origin"
     FORBIDDEN = "forbidden"
+    PROOF_NEEDED = "proof_needed"
     SESSION_NEEDED = "session_needed"
     NAMES_WITHHELD = "names_withheld"
     AGENT_NEEDED = "agent_needed"

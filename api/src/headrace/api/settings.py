@@ -79,6 +79,9 @@ class Settings:
 
     session_idle_s: int = _setting(28_800, "s", "an interactive session ends after this time without use")
     session_valid_s: int = _setting(604_800, "s", "an interactive session ends after this time in any case")
+    consent_proof: str = _setting(
+        "session", "session or password", "what must come with a confirmation, an approval, or more rights for somebody"
+    )
     max_nodes: int = _setting(256, "count", "nodes that may be enrolled")
     outbox_kept_s: int = _setting(604_800, "s", "time for which changes are kept for those who watch from afar")
     audit_head_s: int = _setting(10, "s", "time between exports of the audit chain's signed head")
@@ -95,6 +98,9 @@ class Settings:
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             message = f"`HEADRACE_TIMEZONE` is `{self.timezone}`; give an IANA zone such as `Europe/Berlin`"
             raise SettingError(message) from error
+        if self.consent_proof not in {"session", "password"}:
+            message = f"`HEADRACE_CONSENT_PROOF` is `{self.consent_proof}`; give `session` or `password`"
+            raise SettingError(message)
         if bool(self.tls_cert) != bool(self.tls_key):
             message = "`HEADRACE_TLS_CERT` and `HEADRACE_TLS_KEY` belong together; give both or none"
             raise SettingError(message)

@@ -12,12 +12,15 @@ from rich.text import Text
 
 from headrace.cli.exits import Exit, exit_of
 from headrace.client import HeadraceError, HttpHeadrace, login
-from headrace.client.models import Problem
+from headrace.client.models import Problem, Proven
 from headrace.client.text import visible
 
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
 
 T = TypeVar("T")
+P = TypeVar("P", bound=Proven)
+
+_PROOF_NEEDED = "proof_needed"
 
 
 class Out:
@@ -74,6 +77,18 @@ class Command:
     def wait(self, call: Coroutine[Any, Any, T]) -> T:
         """Await a call. Between calls nothing runs, so questions to the person can simply block."""
         return self._runner.run(call)
+
+
+def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any, T]]) -> T:
+    """Make a call; where the service wants a proof that the person is there, ask for the password at the terminal."""
+    try:
+        return command.wait(call(request))
+    except HeadraceError as error:
+        if error.problem.code != _PROOF_NEEDED or not command.out.interactive:
+            raise
+        command.out.note(error.problem.detail)
+    password = str(typer.prompt("Your password", hide_input=True, err=True))
+    return command.wait(call(request.model_copy(update={"password": password})))
 
 
 def run(work: Callable[[Command], Exit | None], *, as_json: bool) -> NoReturn:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -9,7 +10,7 @@ import typer
 
 from headrace.cli import flags as f
 from headrace.cli.card import SHORT_DIGEST, alternative, local_time, plan_card, table
-from headrace.cli.command import Command, Json, run
+from headrace.cli.command import Command, Json, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.files import Force, new_file, require_free
 from headrace.cli.planning import Wishes, answered, confirmed, decided, ran_before, submitted, surveyed
@@ -234,7 +235,7 @@ def approve(
         ):
             return Exit.NEEDS_YES
         word = m.Approval(digest=found.digest, verdict="refused" if refuse else "approved", reason=reason)
-        after = command.wait(command.headrace.approve_plan(found.id, word))
+        after = proven(command, word, partial(command.headrace.approve_plan, found.id))
         command.out.say("Refused." if refuse else "Approved.")
         command.out.document(after)
         return Exit.DONE

@@ -1,13 +1,14 @@
 """Commands about people: login, logout, whoami, invite, people, token."""
 
 import sys
+from functools import partial
 from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
 
 from headrace.cli.card import age, local_time, table
-from headrace.cli.command import Command, Json, run
+from headrace.cli.command import Command, Json, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
 from headrace.client import HttpHeadrace
@@ -102,7 +103,8 @@ def invite(
     """Invite a person by a one-time link, with roles."""
 
     def work(command: Command) -> None:
-        made = command.wait(command.headrace.invite(m.InvitationRequest(name=name, roles=role, valid_s=valid)))
+        request = m.InvitationRequest(name=name, roles=role, valid_s=valid)
+        made = proven(command, request, command.headrace.invite)
         command.out.note(f"Give {made.name} this link before {local_time(made.expires)} (shown once):")
         command.out.say(made.link)
         command.out.document(made)
@@ -147,7 +149,7 @@ def people_reinvite(person: Annotated[str, typer.Argument(help="A person's id.")
     """Give a person a new one-time link: to join, to come back after `disable`, or for another password."""
 
     def work(command: Command) -> None:
-        made = command.wait(command.headrace.invite_again(person))
+        made = proven(command, m.Proven(), partial(command.headrace.invite_again, person))
         command.out.note(f"Give {made.name} this link before {local_time(made.expires)} (shown once):")
         command.out.say(made.link)
         command.out.document(made)
@@ -227,7 +229,7 @@ def people_set(  # noqa: PLR0913 - one parameter each option
             command.out.note("Give --role or --no-roles, or --group or --no-groups.")
             return Exit.USAGE
         update = m.PersonUpdate(roles=[] if no_roles else role or None, groups=[] if no_groups else group or None)
-        after = command.wait(command.headrace.update_person(person, update))
+        after = proven(command, update, partial(command.headrace.update_person, person))
         command.out.say(f"{after.name}: roles {_listed(after.roles)}; groups {_listed(after.groups)}")
         command.out.document(after)
         return Exit.DONE
@@ -249,7 +251,7 @@ def people_link(
     def work(command: Command) -> None:
         link = m.IdentityLink(issuer=issuer, subject=subject)
         act = command.headrace.unlink_identity if remove else command.headrace.link_identity
-        after = command.wait(act(person, link))
+        after = proven(command, link, partial(act, person))
         command.out.say(f"{after.name}: {_listed([f'{one.subject} at {one.issuer}' for one in after.identities])}")
         command.out.document(after)
 
@@ -287,7 +289,7 @@ def people_bind(  # noqa: PLR0913 - one parameter each option
         fresh = m.GroupBinding(issuer=issuer, group=its_group, roles=role or [], groups=group or [])
         wanted = [*kept, fresh] if role or group else kept
         request = m.GroupBindingsRequest(bindings=wanted, dry_run=dry_run)
-        found = command.wait(command.headrace.bind_groups(request))
+        found = proven(command, request, command.headrace.bind_groups)
         verb = "would change" if dry_run else "changed"
         command.out.say(f"The rights of {len(found.changes)} people {verb}.")
         rows = (

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import typer
 from rich.text import Text
 
 from headrace.cli.card import SHORT_DIGEST, local_time, plan_card
-from headrace.cli.command import Command
+from headrace.cli.command import Command, proven
 from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.following import ended, follow
 from headrace.client import END_STATES
@@ -137,7 +138,7 @@ def confirmed(command: Command, plan: m.Plan) -> m.Plan | None:
         return None
     said_yes = typer.confirm(f"Confirm plan {digest[:SHORT_DIGEST]} with what it replaces or deletes?", err=True)
     verdict = m.Confirmation(digest=digest, verdict="confirmed" if said_yes else "declined")
-    after = command.wait(command.headrace.confirm_plan(plan.id, verdict))
+    after = proven(command, verdict, partial(command.headrace.confirm_plan, plan.id))
     return after if said_yes else None
 
 

@@ -106,11 +106,13 @@ class HttpHeadrace:
 
     async def confirm_plan(self, plan: str, confirmation: m.Confirmation) -> m.Plan:
         """As in the port."""
+        self._private(confirmation)
         path = f"plans/{segment(plan)}/confirmations"
         return await self._wire.post(m.Plan, path, confirmation)
 
     async def approve_plan(self, plan: str, approval: m.Approval) -> m.Plan:
         """As in the port."""
+        self._private(approval)
         return await self._wire.post(m.Plan, f"plans/{segment(plan)}/approvals", approval)
 
     async def drop_plan(self, plan: str) -> m.Plan:
@@ -299,6 +301,7 @@ class HttpHeadrace:
 
     async def invite(self, request: m.InvitationRequest) -> m.Invitation:
         """As in the port."""
+        self._private(request)
         return await self._wire.post(m.Invitation, "people/invitations", request)
 
     async def disable_person(self, person: str) -> m.Person:
@@ -307,10 +310,12 @@ class HttpHeadrace:
 
     async def update_person(self, person: str, update: m.PersonUpdate) -> m.Person:
         """As in the port."""
+        self._private(update)
         return await self._wire.patch(m.Person, f"people/{segment(person)}", update)
 
     async def link_identity(self, person: str, link: m.IdentityLink) -> m.Person:
         """As in the port."""
+        self._private(link)
         return await self._wire.post(m.Person, f"people/{segment(person)}/identities", link)
 
     async def unlink_identity(self, person: str, link: m.IdentityLink) -> m.Person:
@@ -323,11 +328,14 @@ class HttpHeadrace:
 
     async def bind_groups(self, request: m.GroupBindingsRequest) -> m.GroupBindings:
         """As in the port."""
+        self._private(request)
         return await self._wire.post(m.GroupBindings, "group-bindings", request)
 
-    async def invite_again(self, person: str) -> m.Invitation:
+    async def invite_again(self, person: str, proof: m.Proven | None = None) -> m.Invitation:
         """As in the port."""
-        return await self._wire.post(m.Invitation, f"people/{segment(person)}/invitations")
+        proof = proof or m.Proven()
+        self._private(proof)
+        return await self._wire.post(m.Invitation, f"people/{segment(person)}/invitations", proof)
 
     async def change_password(self, change: m.PasswordChange) -> None:
         """As in the port."""
@@ -350,6 +358,11 @@ class HttpHeadrace:
     async def create_token(self, request: m.TokenRequest) -> m.Token:
         """As in the port."""
         return await self._wire.post(m.Token, "tokens", request)
+
+    def _private(self, proven: m.Proven) -> None:
+        """Send no password where others can read it."""
+        if proven.password is not None:
+            self._wire.require_privacy()
 
     async def revoke_token(self, token: str) -> None:
         """As in the port."""

@@ -279,7 +279,7 @@ class Headrace(Protocol):
         """Replace what the groups of issuers give, or say whose rights that would change."""
         ...
 
-    async def invite_again(self, person: str) -> m.Invitation:
+    async def invite_again(self, person: str, proof: m.Proven | None = None) -> m.Invitation:
         """Give a person a new one-time link, good for three days: to join, to come back, or for another password."""
         ...
 

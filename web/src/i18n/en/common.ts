@@ -25,6 +25,7 @@ export const common = {
   "person.name": "Name",
   "person.password": "Password",
   "person.password.show": "Show the password",
+  "proof.password": "Your password, for this and nothing else",
 
   "banner.audit": "The audit log can't be written, so nothing can be changed. An operator must look at the service's disk.",
   "banner.cause": "{sentence}. What to do: {todo}.",
@@ -68,6 +69,8 @@ export const common = {
   "problem.sign_in_refused": "That name and password do not match",
   "problem.too_many_attempts": "Too many attempts",
   "problem.not_signed_in": "You are signed out",
+  "problem.proof_needed": "Prove that this is you",
+  "problem.proof_refused": "That password is wrong",
   "problem.forbidden": "Your roles do not allow this",
   "problem.wrong_origin": "This page was opened under another address than the service knows",
   "problem.invitation_refused": "This link does not work (any more)",

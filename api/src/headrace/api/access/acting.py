@@ -351,10 +351,10 @@ class Acting:
         with self._may("bind_groups") as caller:
             return await self._do.people.bind_groups(caller, request)
 
-    async def invite_again(self, person: str) -> m.Invitation:
+    async def invite_again(self, person: str, proof: m.Proven | None = None) -> m.Invitation:
         """As in the port."""
         with self._may("invite_again") as caller:
-            return await self._do.people.invite_again(caller, person)
+            return await self._do.people.invite_again(caller, person, proof or m.Proven())
 
     async def change_password(self, change: m.PasswordChange) -> None:
         """As in the port."""

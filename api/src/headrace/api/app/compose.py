@@ -22,6 +22,7 @@ from headrace.api.events.outbox import Outbox
 from headrace.api.events.reactions import Reactions
 from headrace.api.jobs.local import LocalJobs
 from headrace.api.people.accounts import People
+from headrace.api.people.proofs import Proofs
 from headrace.api.people.sql_identities import SqlIdentityStore
 from headrace.api.people.sql_store import SqlPeopleStore
 from headrace.api.planning.consent import Consent
@@ -104,16 +105,17 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         lifetimes,
         steady=steady,
     )
+    proofs = Proofs(core, authenticator)
     use_cases = UseCases(
         audit=audit,
         changes=ChangeFeed(core),
-        consent=Consent(core, plans),
+        consent=Consent(core, plans, proofs),
         endpoints=endpoints,
         scheduler=scheduler,
         halts=halts,
         health=Health(nodes, endpoints, halts, signer, core),
         nodes=nodes,
-        people=People(core, authenticator, public_url),
+        people=People(core, authenticator, proofs, public_url),
         locations=locations,
         intake=Intake(core, pipeline, plans, words),
         plans=plans,

@@ -8,6 +8,7 @@ from typing import TypeVar
 from headrace.api.caller import Caller, acting, coming_from
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
+from headrace.api.people.proofs import Proofs
 from headrace.auth import (
     AuthCode,
     Authenticator,
@@ -32,8 +33,9 @@ _Named = TypeVar("_Named", Role, Scope)
 class People:
     """Local people of one service."""
 
-    def __init__(self, core: Core, authenticator: Authenticator, public_url: str) -> None:
+    def __init__(self, core: Core, authenticator: Authenticator, proofs: Proofs, public_url: str) -> None:
         """Sign people in with `authenticator`; links lead to `public_url`."""
+        self._proofs = proofs
         self._core = core
         self._auth = authenticator
         self._public_url = public_url
@@ -104,14 +106,16 @@ class People:
         """Invite a person; the link is shown once."""
         roles = frozenset(_one_of(Role, role, "roles") for role in request.roles)
         valid = timedelta(seconds=request.valid_s)
+        await self._proofs.of(caller, request.password)
         with acting(caller):
             invited, secret = await self._auth.accounts.invite(caller.principal, request.name, roles, valid)
         return m.Invitation(
             link=self._link(secret), name=invited.name, roles=sorted(invited.roles), expires=invited.created + valid
         )
 
-    async def invite_again(self, caller: Caller, person: str) -> m.Invitation:
+    async def invite_again(self, caller: Caller, person: str, proof: m.Proven) -> m.Invitation:
         """Give a person a new one-time link, shown once."""
+        await self._proofs.of(caller, proof.password)
         with acting(caller):
             known, secret = await self._auth.accounts.invite_again(caller.principal, person, _AGAIN)
         expires = self._core.clock() + _AGAIN
@@ -155,6 +159,7 @@ class People:
         """Replace what is granted to a person; what this person has running is looked at again."""
         roles = None if update.roles is None else frozenset(_one_of(Role, role, "roles") for role in update.roles)
         groups = None if update.groups is None else frozenset(update.groups)
+        await self._proofs.of(caller, update.password)
         try:
             with acting(caller):
                 granted = await self._auth.rights.grant(caller.principal, person, roles, groups)
@@ -164,6 +169,7 @@ class People:
 
     async def link(self, caller: Caller, person: str, link: m.IdentityLink) -> m.Person:
         """Make an identity this person's."""
+        await self._proofs.of(caller, link.password)
         try:
             with acting(caller):
                 linked = await self._auth.rights.link(caller.principal, person, link.issuer, link.subject)
@@ -199,6 +205,7 @@ class People:
         if request.dry_run:
             changes = await rights.preview(caller.principal, bindings)
         else:
+            await self._proofs.of(caller, request.password)
             try:
                 with acting(caller):
                     changes = await rights.bind(caller.principal, bindings)

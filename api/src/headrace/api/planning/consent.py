@@ -7,6 +7,7 @@ from sqlalchemy import delete
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
+from headrace.api.people.proofs import Proofs
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.plan_steps import objection_to
 from headrace.api.store import Tx
@@ -20,15 +21,17 @@ _NONCE_BYTES = 16
 class Consent:
     """Records what people say of plans. That the caller holds an interactive session was checked by `access`."""
 
-    def __init__(self, core: Core, plans: Plans) -> None:
-        """Record in the store."""
+    def __init__(self, core: Core, plans: Plans, proofs: Proofs) -> None:
+        """Record in the store; a yes wants the proof that the site wants, a no wants none."""
+        self._proofs = proofs
         self._core = core
         self._plans = plans
 
     async def confirm(self, caller: Caller, plan: str, confirmation: m.Confirmation) -> m.Plan:
         """Record the requester's own yes or no; the last word counts until the plan is submitted."""
+        said_yes = confirmation.verdict == "confirmed"
+        proof = await self._proofs.of(caller, confirmation.password) if said_yes else ""
         async with self._core.database.write() as tx:
-            said_yes = confirmation.verdict == "confirmed"
             action: m.PlanAction = "confirm" if said_yes else "decline"
             row = await self._open_plan(tx, caller, plan, confirmation.digest, action)
             said = ConfirmationRow(
@@ -40,17 +43,18 @@ class Consent:
             )
             await tx.merge(said)
             kind = m.AuditKind.CONFIRMED if said_yes else m.AuditKind.DECLINED
-            await self._core.audit.append(
-                tx, kind, caller=caller, subject=row.id, detail={"digest": confirmation.digest}
-            )
+            detail = {"digest": confirmation.digest, **({"proof": proof} if said_yes else {})}
+            await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail=detail)
             await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, confirmation.verdict)
             return await self._plans.view(tx, caller, row)
 
     async def approve(self, caller: Caller, plan: str, approval: m.Approval) -> m.Plan:
         """Record another person's yes or no: bound to digest, policy version, requester, approver, expiry and nonce."""
-        principal, now = caller.principal, self._core.clock()
+        principal, said_yes = caller.principal, approval.verdict == "approved"
+        proof = await self._proofs.of(caller, approval.password) if said_yes else ""
+        now = self._core.clock()
         async with self._core.database.write() as tx:
-            action: m.PlanAction = "approve" if approval.verdict == "approved" else "refuse"
+            action: m.PlanAction = "approve" if said_yes else "refuse"
             row = await self._open_plan(tx, caller, plan, approval.digest, action)
             version = row.policy_version or ""
             await tx.execute(
@@ -73,13 +77,14 @@ class Consent:
                 expires=min(expires, row.expires) if row.expires else expires,
             )
             tx.add(said)
-            kind = m.AuditKind.APPROVED if approval.verdict == "approved" else m.AuditKind.APPROVAL_REFUSED
+            kind = m.AuditKind.APPROVED if said_yes else m.AuditKind.APPROVAL_REFUSED
             detail = {
                 "digest": approval.digest,
                 "policy_version": version,
                 "requester": row.requester,
                 "nonce": said.nonce,
                 "reason": approval.reason,
+                **({"proof": proof} if said_yes else {}),
             }
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail=detail)
             await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, approval.verdict)

@@ -30,7 +30,8 @@ GroupName = Annotated[str, StringConstraints(max_length=120, pattern=r"^\w[\w .:
 """A group that policies speak of."""
 IssuerName = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]*$")]
 """What an issuer calls itself, a person or a group: any text of one line."""
-Password = Annotated[str, StringConstraints(min_length=1, max_length=1000), Field(repr=False)]
+Secret = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+Password = Annotated[Secret, Field(repr=False)]
 Reason = Annotated[str, StringConstraints(max_length=MAX_REASON)]
 Word = Annotated[str, StringConstraints(max_length=60)]
 """One of a few known words; what is not known is refused by name."""
@@ -54,6 +55,12 @@ class Model(BaseModel):
     """Base: frozen, unknown fields refused (a typing mistake in a request must not be ignored)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Proven(Model):
+    """What a site may want proof for that a person means it: the password, typed for this and nothing else."""
+
+    password: Secret | None = Field(default=None, repr=False, description="asked for by `proof_needed`")
 
 
 class Problem(Model):

@@ -85,6 +85,7 @@ class AuditKind(_Kind):
     SERVICE_STARTED = "service_started", "the service started"
     SIGNED_IN = "signed_in", "a person signed in", "address method factors issuer"
     SIGN_IN_FAILED = "sign_in_failed", "somebody was turned away at the sign-in", "address reason"
+    PROOF_FAILED = "proof_failed", "somebody with a person's session gave a wrong password as a proof"
     SIGNED_OUT = (
         "signed_out",
         "a session was ended: by its person, an administrator, or the provider `issuer`",
@@ -129,10 +130,10 @@ class AuditKind(_Kind):
     )
     DECIDED = "decided", "policy decided on a plan", "outcome rules policy_version digest"
     PLANNING_ENDED = "planning_ended", "planning ended in this state", "state summary"
-    CONFIRMED = "confirmed", "the requester said yes to a digest", "digest"
+    CONFIRMED = "confirmed", "the requester said yes to a digest, and with which proof", "digest proof"
     DECLINED = "declined", "the requester said no to a digest", "digest"
     DROPPED = "dropped", "the requester gave up a plan, or answered its questions", ""
-    APPROVED = "approved", "another person said yes to a digest", "digest policy_version requester nonce reason"
+    APPROVED = "approved", "another person said yes to a digest", "digest policy_version requester nonce reason proof"
     APPROVAL_REFUSED = (
         "approval_refused",
         "another person said no to a digest",

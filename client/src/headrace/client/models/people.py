@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from headrace.client.models.base import GroupName, IssuerName, Model, Name, Password, PersonName, Word
+from headrace.client.models.base import GroupName, IssuerName, Model, Name, Password, PersonName, Proven, Word
 
 
 class Me(Model):
@@ -34,7 +34,7 @@ class Session(Model):
     me: Me
 
 
-class InvitationRequest(Model):
+class InvitationRequest(Proven):
     """Invite a person by a one-time link."""
 
     name: PersonName
@@ -103,14 +103,14 @@ class Person(Model):
     identities: list[Identity] = []
 
 
-class PersonUpdate(Model):
+class PersonUpdate(Proven):
     """Replace what is granted to a person; what is left out stays."""
 
     roles: Annotated[list[Word], Field(max_length=10)] | None = None
     groups: Annotated[list[GroupName], Field(max_length=100)] | None = None
 
 
-class IdentityLink(Model):
+class IdentityLink(Proven):
     """An identity to be made a person's, or to be taken away."""
 
     issuer: IssuerName
@@ -126,7 +126,7 @@ class GroupBinding(Model):
     groups: Annotated[list[GroupName], Field(max_length=100)] = []
 
 
-class GroupBindingsRequest(Model):
+class GroupBindingsRequest(Proven):
     """Replace what all groups give; `dry_run` only answers whose rights that would change."""
 
     bindings: Annotated[list[GroupBinding], Field(max_length=500)]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from headrace.client.models.base import Count, Handle, Model, Reason, Sha256, Words, Zone
+from headrace.client.models.base import Count, Handle, Model, Proven, Reason, Sha256, Words, Zone
 from headrace.client.models.intents import Changes, PlannedIntent, Question, Refusal, TransferIntent
 from headrace.client.models.policy import Rule
 from headrace.client.models.steps import AllowedAction, NextStep
@@ -171,14 +171,14 @@ class PlanCounts(Model):
     mine_open: Count = Field(description="the caller's own plans that can still start or that ask something")
 
 
-class Confirmation(Model):
+class Confirmation(Proven):
     """The requester's own yes (or no) to one digest; needs an interactive session, never a token."""
 
     digest: Sha256
     verdict: Literal["confirmed", "declined"] = "confirmed"
 
 
-class Approval(Model):
+class Approval(Proven):
     """Another person's yes (or no) to one digest; needs an interactive session, never a token."""
 
     digest: Sha256

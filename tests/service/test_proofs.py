@@ -1,0 +1,115 @@
+"""Where the site wants it, a session alone gives no yes: the password comes with each, for that one thing."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.servers.site import PASSWORD, Site, digest_of, started_site
+from tests.service.refusals import refused
+from tests.service.test_consent import differing_files, plan_to_approve
+
+from headrace.api.settings import Settings
+from headrace.client import models as m
+
+WRONG = "not the password"
+
+
+@pytest.fixture
+async def strict(tmp_path: Path) -> AsyncIterator[Site]:
+    async with started_site(tmp_path, Settings(consent_proof="password")) as site:
+        await site.start_both()
+        yield site
+
+
+def yes(plan: m.Plan, password: str | None = None) -> m.Confirmation:
+    return m.Confirmation(digest=digest_of(plan), password=password)
+
+
+@pytest.mark.anyio
+async def test_whoever_has_a_session_alone_confirms_nothing(strict: Site) -> None:
+    differing_files(strict)
+    plan = await strict.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    with refused("proof_needed"):
+        await strict.ada.port.confirm_plan(plan.id, yes(plan))
+    with refused("proof_refused"):
+        await strict.ada.port.confirm_plan(plan.id, yes(plan, WRONG))
+    with refused("needs_confirmation"):
+        await strict.ada.submit(plan)
+    assert (await strict.ada.port.confirm_plan(plan.id, yes(plan, PASSWORD))).confirmed
+    ended = await strict.ada.end_of(await strict.ada.submit(plan))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    [confirmed] = await strict.audited("confirmed")
+    assert confirmed.detail["proof"] == "password"
+    [failed] = await strict.audited("proof_failed")
+    assert failed.person == strict.ada.principal.id
+
+
+@pytest.mark.anyio
+async def test_a_proof_is_for_one_yes(strict: Site) -> None:
+    differing_files(strict)
+    plan = await strict.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    other = await strict.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    await strict.ada.port.confirm_plan(plan.id, yes(plan, PASSWORD))
+    with refused("proof_needed"):
+        await strict.ada.port.confirm_plan(other.id, yes(other))
+    with refused("proof_needed"):
+        await strict.ada.port.confirm_plan(plan.id, yes(plan))
+
+
+@pytest.mark.anyio
+async def test_a_no_needs_no_proof(strict: Site) -> None:
+    differing_files(strict)
+    plan = await strict.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    await strict.ada.port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan), verdict="declined"))
+    with refused("plan_declined"):
+        await strict.ada.submit(plan)
+
+
+@pytest.mark.anyio
+async def test_whoever_has_an_approvers_session_alone_approves_nothing(strict: Site) -> None:
+    plan = await plan_to_approve(strict)
+    bea = await strict.person("bea", "approver")
+    word = m.Approval(digest=digest_of(plan), verdict="approved")
+    with refused("proof_needed"):
+        await bea.port.approve_plan(plan.id, word)
+    with refused("proof_refused"):
+        await bea.port.approve_plan(plan.id, word.model_copy(update={"password": WRONG}))
+    with refused("needs_approval"):
+        await strict.ada.submit(plan)
+    await bea.port.approve_plan(plan.id, word.model_copy(update={"password": PASSWORD}))
+    assert (await strict.ada.submit(plan)).plan == plan.id
+    [approved] = await strict.audited("approved")
+    assert approved.detail["proof"] == "password"
+
+
+@pytest.mark.anyio
+async def test_whoever_has_an_admins_session_alone_makes_nobody_an_approver(strict: Site) -> None:
+    bea = await strict.person("bea", "viewer")
+    port, corp = strict.ada.port, "https://login.corp.example"
+    binding = m.GroupBinding(issuer=corp, group="staff", roles=["approver"])
+    with refused("proof_needed"):
+        await port.invite(m.InvitationRequest(name="eve", roles=["approver"]))
+    with refused("proof_needed"):
+        await port.invite_again(bea.principal.id)
+    with refused("proof_needed"):
+        await port.update_person(bea.principal.id, m.PersonUpdate(roles=["approver"]))
+    with refused("proof_needed"):
+        await port.link_identity(bea.principal.id, m.IdentityLink(issuer=corp, subject="eve"))
+    with refused("proof_needed"):
+        await port.bind_groups(m.GroupBindingsRequest(bindings=[binding]))
+    assert (await port.bind_groups(m.GroupBindingsRequest(bindings=[binding], dry_run=True))).bindings == [binding]
+    assert (await port.group_bindings()).bindings == []
+    assert {one.name: one.roles for one in await port.people()}["bea"] == ["viewer"]
+    assert (await port.invite_again(bea.principal.id, m.Proven(password=PASSWORD))).name == "bea"
+
+
+@pytest.mark.anyio
+async def test_a_password_that_is_given_is_checked_also_where_none_is_wanted(quiet_site: Site) -> None:
+    bea = await quiet_site.person("bea", "viewer")
+    with refused("proof_refused"):
+        await quiet_site.ada.port.update_person(bea.principal.id, m.PersonUpdate(roles=["approver"], password=WRONG))
+
+
+def test_a_proof_is_shown_nowhere() -> None:
+    for given in (m.Confirmation(digest="0" * 64, password=WRONG), m.Proven(password=WRONG)):
+        assert WRONG not in repr(given)
