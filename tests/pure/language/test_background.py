@@ -89,6 +89,28 @@ OPENINGS = (
     "by the way",
     "quick heads up",
     "regarding the beamtime",
+    "ticket 55102",
+    "for the batch review",
+)
+HEADINGS = (
+    "TASK-771:",
+    "[INC0098123]",
+    "Beamline order:",
+    "Ticket 55110, retention run:",
+    "Line 4 -",
+    "change request CR-204:",
+)
+NO_HEADINGS = (
+    "dry run:",
+    "standing order:",
+    "test run:",
+    "old order:",
+    "explain:",
+    "draft request:",
+    "option 1:",
+    "rejected order:",
+    "leaver:",
+    "my former project:",
 )
 BACKGROUNDS = (*CLAUSES, *OPENINGS)
 BLAME = (
@@ -179,6 +201,17 @@ def test_background_before_between_and_behind_changes_no_order(why: str) -> None
     for at, order in enumerate(ORDERS):
         pattern = positions[(at + len(why)) % len(positions)]
         assert intent_of(pattern.format(why=why, order=order)) == intent_of(order), pattern
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_a_ticket_or_a_heading_before_an_order_changes_nothing(heading: str) -> None:
+    for order in (ROUTE, *CONTROLS[:3], COPIES[6]):
+        assert intent_of(f"{heading} {order}") == intent_of(order)
+
+
+@pytest.mark.parametrize("heading", NO_HEADINGS)
+def test_a_heading_that_may_take_the_order_back_is_asked_about(heading: str) -> None:
+    assert read(f"{heading} {ROUTE}").outcome == "ask"
 
 
 @pytest.mark.parametrize("why", BLAME)

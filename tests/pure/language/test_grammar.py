@@ -24,6 +24,7 @@ BY_CODE = {
     "conjunction",
     "filler",
     "reaches",
+    "calls",
     "of_the_request",
     "opens_background",
     "runs_on",

@@ -190,7 +190,9 @@ def test_an_option_right_after_names_may_be_said_of_them_alone(words: str, slot:
 
 
 @pytest.mark.parametrize("order", [ROUTE, MOVE, "pause 7f3a21", "cancel 7f3a21", "yes", f"{ROUTE} encrypted"])
-@pytest.mark.parametrize("end", [" and", " and then", ", then", " plus", " and also.", ", after that", " and please"])
+@pytest.mark.parametrize(
+    "end", [" and", " and then", ", then", " plus", " and also.", ", after that", " and please", " and then the"]
+)
 def test_a_sentence_that_ends_in_a_conjunction_is_cut_off(order: str, end: str) -> None:
     assert "action" in asked(f"{order}{end}")
 

@@ -32,8 +32,9 @@ _CLOSINGS = frozenset(words_of("closing_word"))
 _TITLES = frozenset(words_of("title"))
 _RUNS_ON = frozenset(words_of("runs_on"))
 _OPENERS = _RUNS_ON | {*words_of("opens_background")}
-_NAMES = ("background", "background before an order", "background of a control")
-_ANYWHERE, _BEFORE, _OF_A_CONTROL = (
+_GREETINGS = frozenset(words_of("calls"))
+_NAMES = ("background", "background before an order", "background heading", "background of a control")
+_ANYWHERE, _BEFORE, _HEADING, _OF_A_CONTROL = (
     re.compile("|".join(rule.expression for rule in BACKGROUND if rule.name == name)) for name in _NAMES
 )
 
@@ -43,9 +44,14 @@ def with_background(chosen: list[Chosen], items: Sequence[Item], words: Words, m
     owners = {token: span for span in chosen for token in range(span.first, span.last)}
     said = [_said(owners.get(item.first)) for item in items]
     goals = {_name(fact.value) for span in chosen for fact in span.facts if fact.slot == "destination"} - {""}
+    goals = goals if any(one & {*TRANSFERS} for one in said) else set()
     at, end = 0, None
     while at < len(items) and any(said):
         if end := _signature(items, at) or _end_of(items, at, said):
+            # A mark that belongs to the last word's span goes with it: "so that we have a copy - ...".
+            span = owners.get(items[end - 1].first)
+            while end < len(items) and span and items[end].symbol in _ENDS and items[end].first < span.last:
+                end += 1
             first, last = items[at].first, items[end - 1].last
             inside = [span for span in chosen if first <= span.first < last or first < span.last <= last]
             # "archive is full" beside a copy to archive is asked about.
@@ -84,7 +90,7 @@ def _signature(items: Sequence[Item], at: int) -> int | None:
 
 def _end_of(items: Sequence[Item], at: int, said: Sequence[frozenset[Value]]) -> int | None:
     """Give the end of the longest clause of background that starts here."""
-    opens = at == 0 or items[at - 1].symbol in _ENDS
+    opens = at == 0 or items[at - 1].symbol in _ENDS or plain_word(items[at - 1]) in _GREETINGS
     if not opens and plain_word(items[at]) not in _OPENERS:
         return None
     limit = next((n for n in range(at, len(items)) if said[n] - _ACTIONS or n == at + _MAX_ITEMS), len(items) - 1)
@@ -94,9 +100,15 @@ def _end_of(items: Sequence[Item], at: int, said: Sequence[frozenset[Value]]) ->
     patterns = [_ANYWHERE, *([] if before else [_BEFORE]), *([_OF_A_CONTROL] if _is_stopped(before) else [])]
     for end in reversed(ends):
         clause = "".join(f"{_symbol(item)} " for item in items[at:end])
-        if any(pattern.fullmatch(clause) for pattern in patterns):
+        heads = not before and items[end].symbol in (":", "-") and _begins(items[end + 1], said[end + 1])
+        if any(pattern.fullmatch(clause) for pattern in (*patterns, *([_HEADING] if heads else []))):
             return end
     return None
+
+
+def _begins(item: Item, said: frozenset[Value]) -> bool:
+    """Say whether an order begins here: with its verb, with a place, or with a polite word."""
+    return bool(said & _ACTIONS) or isinstance(item.value, Place) or plain_word(item) in _GOES_ON
 
 
 def _symbol(item: Item) -> str:

@@ -216,7 +216,8 @@ def _ends_after(chosen: Sequence[Chosen], at: int) -> bool:
             return False
         if _is_end(span):
             return True
-        if span.words.lower() not in _SOFTENERS or not _slots(span) <= _SAYS_NOTHING:
+        silent = span.words.lower() in _SOFTENERS or span.name == "articles"
+        if not silent or not _slots(span) <= _SAYS_NOTHING:
             return False
     return False
 
