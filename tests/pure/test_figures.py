@@ -43,6 +43,8 @@ SENTENCES: Final[dict[str, tuple[str, ...]]] = {
         f"a pattern is empty, over {limits.MAX_GLOB_BYTES:,} bytes,",
         f"more than {limits.MAX_GLOBS} patterns to include, or to exclude",
         f"more than {decide.MAX_UNAPPROVED_DELETES:,} deletes, or more than {decide.FEW_DELETES} that are more than",
+        f"more than {decide.MAX_UNAPPROVED_OVERWRITES:,} overwrites need an approval",
+        f"deletes more than {decide.MAX_UNAPPROVED_MOVED:,} source files needs an approval",
         f"the plan's {PLAN_HOURS} hours (after its start",
         f"a body over {documents.MAX_BODY_BYTES >> 20} MiB, or more than {documents.MAX_SIGNATURES} signatures",
         f"nesting deeper than {documents.MAX_DEPTH}",

@@ -7,6 +7,8 @@ from headrace.auth import AuthCode, Role
 from headrace.guardrails import PolicySet, Rail, SealCode, Unreleased, check_policy, default_policy, schema_text
 from headrace.guardrails.policy.decide import (
     LARGE_DELETES,
+    LARGE_MOVES,
+    LARGE_OVERWRITES,
     NO_POLICY,
     NO_RULE,
     NOT_ASKED,
@@ -19,7 +21,11 @@ DOCS = Path(__file__).parents[3] / "docs"
 SOURCE = Path(__file__).parents[3] / "guardrails/src/headrace/guardrails"
 ERRORS = (DOCS / "errors-guardrails.md").read_text("utf-8")
 POLICY = (DOCS / "policy.md").read_text("utf-8")
-OWN_RULES = {rule.id for rule in (NO_POLICY, NO_RULE, NOT_ASKED, POLICY_ERROR, TOO_MANY_PLACES)} | {LARGE_DELETES}
+OWN_RULES = {rule.id for rule in (NO_POLICY, NO_RULE, NOT_ASKED, POLICY_ERROR, TOO_MANY_PLACES)} | {
+    LARGE_DELETES,
+    LARGE_MOVES,
+    LARGE_OVERWRITES,
+}
 CODES = {str(code) for codes in (Rail, Unreleased, SealCode, AuthCode) for code in codes} | OWN_RULES
 
 

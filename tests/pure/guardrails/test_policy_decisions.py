@@ -233,6 +233,20 @@ def test_no_policy_can_switch_off_the_approval_of_large_deletes(deletes: int, sh
         assert decided.approvals == (NeedsApproval("approver", 1),)
 
 
+@pytest.mark.parametrize(
+    ("count", "fact", "rule"),
+    [(10_000, "overwrites", "headrace-large-overwrites"), (100_000, "moved_files", "headrace-large-moves")],
+)
+def test_no_policy_can_switch_off_the_approval_of_mass_overwrites_and_mass_moves(
+    count: int, fact: str, rule: str
+) -> None:
+    few, many = (facts(**{fact: number}) for number in (count, count + 1))
+    assert decide(policy(PERMIT_ALL), "copy", REQUESTER, route(), few).outcome == "allowed"
+    decided = decide(policy(PERMIT_ALL), "copy", REQUESTER, route(), many)
+    assert (decided.outcome, ids(decided)) == ("approve", [rule])
+    assert decided.approvals == (NeedsApproval("approver", 1),)
+
+
 def test_a_policys_own_approval_of_large_deletes_is_enough() -> None:
     text = PERMIT_ALL + '@id("f") @reason("r") @obligation("approval:stewards:1") forbid (principal, action, resource);'
     decided = copy(policy(text), deletes=20_000, delete_share_percent=90)

@@ -6,7 +6,7 @@ What is asked for a folder is decided for each place in it that a rule names, to
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -38,9 +38,12 @@ from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
 from headrace.guardrails.seal.documents import Json, JsonObject
 
 MAX_UNAPPROVED_DELETES: Final = 10_000
+MAX_UNAPPROVED_OVERWRITES: Final = 10_000
+MAX_UNAPPROVED_MOVED: Final = 100_000
 MAX_UNAPPROVED_SHARE_PERCENT: Final = 50
 FEW_DELETES: Final = 10
-"""Above the count, or above the share when more than a few, deletes need an approval whatever the policy says."""
+"""Above the count, or above the share when more than a few, deletes need an approval whatever the policy says; so do
+overwrites, and sources that a move deletes, above theirs."""
 
 NO_POLICY: Final = RuleReason("headrace-no-policy", "no policy is active, so nothing is allowed")
 NO_RULE: Final = RuleReason("headrace-no-rule", "no rule of the policy permits this")
@@ -53,6 +56,8 @@ TOO_MANY_PLACES: Final = RuleReason(
     f"the folder holds more than {MAX_PLACES:,} places that rules name; ask for folders in it one by one",
 )
 LARGE_DELETES: Final = "headrace-large-deletes"
+LARGE_OVERWRITES: Final = "headrace-large-overwrites"
+LARGE_MOVES: Final = "headrace-large-moves"
 
 _log = logging.getLogger(__name__)
 
@@ -181,14 +186,14 @@ def _evaluate(policies: PolicySet, record: JsonObject, context_json: str) -> Dec
 
 
 def _granted(record: Mapping[str, Json], deciding: list[PolicyRule], version: str, context_json: str) -> Decision:
-    """Merge what the deciding rules ask for, and the approval that many deletes need in any case."""
+    """Merge what the deciding rules ask for, and the approval that many losses need in any case."""
     needs: set[Obligation] = {need for rule in deciding for need in rule.obligations}
     asking = [rule for rule in deciding if rule.obligations]
     reasons = _reasons(asking or deciding)
-    large = _large_deletes(record["context"])
+    large = tuple(_large(record["context"]))
     if large and not any(isinstance(need, NeedsApproval) for need in needs):
         needs.add(NeedsApproval("approver", 1))
-        reasons = (large, *(_reasons(asking)))
+        reasons = (*large, *_reasons(asking))
     obligations = merge_obligations(needs)
     if obligations and record["action"] in {"browse", "plan"}:
         return _denied((NOT_ASKED,), version, context_json)
@@ -206,15 +211,19 @@ def _outcome(obligations: tuple[Obligation, ...]) -> Outcome:
     return "confirm" if obligations else "allowed"
 
 
-def _large_deletes(context: Json) -> RuleReason | None:
-    """Give the rule about many deletes, when it takes part."""
+def _large(context: Json) -> Iterator[RuleReason]:
+    """Give the rules about losing many files that take part."""
     if not isinstance(context, Mapping) or "deletes" not in context:
-        return None
+        return
     deletes, share = int(str(context["deletes"])), int(str(context["delete_share_percent"]))
     if deletes > MAX_UNAPPROVED_DELETES or (deletes > FEW_DELETES and share > MAX_UNAPPROVED_SHARE_PERCENT):
         reason = f"{counted(deletes, 'name')} would be deleted, {share}% of the files at the destination"
-        return RuleReason(LARGE_DELETES, reason)
-    return None
+        yield RuleReason(LARGE_DELETES, reason)
+    moved, overwrites = int(str(context["moved_files"])), int(str(context["overwrites"]))
+    if moved > MAX_UNAPPROVED_MOVED:
+        yield RuleReason(LARGE_MOVES, f"{counted(moved, 'source file')} would be deleted once copied and verified")
+    if overwrites > MAX_UNAPPROVED_OVERWRITES:
+        yield RuleReason(LARGE_OVERWRITES, f"{counted(overwrites, 'file')} at the destination would be overwritten")
 
 
 def _denied(rules: tuple[RuleReason, ...], version: str, context_json: str) -> Decision:
