@@ -37,7 +37,21 @@ SECTIONS: Final = {
     ),
     "Places": ("endpoints", "browse", "nodes", "node-token", "node"),
     "People": ("login", "logout", "whoami", "invite", "people", "token"),
-    "Run and govern": ("serve", "policy", "halt", "release", "halts", "health", "audit", "mcp", "interpret", "keygen"),
+    "Run and govern": (
+        "serve",
+        "policy",
+        "halt",
+        "release",
+        "halts",
+        "health",
+        "audit",
+        "backup",
+        "restore",
+        "move-store",
+        "mcp",
+        "interpret",
+        "keygen",
+    ),
 }
 """How `headrace --help` groups commands; those of packages it does not know come last."""
 
