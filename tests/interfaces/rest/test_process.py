@@ -54,12 +54,12 @@ def environment() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
 
 
-def start(folder: Path, hub: str | None = None, *, missing: str = "") -> Running:
+def start(folder: Path, hub: str | None = None, *options: str, missing: str = "") -> Running:
     for name in {"lab", "archive"} - {missing}:
         (folder / name).mkdir(exist_ok=True)
     command = [str(HEADRACE), "serve", "--data", str(folder / "data"), "--listen", "127.0.0.1:0", "--json", *AS_ROOT]
     command += ["--hub-listen", hub or "127.0.0.1:0", "--root", f"lab={folder / 'lab'}:delete"]
-    command += ["--root", f"archive={folder / 'archive'}:write"]
+    command += ["--root", f"archive={folder / 'archive'}:write", *options]
     log = (folder / "log").open("a")
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment())
     log.close()
@@ -72,9 +72,9 @@ def start(folder: Path, hub: str | None = None, *, missing: str = "") -> Running
 
 
 @contextmanager
-def restarted(running: Running) -> Iterator[Running]:
+def restarted(running: Running, *options: str) -> Iterator[Running]:
     """Start it again in its folder, for the nodes at the same address, and see it end well."""
-    again = start(running.folder, str(running.ready["hub"]))
+    again = start(running.folder, str(running.ready["hub"]), *options)
     assert again.process.stdout is not None
     with again.process.stdout:
         try:
@@ -120,6 +120,23 @@ async def test_a_first_start_leaves_a_private_link_and_private_files(running: Ru
     assert running.link().startswith(f"{running.url}/accept#hri_")
     assert running.link().partition("#")[2] not in (running.folder / "log").read_text(encoding="utf-8")
     assert running.ready["pid"] == running.process.pid
+
+
+@pytest.mark.anyio
+async def test_the_owner_of_the_data_makes_another_admin_who_lets_the_first_one_in_again(running: Running) -> None:
+    ada = await first_admin(running)
+    assert running.end() == 0
+    with restarted(running, "--recover-admin") as again:
+        assert (running.folder / "data" / "bootstrap-link").stat().st_mode & 0o777 == 0o600
+        accepted = m.AcceptInvitation(token=again.link().partition("#")[2], password=PASSWORD, name="owner")
+        async with HttpHeadrace(again.url) as headrace:
+            owner = await headrace.accept_invitation(accepted)
+        async with HttpHeadrace(again.url, ada) as headrace:
+            person = (await headrace.me()).id
+        async with HttpHeadrace(again.url, owner.secret) as headrace:
+            link = (await headrace.invite_again(person)).link
+            back = m.AcceptInvitation(token=link.partition("#")[2], password=f"{PASSWORD} anew")
+            assert (await headrace.accept_invitation(back)).me.id == person
 
 
 @pytest.mark.anyio

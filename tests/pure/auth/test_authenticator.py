@@ -120,6 +120,20 @@ async def test_an_older_bootstrap_link_dies_with_the_next_one(house: House) -> N
     await house.door.passwords.accept_invitation(new, PASSWORD, "Ada", "10.0.0.1")
 
 
+async def test_a_link_that_recovers_is_made_on_demand_and_dies_with_the_next_start(house: House) -> None:
+    await house.first_admin()
+    assert await house.door.accounts.bootstrap() is None
+    lost = await house.door.accounts.bootstrap(recover=True)
+    assert lost is not None
+    assert await house.door.accounts.bootstrap() is None
+    with refused(AuthCode.INVITATION_REFUSED):
+        await house.door.passwords.accept_invitation(lost, PASSWORD, "Owner", "10.0.0.1")
+    secret = await house.door.accounts.bootstrap(recover=True)
+    assert secret is not None
+    owner = await house.door.passwords.accept_invitation(secret, PASSWORD, "Owner", "10.0.0.1")
+    assert owner.principal.roles == BOOTSTRAP_ROLES
+
+
 async def test_the_bootstrap_link_needs_a_name(house: House) -> None:
     secret = await house.door.accounts.bootstrap()
     assert secret is not None

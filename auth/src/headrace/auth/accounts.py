@@ -23,14 +23,17 @@ class Accounts:
         self._pepper = pepper
         self._bootstrap_valid = bootstrap_valid
 
-    async def bootstrap(self) -> str | None:
-        """Make the one-time secret for the first admin, or `None` when there is an active one. Older links die."""
+    async def bootstrap(self, *, recover: bool = False) -> str | None:
+        """Make the one-time secret for the first admin, or `None` when there is an active one. Older links die.
+
+        `recover`: also when there is one, for the owner of the data, whom no admin can help.
+        """
         people = await self._store.people()
-        if any(person.state == "active" and Role.ADMIN in person.roles for person in people):
-            return None
         for person in people:
             if person.state == "invited" and person.name == person.id:
                 await self._store.disable(person.id)
+        if not recover and any(person.state == "active" and Role.ADMIN in person.roles for person in people):
+            return None
         person_id = _new_id()
         _, secret = await self._invite(person_id, person_id, BOOTSTRAP_ROLES, self._bootstrap_valid)
         return secret

@@ -97,6 +97,9 @@ def serve(  # noqa: PLR0913, PLR0917 - one parameter each option
     tls_key: Annotated[str | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
     *,
     allow_root: Annotated[bool, typer.Option("--allow-root", help="Run although this is the root account.")] = False,
+    recover_admin: Annotated[
+        bool, typer.Option("--recover-admin", help="Make a one-time link for another admin, as on the first start.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line when ready.")] = False,
 ) -> None:
     """Run the service: API, MCP, signer, and an embedded node when a root is given."""
@@ -114,7 +117,8 @@ def serve(  # noqa: PLR0913, PLR0917 - one parameter each option
         settings = Settings.from_environment(os.environ).with_values(given)
         if os.geteuid() == 0 and not allow_root:
             _stop("this is the root account; run the service under its own account, or say --allow-root", _USAGE)
-        asyncio.run(run(settings, [parse_root(text) for text in root or ()], as_json=as_json))
+        roots = [parse_root(text) for text in root or ()]
+        asyncio.run(run(settings, roots, as_json=as_json, recover_admin=recover_admin))
     except SettingError as error:
         _stop(str(error), _USAGE)
     except SQLAlchemyError as error:
@@ -135,7 +139,7 @@ def parse_root(text: str) -> Root:
     return name, str(Path(path).resolve()), access
 
 
-async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool) -> None:
+async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool, recover_admin: bool = False) -> None:
     """Serve until SIGTERM or SIGINT, then close cleanly."""
     address = Address.parse(settings.listen, "--listen (HEADRACE_LISTEN)")
     tls = bool(settings.tls_cert)
@@ -158,7 +162,7 @@ async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool) -> No
     try:
         if roots:
             node = await _embedded_node(service, roots)
-        link = await _bootstrap(service)
+        link = await _bootstrap(service, recover=recover_admin)
         config = _config(service, _origins(address, port, own_url, public_url))
         ready = Ready(public_url, service.whole.core.hub.address, link)
         await _serve(service, _Server(config, lambda: ready.say(as_json=as_json)), listener)
@@ -187,7 +191,7 @@ class Ready:
         typer.echo(f"nodes dial {self.hub}")
         if self.bootstrap is None:
             return
-        typer.echo(f"first admin: the link in {self.bootstrap} (`headrace login --link -`)")
+        typer.echo(f"new admin:   the link in {self.bootstrap} (`headrace login --link -`)")
         if sys.stdout.isatty():
             typer.echo(f"             {self.bootstrap.read_text(encoding='utf-8').strip()}")
 
@@ -243,11 +247,14 @@ def _store_said(settings: Settings, error: SQLAlchemyError) -> str:
     return f"the store `{store}` can't be used: {trouble} ({said_by(error)}); {trouble.remedy}"
 
 
-async def _bootstrap(service: Service) -> Path | None:
-    """Write the first admin's one-time link to a file of this account only, or remove it when there is an admin."""
+async def _bootstrap(service: Service, *, recover: bool) -> Path | None:
+    """Write the one-time link of the first admin, or of another one who recovers, to a file of this account only.
+
+    Without need of one, a file from before is removed.
+    """
     path = service.settings.data / "bootstrap-link"
     path.unlink(missing_ok=True)
-    link = await service.whole.use_cases.people.bootstrap_link()
+    link = await service.whole.use_cases.people.bootstrap_link(recover=recover)
     if link is None:
         return None
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

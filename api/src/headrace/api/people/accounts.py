@@ -77,9 +77,9 @@ class People:
         """Return whose API token this is."""
         return await self._auth.tokens.principal(secret)
 
-    async def bootstrap_link(self) -> str | None:
-        """Make the one-time link for the first admin, or `None` when there is one."""
-        secret = await self._auth.accounts.bootstrap()
+    async def bootstrap_link(self, *, recover: bool = False) -> str | None:
+        """Make the one-time link for the first admin, or `None` when there is one (`recover`: also then)."""
+        secret = await self._auth.accounts.bootstrap(recover=recover)
         return self._link(secret) if secret else None
 
     async def _refused(self, error: AuthError, address: str) -> None:
