@@ -350,14 +350,21 @@ impl Replay {
                 plan,
                 unit_bytes,
             } => {
-                // What was recorded before is of another plan, or of other units: none of it counts.
-                *self = Self {
-                    start: Some((transfer, plan, unit_bytes)),
-                    // Their temporaries are this transfer's all the same.
-                    used: std::mem::take(&mut self.used),
-                    next_part: self.next_part,
-                    ..Self::default()
-                };
+                let is_same =
+                    |start: &(Id, Digest, u64)| (&start.0, &start.1) == (&transfer, &plan);
+                if self.start.as_ref().is_some_and(is_same) {
+                    // Only units are of another size: what is whole still is.
+                    self.parts.clear();
+                } else {
+                    // What was recorded before is of another plan: none of it counts.
+                    *self = Self {
+                        // Their temporaries are this transfer's all the same.
+                        used: std::mem::take(&mut self.used),
+                        next_part: self.next_part,
+                        ..Self::default()
+                    };
+                }
+                self.start = Some((transfer, plan, unit_bytes));
             }
             Record::Used { path } => {
                 self.used.insert(path);
@@ -413,12 +420,17 @@ impl Replay {
         }
     }
 
-    /// Whether the journal is of this transfer and plan and has units of this size.
+    /// Whether the journal is of this transfer and plan.
     #[must_use]
-    pub fn is_of(&self, transfer: &Id, plan: &Digest, unit_bytes: u64) -> bool {
-        self.start
-            .as_ref()
-            .is_some_and(|start| *start == (transfer.clone(), *plan, unit_bytes))
+    pub fn is_of(&self, transfer: &Id, plan: &Digest) -> bool {
+        let start = self.start.as_ref();
+        start.is_some_and(|(ours, theirs, _)| (ours, theirs) == (transfer, plan))
+    }
+
+    /// Bytes of its units; `None` for the journal of nothing.
+    #[must_use]
+    pub fn unit_bytes(&self) -> Option<u64> {
+        self.start.as_ref().map(|(_, _, unit_bytes)| *unit_bytes)
     }
 
     /// Folders, relative to the root, in which there may be temporaries that no other record speaks of.
@@ -653,9 +665,9 @@ mod tests {
     fn what_was_recorded_before_a_start_counts_no_more() {
         let path = RelPath::from_bytes(b"big").expect("a path");
         let identity = SOURCE;
-        let start = |unit_bytes| Record::Start {
+        let start = |plan, unit_bytes| Record::Start {
             transfer: "tr_1".parse().expect("an id"),
-            plan: Digest([1; 32]),
+            plan: Digest([plan; 32]),
             unit_bytes,
         };
         let landed = Landed {
@@ -666,7 +678,7 @@ mod tests {
             part: None,
         };
         let before = [
-            start(16),
+            start(1, 16),
             Record::Begun {
                 part: 7,
                 path: path.clone(),
@@ -682,7 +694,12 @@ mod tests {
         ];
         let (replay, _) = Replay::read(&write(&before));
         assert!(replay.made(&path, 9) && !replay.made(&path, 8));
-        let (replay, _) = Replay::read(&write(&[&before[..], &[start(4)]].concat()));
+        let with = |start| Replay::read(&write(&[&before[..], &[start]].concat())).0;
+        // Units of another size: what is whole still counts.
+        let replay = with(start(1, 4));
+        assert_eq!((replay.parts().len(), replay.unit_bytes()), (0, Some(4)));
+        assert!(replay.landed(&path, &identity).is_some() && replay.made(&path, 9));
+        let replay = with(start(2, 16));
         assert_eq!(replay.parts().len(), 0);
         assert_eq!(replay.landed(&path, &identity), None);
         assert!(!replay.made(&path, 9));

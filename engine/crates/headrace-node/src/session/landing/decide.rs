@@ -414,9 +414,14 @@ impl Landing {
         };
         let opened = self.full_path(&entry.path).ok().and_then(|path| {
             let (above, _) = self.folder_above(&path).ok()?;
-            above
-                .reopen(&self.folders.temporary(number), self.writing_of(entry))
-                .ok()
+            let name = self.folders.temporary(number);
+            let found = above.entry(&name, RelPath::root()).ok()??;
+            // Cut by somebody else, it reads as zeros where the journal knows of units.
+            if found.size < past.identity.size {
+                drop(above.remove(&name));
+                return None;
+            }
+            above.reopen(&name, self.writing_of(entry)).ok()
         });
         let Some(temporary) = opened.filter(|temporary| temporary.inode() == past.inode) else {
             self.journal.lock().push(&Record::Dropped { part: number });

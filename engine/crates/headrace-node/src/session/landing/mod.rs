@@ -211,8 +211,9 @@ impl Landing {
     ) -> Result<Arc<Self>, Failure> {
         let (mut journal, mut replay) =
             Journal::open(&*spec.state, b"journal").map_err(state_failed)?;
-        let resumed = replay.is_of(&spec.transfer, &spec.plan, spec.geometry.unit_bytes);
-        if !resumed {
+        let resumed = replay.is_of(&spec.transfer, &spec.plan);
+        let same_units = resumed && replay.unit_bytes() == Some(spec.geometry.unit_bytes);
+        if !same_units {
             let (transfer, plan) = (spec.transfer.clone(), spec.plan);
             journal.push(&Record::Start {
                 transfer,
@@ -223,7 +224,7 @@ impl Landing {
         }
         spec.first_part = spec.first_part.max(replay.next_part());
         // Temporaries of another plan, or with other units, are of no use any more.
-        let stale = if resumed {
+        let stale = if same_units {
             BTreeMap::new()
         } else {
             replay.take_parts()
