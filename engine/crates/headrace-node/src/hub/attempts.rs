@@ -233,9 +233,26 @@ impl Shared {
                 Ok(link) => link.command(message.clone()).await,
                 Err(problem) => Err(problem),
             };
+            let is_unknown = |problem: &Problem| problem.is(ControlCode::AttemptUnknown);
+            if told.as_ref().is_err_and(is_unknown) && self.has_ended(record, node).await {
+                // Meanwhile, and the node knows that we have its end.
+                continue;
+            }
             result = result.and(told);
         }
         result
+    }
+
+    /// Whether this attempt has ended at a node, as far as is known now.
+    async fn has_ended(&self, attempt: &Record, node: PublicKey) -> bool {
+        let (transfer, number) = (attempt.transfer.clone(), attempt.attempt);
+        let ended = self.records(move |records| {
+            records.get(&transfer).is_some_and(|record| {
+                let part = record.part(node);
+                record.attempt == number && part.is_some_and(|part| record.ended(part))
+            })
+        });
+        ended.await.unwrap_or(false)
     }
 
     async fn running(&self, transfer: &Id) -> Result<Record, Problem> {
