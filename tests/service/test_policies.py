@@ -164,3 +164,14 @@ async def test_a_path_that_no_folder_lies_within_is_a_problem(quiet_site: Site) 
     checked = await quiet_site.ada.port.check_policy(m.PolicyText(text=text))
     assert not checked.valid
     assert [one.rule for one in checked.problems if one.severity == "error"] == ["no-archive"]
+
+
+@pytest.mark.anyio
+async def test_a_check_suggests_examples_for_a_place_that_none_shows(quiet_site: Site) -> None:
+    text = OPEN + NO_ARCHIVE.replace('in Endpoint::"archive"', '.within.contains("/phi")').replace("n .w", "n.w")
+    checked = await quiet_site.ada.port.check_policy(m.PolicyText(text=text))
+    [lacking] = checked.suggested
+    assert lacking.rule == "no-archive"
+    assert [line.partition("destination:")[2] for line in lacking.lines] == ['/phi"}', '/"}']
+    more = await quiet_site.ada.port.check_policy(m.PolicyText(text="\n".join([text, *lacking.lines])))
+    assert (more.valid, more.suggested, len(more.examples)) == (True, [], 2)

@@ -2417,6 +2417,12 @@ export interface components {
              * @default []
              */
             rules: components["schemas"]["Rule"][];
+            /**
+             * Suggested
+             * @description for rules about places that no example shows
+             * @default []
+             */
+            suggested: components["schemas"]["PolicySuggestion"][];
             /** Valid */
             valid: boolean;
         };
@@ -2498,6 +2504,19 @@ export interface components {
             flips: components["schemas"]["PolicyFlip"][];
             /** Replayed */
             replayed: number;
+        };
+        /**
+         * PolicySuggestion
+         * @description A rule about places that no example shows to hold, and example lines that would; none if none was found.
+         */
+        PolicySuggestion: {
+            /**
+             * Lines
+             * @default []
+             */
+            lines: string[];
+            /** Rule */
+            rule: string;
         };
         /**
          * PolicyText
@@ -3293,6 +3312,7 @@ export type PolicyExample = components['schemas']['PolicyExample'];
 export type PolicyFlip = components['schemas']['PolicyFlip'];
 export type PolicyProblem = components['schemas']['PolicyProblem'];
 export type PolicySimulation = components['schemas']['PolicySimulation'];
+export type PolicySuggestion = components['schemas']['PolicySuggestion'];
 export type PolicyText = components['schemas']['PolicyText'];
 export type PolicyVersion = components['schemas']['PolicyVersion'];
 export type Problem = components['schemas']['Problem'];

@@ -258,6 +258,10 @@ def policy_check(file: PolicyFile, *, json: Json = False) -> None:
             where = f" at {problem.start}" if problem.start is not None else ""
             rule = f" in {problem.rule}" if problem.rule else ""
             command.out.say(f"{problem.severity}{rule}{where}: {problem.message}")
+        for lacking in checked.suggested:
+            command.out.say(f"No example shows that {lacking.rule} holds." + (" Add:" if lacking.lines else ""))
+            for line in lacking.lines:
+                command.out.say(f"  {line}")
         command.out.say("It can be published." if checked.valid else "It cannot be published.")
         command.out.document(checked)
         return Exit.DONE if checked.valid else Exit.FAILED

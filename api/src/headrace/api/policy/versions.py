@@ -10,7 +10,14 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import PersonRow, PolicyRow
 from headrace.client import models as m
-from headrace.guardrails import PolicyProblems, PolicySet, check_policy, default_policy_text, run_examples
+from headrace.guardrails import (
+    PolicyProblems,
+    PolicySet,
+    check_policy,
+    default_policy_text,
+    run_examples,
+    suggested_examples,
+)
 
 _SITE = "headrace"
 """Author of the version that a new site starts with."""
@@ -50,8 +57,10 @@ class Policies:
         parsed, ran = await asyncio.to_thread(_checked, text.text)
         if isinstance(parsed, PolicyProblems):
             return m.PolicyCheck(valid=False, problems=_problems(parsed), examples=ran)
+        suggestions = await asyncio.to_thread(suggested_examples, parsed)
+        lacking = [m.PolicySuggestion(rule=one.rule, lines=list(one.lines)) for one in suggestions]
         rules = [m.Rule(id=rule.id, reason=rule.reason) for rule in parsed.rules]
-        return m.PolicyCheck(valid=True, problems=_problems(parsed), rules=rules, examples=ran)
+        return m.PolicyCheck(valid=True, problems=_problems(parsed), rules=rules, examples=ran, suggested=lacking)
 
     async def require_valid(self, text: m.PolicyText) -> PolicySet:
         """Check a text and refuse it with its first error."""

@@ -41,6 +41,13 @@ class PolicyExample(Model):
     failure: str | None = None
 
 
+class PolicySuggestion(Model):
+    """A rule about places that no example shows to hold, and example lines that would; none if none was found."""
+
+    rule: str
+    lines: list[str] = []
+
+
 class PolicyCheck(Model):
     """Whether a policy text could be published."""
 
@@ -50,6 +57,7 @@ class PolicyCheck(Model):
     examples: list[PolicyExample] = Field(
         default=[], description="those of the text, each run; none if it can't be read"
     )
+    suggested: list[PolicySuggestion] = Field(default=[], description="for rules about places that no example shows")
 
 
 class PolicyFlip(Model):

@@ -15,7 +15,7 @@ from typing import Final, get_args
 from headrace.guardrails.errors import SealError
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.policy.decide import redecide
-from headrace.guardrails.policy.decision import Outcome, why
+from headrace.guardrails.policy.decision import Decision, Outcome, why
 from headrace.guardrails.policy.facts import Caller, Facts, Moment, PolicyAction
 from headrace.guardrails.policy.places import malformed
 from headrace.guardrails.policy.policy_set import PolicyProblem, PolicyProblems, PolicySet, problem_at_rule
@@ -66,6 +66,21 @@ def run_examples(policies: PolicySet) -> tuple[ExampleRun, ...]:
     return tuple(
         ExampleRun(match[0].strip(), match.start(), match.end(), _failure(policies, match["rest"])) for match in matches
     )
+
+
+def decided_example(policies: PolicySet, fields: dict[str, Json]) -> Decision:
+    """Decide the request of an example; `fields` are used up. Raises `ValueError` for what no request has."""
+    return redecide(policies, _record(fields))
+
+
+def deciding_rules(policies: PolicySet) -> frozenset[str]:
+    """Collect the rules that decide an example of the text that says `denied`."""
+    found: set[str] = set()
+    for match in islice(_EXAMPLE.finditer(policies.text), MAX_EXAMPLES):
+        form = _FORM.fullmatch(match["rest"])
+        if form and form[1] == "denied" and _failure(policies, match["rest"]) is None:
+            found |= {rule.id for rule in decided_example(policies, json.loads(form[2])).rules}
+    return frozenset(found)
 
 
 def _never_within(policies: PolicySet) -> Iterator[PolicyProblem]:
