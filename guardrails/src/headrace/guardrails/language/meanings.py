@@ -42,6 +42,7 @@ _UNIT_LENGTHS = {
 _YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _MOST_TIMES = 24
 _NOON = 12
+_ALIKE = 3
 _NUMBERED = re.compile(r"[\d.]+")
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 
@@ -103,6 +104,15 @@ def folder(hit: Hit) -> Sequence[Reading]:
     if hit.items[at - 1].symbol in _words("describing"):
         return (("exclude", Doubt(f"`{hit.words}`: write the name of the folder, such as old/")),)
     return (("exclude", (f"{named.text.rstrip('/')}/",)),)
+
+
+def of_kind(hit: Hit) -> Sequence[Reading]:
+    """Take the endings that a word for a kind of files is explained by: "pngs only (*.png)"."""
+    names = names_of(hit)
+    kind = next(item.text.lower() for item in hit.items if item.symbol.startswith(UNKNOWN_MARK))
+    if all(name.rpartition(".")[2][:_ALIKE].lower() == kind[:_ALIKE] for name in names):
+        return (("include", names),)
+    return (("include", Doubt(f"`{hit.words}`: say which files are meant, with only or skip")),)
 
 
 def prefix(hit: Hit) -> Sequence[Reading]:
@@ -327,8 +337,8 @@ MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     made.__name__: made
     for made in (
         about, ahead, bare_hour, day_then_clock, days_or_starts, flag_amount, flag_names, folder, hours,
-        hours_around, in_days, in_year, lately, moment, monthly_day, monthly_weekday, overwriting, prefix, repeat,
-        repeat_in_steps, repeat_on_days, rrule, same, size_range, times_a_day, weekdays, weekend, whether_all,
+        hours_around, in_days, in_year, lately, moment, monthly_day, monthly_weekday, of_kind, overwriting, prefix,
+        repeat, repeat_in_steps, repeat_on_days, rrule, same, size_range, times_a_day, weekdays, weekend, whether_all,
         who, whole_day,
     )
 }  # fmt: skip
