@@ -52,7 +52,7 @@ class Postgres:
 
     def cut(self, database: str) -> None:
         """End every connection to a database."""
-        self.tell(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")  # noqa: S608
+        self.tell(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{database}'")  # noqa: S608
 
     def url(self, name: str) -> str:
         return f"postgresql://nobody@/{name}?host={self.folder}"

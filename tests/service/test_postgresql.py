@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import make_url, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DataError, OperationalError
 from tests.servers.postgres import Postgres
-from tests.servers.site import Site, started_site
+from tests.servers.site import PASSWORD, Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_transfers import small_set
 
 from headrace.api.access.health import FRESH
 from headrace.api.app.service import Service
 from headrace.api.errors import CannotStart
+from headrace.api.problems import problem_of
 from headrace.api.settings import SettingError, Settings
 from headrace.api.store import postgresql
 from headrace.api.store.address import shown, store_url
@@ -87,6 +88,28 @@ async def test_a_database_that_takes_no_changes_is_told_from_one_that_is_full(
     await asyncio.to_thread(postgres.tell, f"ALTER DATABASE {name} RESET default_transaction_read_only")
     await asyncio.to_thread(postgres.cut, name_of(quiet_site))
     await quiet_site.person("bob", "requester")
+
+
+async def test_a_text_that_can_not_be_kept_is_the_requests_fault(quiet_site: Site) -> None:
+    port, text_ = quiet_site.ada.port, "a\0b"
+    for call in (
+        port.halt(m.HaltRequest(scope="agent", subject=text_, reason="tests")),
+        port.create_join_token(m.JoinTokenRequest(name=text_)),
+        port.disable_person(text_),
+        port.transfer(text_),
+    ):
+        with refused("invalid_request"):
+            await call
+    with pytest.raises(DataError) as found:
+        await quiet_site.use_cases.people.sign_in(m.SignIn(name=text_, password=PASSWORD), "127.0.0.1")
+    assert problem_of(found.value).code == "invalid_request"
+    core = quiet_site.service.whole.core
+    with pytest.raises(DataError):
+        async with core.database.write() as tx:
+            await core.audit.append(tx, m.AuditKind.SERVICE_STARTED, subject=text_)
+    assert core.audit.unwritable_since is None
+    quiet_site.clock.shift += FRESH
+    assert (await port.health()).status == "ok"
 
 
 @pytest.mark.parametrize("form", ["ENCODING 'SQL_ASCII' LOCALE 'C'", "LOCALE_PROVIDER icu ICU_LOCALE 'en'"])

@@ -3,7 +3,7 @@
 import logging
 from http import HTTPStatus as Status
 
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from headrace.api.errors import Code, ServiceError
 from headrace.api.store_trouble import Trouble, trouble_of
@@ -113,6 +113,8 @@ def problem_of(error: BaseException, *, instance: str | None = None) -> m.Proble
     """Return the problem document of an error."""
     if isinstance(error, HeadraceError):
         return error.problem
+    if isinstance(error, DataError):
+        return make(Code.INVALID_REQUEST, _NOT_KEPT, instance=instance)
     if isinstance(error, SQLAlchemyError):
         return _store_problem(error, instance)
     if not isinstance(error, KNOWN):
@@ -137,6 +139,8 @@ _STATE_FAILED = (
     "and an operator must look at that disk"
 )
 
+
+_NOT_KEPT = "a text of the request can't be kept: it holds a NUL character, or it is too long; send it without"
 
 _UNKNOWN = (Code.INTERNAL_ERROR, "something went wrong inside the service; its log says what")
 _OF_STORE = {

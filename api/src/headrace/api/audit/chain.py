@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, or_, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from headrace.api.audit.check import Checks
 from headrace.api.audit.heads import HeadsFile
@@ -113,6 +113,8 @@ class Audit:
                 }
                 rows.append(row)
             await tx.execute(_INSERT, rows)
+        except DataError:
+            raise  # what was to be noted can't be kept; the log itself is well
         except (SQLAlchemyError, ValueError) as error:
             self.unwritable_since = self.unwritable_since or self._clock()
             raise AuditUnwritable from error
