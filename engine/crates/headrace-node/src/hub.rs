@@ -368,7 +368,7 @@ impl Shared {
                 }
             };
             let guest = Arc::new(Guest {
-                admitted,
+                admitted: Mutex::new(Some(admitted)),
                 place: OnceLock::new(),
             });
             let (acceptor, shared) = (acceptor.clone(), Arc::clone(&self));
@@ -393,12 +393,14 @@ impl Shared {
         let count = seated.entry(node).or_default();
         if *count >= MAX_OF_NODE {
             tracing::warn!(%node, "a node has too many connections, one was closed");
-            guest.admitted.close();
+            if let Some(admitted) = &*guest.admitted.lock() {
+                admitted.close();
+            }
             return;
         }
         *count += 1;
         drop(seated);
-        guest.admitted.is_known();
+        guest.admitted.lock().take();
         // Asked once of each connection.
         let _ = guest.place.set(Place(Arc::clone(&self.seated), node));
     }
@@ -519,7 +521,8 @@ type Seated = Arc<Mutex<HashMap<PublicKey, usize>>>;
 
 /// What a connection holds while it lives.
 struct Guest {
-    admitted: Admitted,
+    /// Its place among strangers, which it leaves to others once its key is known to be enrolled.
+    admitted: Mutex<Option<Admitted>>,
     place: OnceLock<Place>,
 }
 

@@ -91,6 +91,22 @@ async fn invariant_6_strangers_with_keys_of_their_own_keep_no_node_out() {
 }
 
 #[tokio::test]
+async fn nodes_that_are_attached_take_no_place_of_those_that_come() {
+    let site = Site::start().await;
+    let mut keys = Vec::new();
+    for number in 0..80 {
+        let key = || SigningKey::from_seed(&[number; 32]);
+        site.hub.enroll(key().public());
+        keys.extend((0..7).map(|_| key()));
+    }
+    // More than there are places for strangers, open or on their way.
+    let nodes = silent(&site, keys).await;
+    let node = site.node("dtn1").await;
+    node.attachment(Result::is_ok).await.expect("attached");
+    drop(nodes);
+}
+
+#[tokio::test]
 async fn invariant_6_a_node_has_eight_connections_and_no_more() {
     let site = Site::start().await;
     let key = || SigningKey::from_seed(&[77; 32]);
