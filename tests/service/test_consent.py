@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import select, update
-from tests.servers.site import Person, Site, digest_of
+from tests.servers.site import PASSWORD, Person, Site, digest_of
 from tests.service.refusals import refused
 
 from headrace.api.store.tables_site import PersonRow
@@ -29,7 +29,8 @@ async def publish(site: Site, text: str) -> str:
     others = await site.ada.port.people()
     name = f"publisher {len(others)}"
     second = await site.person(name, "policy_admin")
-    await second.port.publish_policy(proposed.version)
+    proof = PASSWORD if site.settings.consent_proof == "password" else None
+    await second.port.publish_policy(proposed.version, m.Proven(password=proof))
     return proposed.version
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.servers.site import PASSWORD, Site, digest_of, started_site
 from tests.service.refusals import refused
-from tests.service.test_consent import differing_files, plan_to_approve
+from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve
 
 from headrace.api.settings import Settings
 from headrace.client import models as m
@@ -101,6 +101,22 @@ async def test_whoever_has_an_admins_session_alone_makes_nobody_an_approver(stri
     assert (await port.group_bindings()).bindings == []
     assert {one.name: one.roles for one in await port.people()}["bea"] == ["viewer"]
     assert (await port.invite_again(bea.principal.id, m.Proven(password=PASSWORD))).name == "bea"
+
+
+@pytest.mark.anyio
+async def test_whoever_has_a_session_alone_publishes_no_policy_and_makes_no_token(strict: Site) -> None:
+    proposed = await strict.ada.port.propose_policy(m.PolicyText(text=APPROVED_OVERWRITES))
+    pia = await strict.person("pia", "policy_admin")
+    with refused("proof_needed"):
+        await pia.port.publish_policy(proposed.version)
+    with refused("proof_refused"):
+        await pia.port.publish_policy(proposed.version, m.Proven(password=WRONG))
+    assert (await pia.port.publish_policy(proposed.version, m.Proven(password=PASSWORD))).state == "active"
+    wish = m.TokenRequest(name="pipeline", scopes=["transfer:read"])
+    with refused("proof_needed"):
+        await pia.port.create_token(wish)
+    assert await pia.port.tokens() == []
+    assert (await pia.port.create_token(wish.model_copy(update={"password": PASSWORD}))).secret
 
 
 @pytest.mark.anyio

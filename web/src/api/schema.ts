@@ -2919,6 +2919,11 @@ export interface components {
             agent?: string | null;
             /** Name */
             name: string;
+            /**
+             * Password
+             * @description asked for by `proof_needed`
+             */
+            password?: string | null;
             /** Scopes */
             scopes: string[];
             /**
@@ -4123,9 +4128,9 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
-                "application/json": components["schemas"]["Proven"];
+                "application/json": components["schemas"]["Proven"] | null;
             };
         };
         responses: {
@@ -4619,7 +4624,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Proven"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {

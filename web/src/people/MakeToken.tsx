@@ -6,6 +6,7 @@ import { tokensQuery } from "../api/queries";
 import type { Me } from "../api/schema";
 import { t, tData } from "../i18n";
 import { Act, Failure, Time } from "../ui/basics";
+import { useProof } from "../ui/proof";
 import { ShownOnce } from "../ui/ShownOnce";
 
 const VALID_S = 30 * 86_400;
@@ -20,10 +21,14 @@ export function MakeToken({ me }: { me: Me }) {
   const [name, setName] = useState("");
   const [agent, setAgent] = useState("");
   const [chosen, setChosen] = useState<string[]>(["transfer:read"]);
+  const proof = useProof();
   const make = useMutation({
     mutationFn: () =>
-      answer(api.POST("/api/v1/tokens", { body: { name, scopes: chosen, valid_s: VALID_S, agent: agent === "" ? null : agent } })),
-    onSuccess: () => client.invalidateQueries({ queryKey: tokensQuery.queryKey }),
+      answer(api.POST("/api/v1/tokens", { body: { name, scopes: chosen, valid_s: VALID_S, agent: agent === "" ? null : agent, ...proof.given } })),
+    onSuccess: () => {
+      proof.used();
+      return client.invalidateQueries({ queryKey: tokensQuery.queryKey });
+    },
   });
   const close = () => {
     setOpen(false);
@@ -55,6 +60,7 @@ export function MakeToken({ me }: { me: Me }) {
               ))}
             </Checkbox.Group>
             {make.isError && <Failure error={make.error} />}
+            {proof.field(make.error)}
             <Act type="submit" mt="md" size="sm" loading={make.isPending} blocked={chosen.length === 0 ? t("tokens.needsScope") : null}>
               {t("tokens.make")}
             </Act>

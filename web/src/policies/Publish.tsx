@@ -7,6 +7,7 @@ import { t } from "../i18n";
 import { Reasoned } from "../transfers/Reasoned";
 import { Act } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
+import { useProof } from "../ui/proof";
 import { tell } from "../ui/toasts";
 
 /** Put a proposed version in force; or propose a retired one again, since going back takes two people, too. */
@@ -16,9 +17,11 @@ export function Publish({ version, active }: { version: PolicyVersion; active: P
   const [asking, setAsking] = useState(false);
   const back = version.state === "retired";
   const verb = back ? t("policies.rollBack") : t("policies.publish");
+  const proof = useProof();
   const publish = useMutation({
-    mutationFn: () => answer(api.POST("/api/v1/policies/{version}/publish", { params: { path: { version: version.version } } })),
+    mutationFn: () => answer(api.POST("/api/v1/policies/{version}/publish", { params: { path: { version: version.version } }, body: proof.given })),
     onSuccess: async (made) => {
+      proof.used();
       tell(made.state === "active" ? t("policies.published", { version: made.version.slice(0, 12) }) : t("policies.proposed"));
       setAsking(false);
       await client.invalidateQueries({ queryKey: policiesQuery.queryKey });
@@ -48,6 +51,7 @@ export function Publish({ version, active }: { version: PolicyVersion; active: P
           reason="none"
           pending={publish.isPending}
           error={publish.error}
+          proof={proof.field(publish.error)}
           close={() => setAsking(false)}
           go={() => publish.mutate()}
         />

@@ -1,7 +1,7 @@
 /** A question before something is done: what will happen, and a reason that is kept. */
 
 import { Modal, Text, Textarea } from "@mantine/core";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { t } from "../i18n";
 import { Act, Failure } from "../ui/basics";
 
@@ -13,11 +13,13 @@ interface Props {
   reason?: "asked" | "optional" | "none";
   pending: boolean;
   error: unknown;
+  /** Where a proof that this is the person is given, if the service wants one. */
+  proof?: ReactNode;
   close: () => void;
   go: (reason: string) => void;
 }
 
-export function Reasoned({ title, detail, verb, danger = true, reason: wants = "asked", pending, error, close, go }: Props) {
+export function Reasoned({ title, detail, verb, danger = true, reason: wants = "asked", pending, error, proof, close, go }: Props) {
   const [reason, setReason] = useState("");
   const blocked = wants === "asked" && reason.trim() === "" ? t("reason.needed") : null;
   return (
@@ -41,6 +43,7 @@ export function Reasoned({ title, detail, verb, danger = true, reason: wants = "
           />
         )}
         {error != null && <Failure error={error} />}
+        {proof}
         <Act type="submit" mt="sm" size="sm" color={danger ? "red" : "water"} blocked={blocked} loading={pending}>
           {verb}
         </Act>

@@ -80,7 +80,7 @@ class Settings:
     session_idle_s: int = _setting(28_800, "s", "an interactive session ends after this time without use")
     session_valid_s: int = _setting(604_800, "s", "an interactive session ends after this time in any case")
     consent_proof: str = _setting(
-        "session", "session or password", "what must come with a confirmation, an approval, or more rights for somebody"
+        "session", "session or password", "what comes with a yes, a policy, a token, or more rights for somebody"
     )
     max_nodes: int = _setting(256, "count", "nodes that may be enrolled")
     outbox_kept_s: int = _setting(604_800, "s", "time for which changes are kept for those who watch from afar")

@@ -326,7 +326,7 @@ def token_create(
 
     def work(command: Command) -> None:
         wanted = m.TokenRequest(name=name, scopes=scope, valid_s=valid, agent=agent)
-        made = command.wait(command.headrace.create_token(wanted))
+        made = proven(command, wanted, command.headrace.create_token)
         command.out.note(f"Token {made.id}, until {local_time(made.expires)}. Shown once:")
         command.out.say(made.secret or "")
         command.out.document(made)

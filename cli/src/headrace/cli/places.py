@@ -1,12 +1,13 @@
 """Commands about places: health, endpoints, browse, nodes, node-token; and the site's policy."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from headrace.cli.card import age, local_time, table
-from headrace.cli.command import Command, Json, run
+from headrace.cli.command import Command, Json, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.moving import why
 from headrace.cli.quantities import as_flag, span_s
@@ -343,7 +344,7 @@ def policy_publish(version: Annotated[str, typer.Argument()], *, json: Json = Fa
     """Make a version that another person proposed active; an earlier one is proposed again."""
 
     def work(command: Command) -> None:
-        made = command.wait(command.headrace.publish_policy(version))
+        made = proven(command, m.Proven(), partial(command.headrace.publish_policy, version))
         command.out.say(f"Policy {made.version} is {made.state}.")
         if made.state == "proposed":
             command.out.note(f"It takes effect when another person runs: headrace policy publish {made.version}")

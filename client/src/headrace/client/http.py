@@ -260,9 +260,11 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.post(m.PolicyVersion, "policies", text)
 
-    async def publish_policy(self, version: str) -> m.PolicyVersion:
+    async def publish_policy(self, version: str, proof: m.Proven | None = None) -> m.PolicyVersion:
         """As in the port."""
-        return await self._wire.post(m.PolicyVersion, f"policies/{segment(version)}/publish")
+        proof = proof or m.Proven()
+        self._private(proof)
+        return await self._wire.post(m.PolicyVersion, f"policies/{segment(version)}/publish", proof)
 
     async def audit(  # noqa: PLR0913 - each narrows the page
         self,
@@ -357,6 +359,7 @@ class HttpHeadrace:
 
     async def create_token(self, request: m.TokenRequest) -> m.Token:
         """As in the port."""
+        self._private(request)
         return await self._wire.post(m.Token, "tokens", request)
 
     def _private(self, proven: m.Proven) -> None:

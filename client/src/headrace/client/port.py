@@ -220,7 +220,7 @@ class Headrace(Protocol):
         """Store a valid policy text as a proposed version."""
         ...
 
-    async def publish_policy(self, version: str) -> m.PolicyVersion:
+    async def publish_policy(self, version: str, proof: m.Proven | None = None) -> m.PolicyVersion:
         """Make a proposed or retired version active (a retired one: roll back); never by its author alone."""
         ...
 

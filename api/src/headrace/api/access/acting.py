@@ -279,9 +279,10 @@ class Acting:
         with self._may("propose_policy") as caller:
             return await self._do.policies.propose(caller, text)
 
-    async def publish_policy(self, version: str) -> m.PolicyVersion:
+    async def publish_policy(self, version: str, proof: m.Proven | None = None) -> m.PolicyVersion:
         """As in the port; every running transfer is held against the new version at once."""
         with self._may("publish_policy") as caller:
+            await self._do.proofs.of(caller, proof.password if proof else None)
             return await self._do.policies.publish(caller, version)
 
     async def audit(  # noqa: PLR0913 - each narrows the page

@@ -6,6 +6,7 @@ from headrace.api.access.change_feed import ChangeFeed
 from headrace.api.access.health import Health
 from headrace.api.audit.chain import Audit
 from headrace.api.people.accounts import People
+from headrace.api.people.proofs import Proofs
 from headrace.api.planning.consent import Consent
 from headrace.api.planning.intake import Intake
 from headrace.api.planning.locations import Locations
@@ -39,6 +40,7 @@ class UseCases:
     locations: Locations
     intake: Intake
     plans: Plans
+    proofs: Proofs
     policies: Policies
     policy_questions: PolicyQuestions
     receipts: Receipts

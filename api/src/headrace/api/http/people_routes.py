@@ -106,7 +106,7 @@ async def bind_groups(port: Port, body: m.GroupBindingsRequest) -> m.GroupBindin
 
 
 @router.post("/people/{person}/invitations", status_code=201)
-async def invite_again(port: Port, person: Id, body: m.Proven) -> m.Invitation:
+async def invite_again(port: Port, person: Id, body: m.Proven | None = None) -> m.Invitation:
     """Give a person a new one-time link, shown once: to join, to come back, or for another password."""
     return await port.invite_again(person, body)
 

@@ -115,9 +115,9 @@ async def propose_policy(port: Port, body: m.PolicyText) -> m.PolicyVersion:
 
 
 @router.post("/policies/{version}/publish")
-async def publish_policy(port: Port, version: Id) -> m.PolicyVersion:
+async def publish_policy(port: Port, version: Id, body: m.Proven | None = None) -> m.PolicyVersion:
     """Make a version active (a retired one: roll back); never by its author."""
-    return await port.publish_policy(version)
+    return await port.publish_policy(version, body)
 
 
 @router.get("/audit")

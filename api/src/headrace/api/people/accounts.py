@@ -233,6 +233,7 @@ class People:
             valid=timedelta(seconds=request.valid_s),
             agent=request.agent,
         )
+        await self._proofs.of(caller, request.password)
         with acting(caller):
             record, secret = await self._auth.tokens.make(caller.principal, wish)
         return _token(record, secret)

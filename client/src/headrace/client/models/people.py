@@ -151,7 +151,7 @@ class GroupBindings(Model):
     changes: list[RightsChange] = []
 
 
-class TokenRequest(Model):
+class TokenRequest(Proven):
     """An API token for a pipeline or an assistant; never more than its maker's own scopes."""
 
     name: Name
