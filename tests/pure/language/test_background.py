@@ -80,6 +80,10 @@ CLAUSES = (
     "so that the students can start",
     "it is for the review",
     "because it's public data",
+    "line here is thin",
+    "batch B7698 is past its review",
+    "the users of proposal 20418 left this morning",
+    "we're back from the field",
 )
 OPENINGS = (
     "sorry for the short notice",
@@ -99,6 +103,10 @@ HEADINGS = (
     "Ticket 55110, retention run:",
     "Line 4 -",
     "change request CR-204:",
+    "QC release lot CT-0091:",
+    "new arrival:",
+    "colleagues,",
+    "for budget reasons:",
 )
 NO_HEADINGS = (
     "dry run:",
@@ -111,6 +119,10 @@ NO_HEADINGS = (
     "rejected order:",
     "leaver:",
     "my former project:",
+    "draft order CT-12:",
+    "withdrawn items:",
+    "rejected lot CT-0091:",
+    "not lot CT-0091:",
 )
 BACKGROUNDS = (*CLAUSES, *OPENINGS)
 BLAME = (
@@ -120,6 +132,9 @@ BLAME = (
     "it's stuck",
     "it eats our bandwidth",
     "we no longer need it",
+    "drive failure",
+    "somebody started it twice",
+    "I picked the wrong patient",
 )
 POSITIONS = (
     "{why}, {order}",
@@ -192,6 +207,13 @@ REQUIREMENTS = (
     "we are waiting for approval",
     "the decision is open",
     "the real ones are at PRG",
+    "Friday at noon is past the embargo",
+    "the rest stays here",
+    "batch B7698 is not ready",
+    "the logs from Anna are wrong",
+    "we left some of it out",
+    "the first half is done",
+    "Tom wants to check it first",
 )
 
 
