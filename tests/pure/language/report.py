@@ -45,6 +45,16 @@ SETS = (
     Set("an outsider's: what a colleague would carry out", [HERE / "outsider" / "carry.jsonl"], exact=False),
     Set("an outsider's: what must not become a plan as said", [HERE / "outsider" / "careful.jsonl"], exact=False),
     Set("an outsider's: what was once read wrongly", [HERE / "outsider" / "extra.jsonl"], exact=False),
+    Set(
+        "newer sets of outsiders: what a colleague would carry out",
+        sorted((HERE / "outsider").glob("carry-*.jsonl")),
+        exact=False,
+    ),
+    Set(
+        "newer sets of outsiders: what must not become a plan",
+        sorted((HERE / "outsider").glob("careful-*.jsonl")),
+        exact=False,
+    ),
 )
 
 

@@ -104,7 +104,7 @@ HEADINGS = (
     "Line 4 -",
     "change request CR-204:",
     "QC release lot CT-0091:",
-    "new arrival:",
+    "new visitor:",
     "colleagues,",
     "for budget reasons:",
 )
