@@ -1,8 +1,7 @@
 """The outbox: every change of something that people watch is one numbered event, written with the change itself.
 
-Numbers follow the order of commits, so a reader that has seen number n has seen everything up to n: SQLite has one
-writer at a time, and a number is taken inside its transaction. (On PostgreSQL, where writers overlap, the same holds
-when each takes `pg_advisory_xact_lock` before its first event: docs/decisions/0005-work-outlives-its-process.md.)
+Numbers follow the order of commits, so a reader that has seen number n has seen everything up to n: a store has one
+writer at a time (docs/decisions/0009-one-writer-on-postgresql.md), and a number is taken inside its transaction.
 Events carry no data: who reads one looks into the store. They are kept for a time; a reader that is further behind
 begins anew.
 """
