@@ -53,8 +53,8 @@ async def until_in_line(site: Site, transfer: m.Transfer) -> None:
     """Wait until a transfer waits for its turn, and this is stored."""
     with site.service.whole.core.broker.subscribe(transfer.id) as woken:
         while (await row_of(site, transfer.id)).state_reason != WAITS_FOR_ITS_TURN:
-            woken.clear()
             assert await wait_for(woken, WAIT_S)
+            woken.clear()
 
 
 def fails_once(error: Exception, call: Any) -> Any:  # noqa: ANN401 - any method
@@ -109,8 +109,8 @@ async def test_after_a_restart_what_had_arrived_is_shown_before_a_node_speaks_an
     with core.broker.subscribe(transfer.id) as woken:
         core.jobs.wake("keep progress", "")
         while not stored_progress(await row_of(site, transfer.id)).bytes_durable:
-            woken.clear()
             assert await wait_for(woken, WAIT_S)
+            woken.clear()
     monkeypatch.setattr(Scheduler, "on_progress", lambda *_: False)
     kept = stored_progress(await row_of(site, transfer.id))
     await site.restart()
@@ -391,8 +391,8 @@ async def test_numbers_follow_the_order_of_commits_even_behind_a_slow_writer(qui
             seen += [change.subject for change in found]
             last = found[-1].sequence if found else last
             if not found:
-                woken.clear()
                 assert await wait_for(woken, WAIT_S)
+                woken.clear()
         await asyncio.gather(*writers)
     assert seen == ["slow", "fast"]
 
