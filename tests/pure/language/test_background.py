@@ -250,6 +250,13 @@ def test_a_heading_that_may_take_the_order_back_is_asked_about(heading: str) -> 
     assert read(f"{heading} {ROUTE}").outcome == "ask"
 
 
+@pytest.mark.parametrize(
+    "text", ["{order}, flattened", "flattened, {order}", "{order} - flattened", "{order}: flattened"]
+)
+def test_words_that_head_no_order_are_no_heading(text: str) -> None:
+    assert read(text.format(order=ROUTE)).outcome == "ask"
+
+
 @pytest.mark.parametrize("why", BLAME)
 def test_what_is_wrong_with_a_transfer_changes_no_order_to_stop_it(why: str) -> None:
     for order in CONTROLS[:2]:
