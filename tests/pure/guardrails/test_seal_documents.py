@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,6 +44,11 @@ def code_of(document: str, kind: str = "plan", keys: tuple[str, ...] = (KEY.publ
 @given(values)
 def test_canonical_json_reads_back_as_the_same_value(value: object) -> None:
     assert json.loads(canonical(value)) == value  # type: ignore[arg-type]  # hypothesis values have no narrower type
+
+
+@given(values)
+def test_canonical_json_is_what_another_implementation_of_rfc_8785_writes(value: Any) -> None:  # noqa: ANN401
+    assert canonical(value) == rfc8785.dumps(value)
 
 
 @given(st.dictionaries(texts, values, max_size=6), st.randoms())
