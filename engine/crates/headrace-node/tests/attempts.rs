@@ -4,6 +4,7 @@ mod support;
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 
 use headrace_core::list::{ListEntry, ListWriter};
 use headrace_core::sealed::SigningKey;
@@ -26,7 +27,6 @@ async fn two(site: &Site) -> (TestNode, TestNode) {
     (site.node("from").await, site.node("to").await)
 }
 
-/// Both ends complete, with this list of files.
 /// Wait for what another task does to a folder; it has to come within the time for everything.
 async fn until(mut holds: impl FnMut() -> bool) {
     let waiting = async {
@@ -39,6 +39,7 @@ async fn until(mut holds: impl FnMut() -> bool) {
         .expect("it comes in time");
 }
 
+/// Both ends complete, with this list of files.
 fn complete(site: &Site, (from, to): (&TestNode, &TestNode), transfer: &str, files: &str) {
     from.mover
         .attempt(transfer)
@@ -661,21 +662,27 @@ async fn a_stop_while_an_attempt_starts_reaches_the_node_that_starts_last() {
     let site = Site::start().await;
     let (from, to) = two(&site).await;
     let (heard, go) = from.mover.hold();
-    let ticket = site.ticket("tr_1", &from, &to);
+    // The end of the node that starts first would stop the other, too.
+    let ticket = site.ticket("tr_deaf", &from, &to);
     let stopping = async {
         let heard = tokio::task::spawn_blocking(move || heard.recv_timeout(support::WAIT));
         heard.await.expect("no panic").expect("it starts");
-        let stopped = site.hub.stop_attempt(&id("tr_1"), "lunch").await;
+        let stopped = site.hub.stop_attempt(&id("tr_deaf"), "lunch").await;
         stopped.expect("noted");
         go.send(()).expect("it waits");
     };
-    let (started, ()) = tokio::join!(start(&site, &ticket, "tr_1"), stopping);
+    let (started, ()) = tokio::join!(start(&site, &ticket, "tr_deaf"), stopping);
     started.expect("started");
-    let ended = site.end_of("tr_1").await;
-    assert_eq!(
-        (ended.outcome, ended.problem.expect("a reason").message),
-        (Outcome::Stopped, "lunch".to_owned())
-    );
+    let last = to.mover.attempt("tr_deaf");
+    until(|| last.asked_to_stop.load(Ordering::Relaxed)).await;
+    from.mover.attempt("tr_deaf").finish(MoveEnd {
+        outcome: Outcome::Stopped,
+        problem: None,
+        statements: Vec::new(),
+        files_list: None,
+        failed_list: None,
+    });
+    assert_eq!(site.end_of("tr_deaf").await.outcome, Outcome::Stopped);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use headrace_core::list::ListDigest;
 use headrace_core::name::RelPath;
 use headrace_core::sealed::{Document, DocumentType, PublicKey, SigningKey};
 use headrace_core::statement::{Achieved, Role, Statement};
-use headrace_core::ticket::{Execution, VerifiedTicket, Verify};
+use headrace_core::ticket::{Execution, Part, VerifiedTicket, Verify};
 use headrace_core::value::{Digest, Id, Label, Timestamp};
 use headrace_node::config::{DataConfig, RootConfig, Roots};
 use headrace_node::convert::{AttemptId, Outcome, ProgressCounts};
@@ -342,7 +342,8 @@ impl TestNode {
     }
 }
 
-/// Moves nothing: attempts end when and how a test says. The real data plane has tests of its own.
+/// Moves nothing: attempts end when and how a test says, or when they are stopped, but for the sources of transfers named `tr_deaf...`. The
+/// real data plane has tests of its own.
 pub struct Scripted {
     address: Option<SocketAddr>,
     attempts: parking_lot::Mutex<HashMap<String, Arc<Script>>>,
@@ -359,6 +360,7 @@ pub struct Script {
     pub rate: parking_lot::Mutex<Option<u64>>,
     pub renewed: parking_lot::Mutex<Option<VerifiedTicket>>,
     pub lists: (String, String),
+    pub asked_to_stop: AtomicBool,
     end: Sender<MoveEnd>,
     ended: parking_lot::Mutex<Receiver<MoveEnd>>,
 }
@@ -425,6 +427,7 @@ impl Mover for Scripted {
             rate: parking_lot::Mutex::default(),
             renewed: parking_lot::Mutex::default(),
             lists,
+            asked_to_stop: AtomicBool::default(),
             end,
             ended: parking_lot::Mutex::new(ended),
         });
@@ -503,6 +506,12 @@ impl Moving for Script {
     }
 
     fn stop(&self, cause: StopCause) {
+        let ticket = &self.order.ticket;
+        let deaf = ticket.ticket().transfer.to_string().starts_with("tr_deaf");
+        self.asked_to_stop.store(true, Ordering::Relaxed);
+        if deaf && ticket.part() == Part::Source {
+            return;
+        }
         let outcome = Outcome::Stopped;
         let message = format!("{cause:?}");
         let problem = Some(Problem {
