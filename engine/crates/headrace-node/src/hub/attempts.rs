@@ -164,22 +164,7 @@ impl Shared {
                 return Err(problem);
             }
         }
-        self.stop_what_started_late(&id).await;
         Ok(())
-    }
-
-    /// A stop, or one node's failure, may have come while the other node was not told to start: it has heard of neither.
-    async fn stop_what_started_late(&self, id: &AttemptId) {
-        let (transfer, attempt) = (id.transfer.clone(), id.attempt);
-        let known = self.records(move |records| records.get(&transfer).cloned());
-        let Ok(Some(record)) = known.await else {
-            return;
-        };
-        if record.attempt == attempt
-            && let Some(reason) = record.why_stop()
-        {
-            self.stop_nodes(&record, &reason).await;
-        }
     }
 
     /// The attempt did not start everywhere, so it runs nowhere; the service learns that from its call. What is known of
@@ -425,7 +410,7 @@ impl Shared {
         }
     }
 
-    /// A node may have been busy, or away for a moment, when it was told. Beside the loop and one at a time of each
+    /// A node may have been busy, away for a moment, or not told to start yet, when it was told to stop. Beside the loop and one at a time of each
     /// attempt, because a node that hangs is waited for.
     async fn repeat_stops(self: &Arc<Self>, stopping: &mut HashMap<Id, JoinHandle<()>>) {
         stopping.retain(|_, telling| !telling.is_finished());
