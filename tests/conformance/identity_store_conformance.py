@@ -97,6 +97,12 @@ async def what_is_granted_stays_whatever_the_groups_give(stores: Stores) -> None
     alice = await stores.people.person("pn_alice")
     assert alice is not None
     assert (set(alice.roles), set(alice.groups)) == ({Role.APPROVER}, {"guests"})
+    other = await stores.identities.grant("pn_alice", None, frozenset({"lab"}))
+    assert other is not None
+    assert (set(other.granted_roles), set(other.granted_groups)) == ({Role.APPROVER}, {"lab"})
+    other = await stores.identities.grant("pn_alice", frozenset({Role.VIEWER}), None)
+    assert other is not None
+    assert (set(other.granted_roles), set(other.granted_groups)) == ({Role.VIEWER}, {"lab"})
     taken = await stores.identities.grant("pn_alice", frozenset(), frozenset())
     assert taken is not None
     assert (set(taken.roles), set(taken.groups)) == (set(), set())

@@ -15,6 +15,7 @@ from headrace.auth import (
     Lifetimes,
     MemoryPeopleStore,
     Pepper,
+    PersonRecord,
     Role,
     Scope,
     SignedIn,
@@ -56,6 +57,15 @@ class House:
     async def token(self, of: SignedIn, wish: TokenWish = WISH) -> str:
         _, secret = await self.door.tokens.make(of.principal, wish)
         return secret
+
+
+class BusyStore(MemoryPeopleStore):
+    """A store in which others come in between what is read and what is written."""
+
+    async def person(self, person: str) -> PersonRecord | None:
+        found = await super().person(person)
+        await asyncio.sleep(0)
+        return found
 
 
 class FullStore(MemoryPeopleStore):
@@ -515,3 +525,18 @@ async def test_any_other_text_signs_nobody_in(house: House, text: str) -> None:
         await house.door.tokens.principal(text)
     with refused(AuthCode.INVITATION_REFUSED):
         await house.door.passwords.accept_invitation(text, PASSWORD, "Ada", "10.0.0.1")
+
+
+async def test_of_two_admins_who_change_roles_and_groups_at_once_neither_undoes_what_the_other_did() -> None:
+    house = House()
+    house.open(BusyStore())
+    ada = await house.first_admin()
+    bob = (await house.join(ada, "Bob", Role.REQUESTER, Role.APPROVER)).principal.id
+    rights = house.door.rights
+    await asyncio.gather(
+        rights.grant(ada.principal, bob, frozenset({Role.REQUESTER}), None),
+        rights.grant(ada.principal, bob, None, frozenset({"lab"})),
+    )
+    changed = await house.store.person(bob)
+    assert changed is not None
+    assert (set(changed.roles), set(changed.groups)) == ({Role.REQUESTER}, {"lab"})

@@ -2,7 +2,7 @@
 
 from headrace.auth.authenticator import Authenticator
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
-from headrace.auth.grants import by_group, with_rights
+from headrace.auth.grants import Bindings, by_group, with_rights
 from headrace.auth.memory import MemoryPeopleStore
 from headrace.auth.passwords import fold
 from headrace.auth.principal import BOOTSTRAP_ROLES, SCOPES_OF_ROLE, TOKEN_SCOPES, Principal, Role, Scope, scopes_of
@@ -33,6 +33,7 @@ __all__ = [
     "AuthCode",
     "AuthError",
     "Authenticator",
+    "Bindings",
     "GroupBinding",
     "IdentityRecord",
     "IdentityStore",

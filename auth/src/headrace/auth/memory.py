@@ -196,11 +196,18 @@ class MemoryPeopleStore:
             self._people[newcomer], self._identities[key] = person, seen
         return person
 
-    async def grant(self, person: str, roles: frozenset[Role], groups: frozenset[str]) -> PersonRecord | None:
+    async def grant(
+        self, person: str, roles: frozenset[Role] | None, groups: frozenset[str] | None
+    ) -> PersonRecord | None:
         """See `IdentityStore`."""
-        if person not in self._people:
+        known = self._people.get(person)
+        if known is None:
             return None
-        self._people[person] = replace(self._people[person], granted_roles=roles, granted_groups=groups)
+        self._people[person] = replace(
+            known,
+            granted_roles=known.granted_roles if roles is None else roles,
+            granted_groups=known.granted_groups if groups is None else groups,
+        )
         return self._refreshed(person)
 
     async def link(self, person: str, issuer: str, subject: str, now: datetime) -> PersonRecord | None:

@@ -23,7 +23,7 @@ class RightsChange:
 
 
 class Rights:
-    """Changes what people may do. Every change is an admin's, in their own session; nobody ends the last admin."""
+    """Changes what people may do. Every change is an admin's, in their own session; nobody demotes themselves."""
 
     def __init__(self, people: PeopleStore, identities: IdentityStore, clock: Callable[[], datetime]) -> None:
         """`clock` answers aware UTC times."""
@@ -42,12 +42,8 @@ class Rights:
         """Replace what is granted to a person (`None`: as it is). Raises `not_allowed`, `not_found`."""
         need_admin(by)
         known = await self._known(person)
-        roles, groups = (
-            known.granted_roles if roles is None else roles,
-            known.granted_groups if groups is None else groups,
-        )
-        _check_groups(groups)
-        if person == by.id and Role.ADMIN in known.granted_roles and Role.ADMIN not in roles:
+        _check_groups(groups or frozenset())
+        if person == by.id and roles is not None and Role.ADMIN in known.granted_roles - roles:
             raise AuthError(AuthCode.NOT_ALLOWED, _YOURSELF)
         granted = await self._identities.grant(person, roles, groups)
         return granted or await self._known(person)
@@ -60,12 +56,13 @@ class Rights:
     async def preview(self, by: Principal, bindings: Sequence[GroupBinding]) -> Sequence[RightsChange]:
         """Answer whose rights would be others with these bindings; raises `not_allowed`."""
         _may_see(by)
+        bound = by_group(bindings)
         theirs = defaultdict[str, list[IdentityRecord]](list)
         for identity in await self._identities.identities():
             theirs[identity.person].append(identity)
         changes = []
         for person in await self._people.people():
-            after = with_rights(person, theirs[person.id], by_group(bindings))
+            after = with_rights(person, theirs[person.id], bound)
             if after != person:
                 changes.append(RightsChange(person, after))
         return changes

@@ -142,8 +142,10 @@ class IdentityStore(Protocol):
         """
         ...
 
-    async def grant(self, person: str, roles: frozenset[Role], groups: frozenset[str]) -> PersonRecord | None:
-        """Replace what was granted to a person; `None` if there is none."""
+    async def grant(
+        self, person: str, roles: frozenset[Role] | None, groups: frozenset[str] | None
+    ) -> PersonRecord | None:
+        """Replace what was granted to a person (`None`: what is granted at that moment stays); `None` for nobody."""
         ...
 
     async def link(self, person: str, issuer: str, subject: str, now: datetime) -> PersonRecord | None:

@@ -12,6 +12,7 @@ from headrace.api.store import Database, Tx
 from headrace.api.store.tables_site import GroupBindingRow, IdentityRow, PersonRow, SessionRow
 from headrace.auth import (
     Arrival,
+    Bindings,
     GroupBinding,
     IdentityRecord,
     PersonRecord,
@@ -74,13 +75,18 @@ class SqlIdentityStore:
             await self._note(tx, m.AuditKind.PERSON_ARRIVED, newcomer, detail, person=newcomer)
             return record
 
-    async def grant(self, person: str, roles: frozenset[Role], groups: frozenset[str]) -> PersonRecord | None:
+    async def grant(
+        self, person: str, roles: frozenset[Role] | None, groups: frozenset[str] | None
+    ) -> PersonRecord | None:
         """As in the port."""
         async with self._database.write() as tx:
             row = await tx.get(PersonRow, person)
             if row is None:
                 return None
-            row.granted_roles, row.granted_groups = tuple(sorted(roles)), tuple(sorted(groups))
+            if roles is not None:
+                row.granted_roles = tuple(sorted(roles))
+            if groups is not None:
+                row.granted_groups = tuple(sorted(groups))
             return await self._refresh(tx, row, "an administrator")
 
     async def link(self, person: str, issuer: str, subject: str, now: datetime) -> PersonRecord | None:
@@ -121,8 +127,7 @@ class SqlIdentityStore:
     async def set_bindings(self, bindings: Sequence[GroupBinding]) -> None:
         """As in the port."""
         async with self._database.write() as tx:
-            before = {(one.issuer, one.group): one for one in await _bindings(tx)}
-            after = {(one.issuer, one.group): one for one in bindings}
+            before, after = by_group(await _bindings(tx)), by_group(bindings)
             await tx.execute(delete(GroupBindingRow))
             for one in bindings:
                 tx.add(
@@ -145,18 +150,19 @@ class SqlIdentityStore:
                 await self._note(tx, m.AuditKind.GROUP_BOUND, group, detail)
             theirs = select(PersonRow).where(PersonRow.id.in_(select(IdentityRow.person))).order_by(PersonRow.id)
             for person in (await tx.scalars(theirs)).all():
-                await self._refresh(tx, person, "what groups give")
+                await self._refresh(tx, person, "what groups give", after)
 
     async def _left(self, tx: Tx, person: PersonRow) -> PersonRecord:
         """End the sessions of somebody who has lost an identity."""
         await tx.execute(delete(SessionRow).where(SessionRow.person == person.id))
         return await self._refresh(tx, person, "a lost identity")
 
-    async def _refresh(self, tx: Tx, row: PersonRow, cause: str) -> PersonRecord:
-        """Give a person what now counts; a change is audited, with its cause."""
+    async def _refresh(self, tx: Tx, row: PersonRow, cause: str, bindings: Bindings | None = None) -> PersonRecord:
+        """Give a person what now counts (by `bindings`, unless given those of the store); a change is audited."""
         await tx.flush()
         mine = await tx.scalars(select(IdentityRow).where(IdentityRow.person == row.id))
-        record = with_rights(person_of(row), map(_identity, mine), by_group(await _bindings(tx)))
+        bound = by_group(await _bindings(tx)) if bindings is None else bindings
+        record = with_rights(person_of(row), map(_identity, mine), bound)
         roles, groups = tuple(sorted(record.roles)), tuple(sorted(record.groups))
         if (tuple(sorted(row.roles)), tuple(sorted(row.groups))) != (roles, groups):
             row.roles, row.groups = roles, groups
