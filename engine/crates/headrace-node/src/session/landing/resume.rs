@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use headrace_core::journal::{Identity, LandedState, PartState, Replay};
 use headrace_core::name::RelPath;
+use parking_lot::Mutex;
 
 use super::Geometry;
 
@@ -88,7 +88,8 @@ impl Resume {
 /// Eight bytes in the scratch folder that count received bytes; the page cache keeps them when the process is killed.
 pub(super) struct ReceivedCount {
     file: File,
-    count: AtomicU64,
+    /// Locked until the file holds it, too: or an older count could be written last.
+    count: Mutex<u64>,
 }
 
 impl ReceivedCount {
@@ -111,28 +112,23 @@ impl ReceivedCount {
         };
         file.write_all_at(&durable.to_le_bytes(), 0)?;
         let lost = received.saturating_sub(durable);
-        Ok((
-            Self {
-                file,
-                count: AtomicU64::new(durable),
-            },
-            lost,
-        ))
+        let count = Mutex::new(durable);
+        Ok((Self { file, count }, lost))
     }
 
     /// Count bytes that arrived.
     pub(super) fn add(&self, bytes: u64) {
-        self.change(bytes);
+        self.change(|count| count.saturating_add(bytes));
     }
 
     /// Count bytes that arrived and are asked for again.
     pub(super) fn take_back(&self, bytes: u64) {
-        self.change(bytes.wrapping_neg());
+        self.change(|count| count.saturating_sub(bytes));
     }
 
-    fn change(&self, bytes: u64) {
-        let before = self.count.fetch_add(bytes, Ordering::Relaxed);
-        let count = before.wrapping_add(bytes);
+    fn change(&self, change: impl FnOnce(u64) -> u64) {
+        let mut count = self.count.lock();
+        *count = change(*count);
         // Only a statistic: losing it must not stop a transfer.
         if let Err(error) = self.file.write_all_at(&count.to_le_bytes(), 0) {
             tracing::debug!(%error, "the count of received bytes could not be written");
