@@ -78,12 +78,18 @@ $(CONSOLE)/index.html: web/node_modules/.packages $(WEB_SOURCES)
 .PHONY: web
 web: $(CONSOLE)/index.html ## the console, built for the service to serve
 
+# The OpenID provider of the tests.
+OIDC := tests/servers/oidc/node_modules/.packages
+$(OIDC): tests/servers/oidc/package.json tests/servers/oidc/package-lock.json tests/servers/oidc/.npmrc
+	@cd tests/servers/oidc && npm ci --silent --ignore-scripts
+	@touch $@
+
 .PHONY: check-web
 check-web: web/node_modules/.packages ## component tests of the console
 	@cd web && npm test --silent
 
 .PHONY: tools
-tools: ## Debian packages that tests use: a browser, servers for ssh and PostgreSQL (tests start them themselves), b3sum
+tools: $(OIDC) ## what tests use: an OpenID provider, and Debian packages (a browser, servers for ssh and PostgreSQL, b3sum)
 	@missing=""; for have in chromium:chromium /usr/sbin/sshd:openssh-server /usr/lib/postgresql/15/bin/initdb:postgresql-15 b3sum:b3sum; do \
 		command -v "$${have%%:*}" >/dev/null || missing="$$missing $${have##*:}"; done; \
 	[ -z "$$missing" ] || { apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; }

@@ -1,10 +1,12 @@
 """For all tests: the same examples every time, patience with a busy machine, commands that hear Ctrl-C, and workers."""
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.servers.provider import OpenIdProvider, open_provider
 
 BROWSER_LIMIT_S = 180
 """For a test in a browser: its module's first one waits for a service, two nodes and five people, too."""
@@ -30,6 +32,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def provider() -> Iterator[OpenIdProvider]:
+    """One OpenID provider for a worker; a test makes clients and people of its own there."""
+    with open_provider() as opened:
+        yield opened
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -206,9 +206,9 @@ def copy_tree(tree: Path) -> None:
         if (REPOSITORY / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(REPOSITORY / name, tree / name, follow_symlinks=False)
-    modules = Path("web/node_modules")
-    if (REPOSITORY / modules).is_dir():
-        (tree / modules).symlink_to(REPOSITORY / modules)
+    for modules in (Path("web/node_modules"), Path("tests/servers/oidc/node_modules")):
+        if (REPOSITORY / modules).is_dir():
+            (tree / modules).symlink_to(REPOSITORY / modules)
     console = Path("api/src/headrace/api/console")
     if (REPOSITORY / console).is_dir():
         shutil.copytree(REPOSITORY / console, tree / console, dirs_exist_ok=True)

@@ -859,6 +859,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ways To Sign In
+         * @description List the providers at which people may sign in; needs no sign-in.
+         */
+        get: operations["ways_to_sign_in"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Begin Sign In
+         * @description Send a browser to a provider, where its person signs in.
+         */
+        get: operations["begin_sign_in"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/{provider}/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Finish Sign In
+         * @description Take a browser back from a provider, with a session as its cookie, or with the code of the refusal.
+         */
+        get: operations["finish_sign_in"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/site/halt": {
         parameters: {
             query?: never;
@@ -2687,6 +2747,16 @@ export interface components {
             password?: string | null;
         };
         /**
+         * Provider
+         * @description A provider at which people may sign in: `id` is how the API calls it, `name` is what people read.
+         */
+        Provider: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
          * Question
          * @description Something that was not understood, is missing, or has several readings.
          */
@@ -2797,6 +2867,17 @@ export interface components {
             name: string;
             /** Password */
             password: string;
+        };
+        /**
+         * SignInWays
+         * @description How people sign in here, beside a local name and password.
+         */
+        SignInWays: {
+            /**
+             * Providers
+             * @default []
+             */
+            providers: components["schemas"]["Provider"][];
         };
         /**
          * Span
@@ -3323,6 +3404,7 @@ export type PolicyVersion = components['schemas']['PolicyVersion'];
 export type Problem = components['schemas']['Problem'];
 export type Progress = components['schemas']['Progress'];
 export type Proven = components['schemas']['Proven'];
+export type Provider = components['schemas']['Provider'];
 export type Question = components['schemas']['Question'];
 export type Receipt = components['schemas']['Receipt'];
 export type Refusal = components['schemas']['Refusal'];
@@ -3330,6 +3412,7 @@ export type RightsChange = components['schemas']['RightsChange'];
 export type Rule = components['schemas']['Rule'];
 export type Session = components['schemas']['Session'];
 export type SignIn = components['schemas']['SignIn'];
+export type SignInWays = components['schemas']['SignInWays'];
 export type Span = components['schemas']['Span'];
 export type SubmitRequest = components['schemas']['SubmitRequest'];
 export type SurveyCounts = components['schemas']['SurveyCounts'];
@@ -4817,6 +4900,96 @@ export interface operations {
         responses: {
             /** @description Successful Response */
             204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ways_to_sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInWays"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_sign_in: {
+        parameters: {
+            query?: {
+                /** @description the path of this service where it goes on */
+                next?: string;
+            };
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finish_sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,9 +1,11 @@
-"""Who is calling: local people, API tokens, sessions."""
+"""Who is calling: local people, people of OpenID Connect providers, API tokens, sessions."""
 
 from headrace.auth.authenticator import Authenticator
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.grants import Bindings, by_group, with_rights
 from headrace.auth.memory import MemoryPeopleStore
+from headrace.auth.oidc_issuers import Issuer, IssuerError, read_issuers
+from headrace.auth.oidc_sign_in import SIGN_IN_LIMIT, Begun
 from headrace.auth.passwords import fold
 from headrace.auth.principal import BOOTSTRAP_ROLES, SCOPES_OF_ROLE, TOKEN_SCOPES, Principal, Role, Scope, scopes_of
 from headrace.auth.rights import RightsChange
@@ -28,16 +30,20 @@ __all__ = [
     "BOOTSTRAP_ROLES",
     "BY_PASSWORD",
     "SCOPES_OF_ROLE",
+    "SIGN_IN_LIMIT",
     "TOKEN_SCOPES",
     "Arrival",
     "AuthCode",
     "AuthError",
     "Authenticator",
+    "Begun",
     "Bindings",
     "GroupBinding",
     "IdentityRecord",
     "IdentityStore",
     "InvitationRecord",
+    "Issuer",
+    "IssuerError",
     "Lifetimes",
     "Limit",
     "MemoryPeopleStore",
@@ -59,6 +65,7 @@ __all__ = [
     "by_group",
     "fold",
     "network_of",
+    "read_issuers",
     "scopes_of",
     "with_rights",
 ]

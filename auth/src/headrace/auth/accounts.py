@@ -34,7 +34,7 @@ class Accounts:
                 await self._store.disable(person.id)
         if not recover and any(person.state == "active" and Role.ADMIN in person.roles for person in people):
             return None
-        person_id = _new_id()
+        person_id = new_person_id()
         _, secret = await self._invite(person_id, person_id, BOOTSTRAP_ROLES, self._bootstrap_valid)
         return secret
 
@@ -45,7 +45,7 @@ class Accounts:
         need_admin(by)
         if not roles:
             raise AuthError(AuthCode.NOT_ALLOWED, "A person needs at least one role.")
-        return await self._invite(_new_id(), check_name(name), roles, valid)
+        return await self._invite(new_person_id(), check_name(name), roles, valid)
 
     async def invite_again(self, by: Principal, person: str, valid: timedelta) -> tuple[PersonRecord, str]:
         """Give a person a new one-time link: to join, to come back, or to choose another password.
@@ -103,5 +103,6 @@ def need_admin(by: Principal) -> None:
         raise AuthError(AuthCode.NOT_ALLOWED, f"This needs the scope `{Scope.ADMIN}` in your own session.")
 
 
-def _new_id() -> str:
+def new_person_id() -> str:
+    """Make the id of a new person."""
     return f"pn_{secrets.token_hex(16)}"

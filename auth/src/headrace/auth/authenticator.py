@@ -1,9 +1,11 @@
 """Every way to say who is calling, joined on one store of people and of identities."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from headrace.auth.accounts import Accounts
+from headrace.auth.oidc_issuers import Issuer
+from headrace.auth.oidc_sign_in import OidcSignIn
 from headrace.auth.password_sign_in import PasswordSignIn
 from headrace.auth.rights import Rights
 from headrace.auth.secret_forms import Pepper
@@ -25,8 +27,13 @@ class Authenticator:
         lifetimes: Lifetimes | None = None,
         *,
         steady: Callable[[], datetime] | None = None,
+        issuers: Sequence[Issuer] = (),
+        public_url: str = "",
     ) -> None:
-        """`clock` answers aware UTC times; `steady` measures for how long tries count, however the clock is set."""
+        """`clock` answers aware UTC times; `steady` measures for how long tries count, however the clock is set.
+
+        `issuers` are the providers at which people sign in, who come back to `public_url`.
+        """
         lifetimes = lifetimes or Lifetimes()
         self._uses = Uses()
         self.accounts = Accounts(store, clock, pepper, lifetimes.bootstrap)
@@ -34,6 +41,7 @@ class Authenticator:
         self.sessions = Sessions(store, clock, pepper, lifetimes, self._uses)
         self.tokens = Tokens(store, clock, pepper, self._uses)
         self.passwords = PasswordSignIn(store, self.sessions, pepper, clock, steady or clock)
+        self.oidc = OidcSignIn(issuers, public_url, identities, self.sessions, pepper, clock, steady or clock)
 
     async def settle(self) -> None:
         """Wait until the uses that were noted so far are written."""
@@ -43,3 +51,4 @@ class Authenticator:
         """Write what is to be noted, and end."""
         await self._uses.settle()
         self.passwords.close()
+        await self.oidc.close()

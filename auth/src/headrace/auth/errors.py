@@ -15,19 +15,25 @@ class AuthCode(StrEnum):
 
     INVITATION_REFUSED = "invitation_refused"
     NAME_REFUSED = "name_refused"
+    NO_ROLE = "no_role"
     NOT_ALLOWED = "not_allowed"
     NOT_FOUND = "not_found"
     NOT_SIGNED_IN = "not_signed_in"
     PROOF_REFUSED = "proof_refused"
+    PROVIDER_FAILED = "provider_failed"
     PASSWORD_REFUSED = "password_refused"  # noqa: S105 - a code, not a password
+    SIGN_IN_EXPIRED = "sign_in_expired"
     SIGN_IN_REFUSED = "sign_in_refused"
     TOO_MANY_ATTEMPTS = "too_many_attempts"
 
 
 _ONE_MESSAGE: Final = {
     AuthCode.INVITATION_REFUSED: "This link was used already, is too old, or was never good; ask for a new one.",
+    AuthCode.NO_ROLE: "You have no role here yet; ask an admin to give one to you or to one of your groups.",
     AuthCode.NOT_SIGNED_IN: "You are not signed in, or your session or token is no longer good; sign in again.",
     AuthCode.PROOF_REFUSED: "The password is wrong.",
+    AuthCode.PROVIDER_FAILED: "The site's sign-in service can't be used now; try again soon, or ask an admin.",
+    AuthCode.SIGN_IN_EXPIRED: "This sign-in was begun too long ago, or in another browser; sign in again.",
     AuthCode.SIGN_IN_REFUSED: "The name or the password is wrong, or this person may not sign in.",
 }
 """Strangers learn nothing from these: people see one message, and only the log says why."""

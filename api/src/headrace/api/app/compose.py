@@ -34,7 +34,7 @@ from headrace.api.planning.policy_questions import PolicyQuestions
 from headrace.api.planning.redaction import Redaction
 from headrace.api.planning.words import Words
 from headrace.api.policy.versions import Policies
-from headrace.api.settings import Settings
+from headrace.api.settings import SettingError, Settings
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
@@ -48,7 +48,7 @@ from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.submit import Submissions
-from headrace.auth import Authenticator, Lifetimes, Pepper
+from headrace.auth import Authenticator, Issuer, IssuerError, Lifetimes, Pepper, read_issuers
 from headrace.engine import Hub
 from headrace.guardrails import SigningKey
 
@@ -104,6 +104,8 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         Pepper(_secret_file(settings.data / "pepper.key")),
         lifetimes,
         steady=steady,
+        issuers=_issuers(settings),
+        public_url=public_url,
     )
     proofs = Proofs(core, authenticator)
     use_cases = UseCases(
@@ -132,6 +134,16 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     jobs.every("count strangers", LOOK_S, strangers.tell)
     jobs.every("remove old changes", _OUTBOX_PERIOD_S, partial(outbox.remove_old, settings.outbox_kept_s))
     return Whole(core, use_cases, HubEvents(core, use_cases))
+
+
+def _issuers(settings: Settings) -> tuple[Issuer, ...]:
+    if not settings.oidc_issuers:
+        return ()
+    try:
+        return read_issuers(Path(settings.oidc_issuers))
+    except IssuerError as error:
+        message = f"`HEADRACE_OIDC_ISSUERS`: {error}"
+        raise SettingError(message) from error
 
 
 def _secret_file(path: Path) -> bytes:

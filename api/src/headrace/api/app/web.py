@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from headrace.api.access.gate import Gate
-from headrace.api.http import event_routes, people_routes, plan_routes, site_routes, transfer_routes
+from headrace.api.http import event_routes, people_routes, plan_routes, sign_in_routes, site_routes, transfer_routes
 from headrace.api.http.answers import PROBLEM_TYPE, install
 from headrace.api.http.console_files import mount_console
 from headrace.api.http.guard import Guard, Origins
@@ -45,7 +45,7 @@ def create_app(gate: Gate, origins: Origins) -> FastAPI:
     app.state.gate = gate
     app.state.origins = origins
     api = APIRouter(prefix=PREFIX, responses={"default": _PROBLEM})
-    for routes in (people_routes, plan_routes, transfer_routes, event_routes, site_routes):
+    for routes in (people_routes, sign_in_routes, plan_routes, transfer_routes, event_routes, site_routes):
         api.include_router(routes.router)
     app.include_router(api)
     install(app)

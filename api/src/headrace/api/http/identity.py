@@ -51,6 +51,9 @@ def secret_of(request: Request) -> tuple[str, Door]:
     return cookie, Door.CONSOLE
 
 
+TheGate = Annotated[Gate, Depends(gate_of)]
+
+
 async def port_of(request: Request, gate: Annotated[Gate, Depends(gate_of)]) -> Acting:
     """Return the port for whoever sent the request."""
     secret, door = secret_of(request)
@@ -83,6 +86,12 @@ def hand_out(request: Request, response: Response, session: m.Session) -> m.Sess
     """Give a browser its session as a cookie that no script can read, and everybody else as a secret."""
     if "origin" not in request.headers:
         return session
+    hand_over(request, response, session)
+    return session.model_copy(update={"secret": ""})
+
+
+def hand_over(request: Request, response: Response, session: m.Session) -> None:
+    """Give a browser its session as a cookie that no script can read, and that pages elsewhere never send."""
     response.set_cookie(
         cookie_name(request),
         session.secret,
@@ -92,4 +101,3 @@ def hand_out(request: Request, response: Response, session: m.Session) -> m.Sess
         httponly=True,
         samesite="strict",
     )
-    return session.model_copy(update={"secret": ""})

@@ -2,19 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 
-from headrace.api.access.gate import Gate
 from headrace.api.errors import ServiceError
-from headrace.api.http.identity import Id, Port, address_of, cookie_name, gate_of, hand_out, port_of, secret_of
+from headrace.api.http.identity import Id, Port, TheGate, address_of, cookie_name, hand_out, port_of, secret_of
 from headrace.auth import AuthError
 from headrace.client import models as m
 
 router = APIRouter(tags=["people"])
 
 PersonId = Annotated[str | None, Query(max_length=200, description="of whom; only administrators say that")]
-TheGate = Annotated[Gate, Depends(gate_of)]
 
 
 @router.get("/health")

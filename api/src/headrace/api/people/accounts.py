@@ -13,6 +13,7 @@ from headrace.auth import (
     AuthCode,
     Authenticator,
     AuthError,
+    Begun,
     GroupBinding,
     IdentityRecord,
     PersonRecord,
@@ -59,6 +60,30 @@ class People:
                 request.token, request.password, request.name, address
             )
         return _session(accepted)
+
+    def ways(self) -> m.SignInWays:
+        """Say at which providers people may sign in."""
+        return m.SignInWays(providers=[m.Provider(id=one.id, name=one.name) for one in self._auth.oidc.issuers])
+
+    async def begin_at(self, provider: str, path: str) -> Begun:
+        """Begin a sign-in at a provider that goes on at a path of this service."""
+        return await self._auth.oidc.begin(provider, path)
+
+    async def arrive_from(
+        self, provider: str, kept: str, answer: Mapping[str, str], address: str
+    ) -> tuple[m.Session, str]:
+        """Start a session of somebody whom a provider sends back, and say where it goes on; a refusal is audited."""
+        try:
+            with coming_from(address):
+                arrived = await self._auth.oidc.finish(provider, kept, answer)
+        except AuthError as error:
+            if error.code in {AuthCode.SIGN_IN_REFUSED, AuthCode.NO_ROLE}:
+                await self._refused(error, address)
+            raise
+        finally:
+            # What this person's groups give may be another thing than before, also for what runs.
+            self._core.reactions.tell()
+        return _session(arrived.signed_in), arrived.next
 
     async def sign_out(self, secret: str, address: str) -> None:
         """End a session."""

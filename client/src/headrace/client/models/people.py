@@ -26,6 +26,19 @@ class SignIn(Model):
     password: Password
 
 
+class Provider(Model):
+    """A provider at which people may sign in: `id` is how the API calls it, `name` is what people read."""
+
+    id: str
+    name: str
+
+
+class SignInWays(Model):
+    """How people sign in here, beside a local name and password."""
+
+    providers: list[Provider] = []
+
+
 class Session(Model):
     """An interactive session; `secret` is shown once (browsers get it as a cookie instead)."""
 

@@ -1,0 +1,85 @@
+"""Routes: signing in at an OpenID Connect provider. A browser goes there and comes back by redirects."""
+
+from http import HTTPStatus
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import RedirectResponse, Response
+
+from headrace.api.http.identity import TheGate, address_of, cookie_name, hand_over
+from headrace.auth import SIGN_IN_LIMIT, AuthCode, AuthError
+from headrace.client import models as m
+
+router = APIRouter(tags=["people"], prefix="/sign-in")
+
+ProviderId = Annotated[str, Path(max_length=32)]
+NextPath = Annotated[str, Query(max_length=500, description="the path of this service where it goes on")]
+_MAX_ANSWER = 5000
+"""Characters of a provider's answer."""
+
+
+@router.get("")
+async def ways_to_sign_in(gate: TheGate) -> m.SignInWays:
+    """List the providers at which people may sign in; needs no sign-in."""
+    return gate.use_cases.people.ways()
+
+
+@router.get("/{provider}", status_code=HTTPStatus.SEE_OTHER, response_class=RedirectResponse)
+async def begin_sign_in(
+    request: Request,
+    gate: TheGate,
+    provider: ProviderId,
+    next: NextPath = "/",  # noqa: A002 - its name in the URL
+) -> Response:
+    """Send a browser to a provider, where its person signs in."""
+    try:
+        begun = await gate.use_cases.people.begin_at(provider, next)
+    except AuthError as error:
+        if error.code is AuthCode.PROVIDER_FAILED:
+            return _refused(error)
+        raise
+    answer = RedirectResponse(begun.url, HTTPStatus.SEE_OTHER)
+    answer.set_cookie(
+        _cookie(request),
+        begun.kept,
+        max_age=int(SIGN_IN_LIMIT.total_seconds()),
+        path="/",
+        secure=request.app.state.origins.tls,
+        httponly=True,
+        samesite="lax",  # the provider's page leads back here, and that is another site
+    )
+    return answer
+
+
+@router.get("/{provider}/callback", status_code=HTTPStatus.SEE_OTHER, response_class=RedirectResponse)
+async def finish_sign_in(request: Request, gate: TheGate, provider: ProviderId) -> Response:
+    """Take a browser back from a provider, with a session as its cookie, or with the code of the refusal."""
+    kept = request.cookies.get(_cookie(request), "")
+    try:
+        given = _answer_of(request)
+        session, path = await gate.use_cases.people.arrive_from(provider, kept, given, address_of(request))
+    except AuthError as error:
+        answer = _refused(error)
+    else:
+        answer = RedirectResponse(path, HTTPStatus.SEE_OTHER)
+        hand_over(request, answer, session)
+    answer.delete_cookie(_cookie(request), path="/", secure=request.app.state.origins.tls, httponly=True)
+    return answer
+
+
+def _answer_of(request: Request) -> dict[str, str]:
+    """Return the provider's answer; a parameter that comes twice makes it none (RFC 6749, 3.1)."""
+    given = request.query_params.multi_items()
+    if len(dict(given)) < len(given) or len(request.url.query) > _MAX_ANSWER:
+        raise AuthError(AuthCode.SIGN_IN_REFUSED, "an answer of a provider that is too long, or says something twice")
+    return dict(given)
+
+
+def _refused(error: AuthError) -> Response:
+    """Lead back to the sign-in page, which has words for the code: no text of a URL is shown to people."""
+    return RedirectResponse(f"/sign-in?{urlencode({'refused': error.code})}", HTTPStatus.SEE_OTHER)
+
+
+def _cookie(request: Request) -> str:
+    return f"{cookie_name(request)}-sign-in"

@@ -1,0 +1,130 @@
+"""What a provider says of a person: checked claims of an ID token. Each check is a line of a table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from joserfc.errors import JoseError
+from joserfc.jwt import JWTClaimsRegistry
+
+from headrace.auth.errors import AuthError
+from headrace.auth.oidc_issuers import Issuer
+from headrace.auth.oidc_provider import Signed, TokenRefused
+from headrace.auth.passwords import check_name
+
+LEEWAY_S: Final = 30
+"""By how much the clocks of a provider and of this service may differ."""
+MAX_GROUPS: Final = 1000
+MAX_TEXT: Final = 300
+"""Characters of a subject, a session's id or a group."""
+_NAMES: Final = ("name", "preferred_username", "email", "sub")
+_MAX_FACTORS: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vouched:
+    """Whom a provider vouches for, when and with what they signed in there."""
+
+    issuer: str
+    subject: str
+    name: str
+    groups: frozenset[str]
+    factors: frozenset[str]
+    at: datetime
+    sid: str | None
+
+
+def vouched(token: Signed, issuer: Issuer, nonce: str, now: datetime) -> Vouched:
+    """Check the claims of an ID token; raises `TokenRefused`."""
+    if token.typ not in {"", "jwt"}:
+        message = f"`typ` is `{token.typ[:50]}`: no ID token"
+        raise TokenRefused(message)
+    claims = token.claims
+    try:
+        JWTClaimsRegistry(
+            now=int(now.timestamp()),
+            leeway=LEEWAY_S,
+            iss={"essential": True, "value": issuer.url},
+            aud={"essential": True, "value": issuer.client_id},
+            sub={"essential": True},
+            exp={"essential": True},
+            iat={"essential": True},
+            nonce={"essential": True, "value": nonce},
+        ).validate(dict(claims))
+    except JoseError as error:
+        message = f"{type(error).__name__}: {error}"[:200]
+        raise TokenRefused(message) from error
+    several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+    if claims.get("azp", None if several else issuer.client_id) != issuer.client_id:
+        message = "`azp` is another client, or missing beside several audiences"
+        raise TokenRefused(message)
+    return Vouched(
+        issuer=issuer.url,
+        subject=_text(claims, "sub"),
+        name=_name(claims),
+        groups=groups_of(claims, issuer),
+        factors=_factors(claims),
+        at=_signed_in_at(claims, now),
+        sid=_text(claims, "sid") if "sid" in claims else None,
+    )
+
+
+def groups_of(claims: Mapping[str, object], issuer: Issuer) -> frozenset[str]:
+    """Return the groups that a token names; raises `TokenRefused` for what can't be all of them.
+
+    A provider that leaves out a long list of groups says so (`_claim_names`): what rights that takes away nobody knows.
+    """
+    claim = issuer.groups_claim
+    left_out = claims.get("_claim_names")
+    if isinstance(left_out, Mapping) and claim in left_out:
+        message = f"the provider left out `{claim}`, because it is too long; let it send fewer, or application roles"
+        raise TokenRefused(message)
+    given = claims.get(claim, [])
+    groups = [given] if isinstance(given, str) else given
+    if not isinstance(groups, list) or len(groups) > MAX_GROUPS:
+        message = f"`{claim}` is no list of at most {MAX_GROUPS} groups"
+        raise TokenRefused(message)
+    if not all(isinstance(group, str) and _is_line(group) for group in groups):
+        message = f"`{claim}` holds what is no text of one line of at most {MAX_TEXT} characters"
+        raise TokenRefused(message)
+    return frozenset(groups)
+
+
+def _name(claims: Mapping[str, object]) -> str:
+    """Return the first name that may be shown where people decide."""
+    for claim in _NAMES:
+        given = claims.get(claim)
+        if isinstance(given, str):
+            try:
+                return check_name(given)
+            except AuthError:
+                continue
+    return "somebody"
+
+
+def _factors(claims: Mapping[str, object]) -> frozenset[str]:
+    given = claims.get("amr")
+    words = given[:_MAX_FACTORS] if isinstance(given, list) else []
+    return frozenset(word for word in words if isinstance(word, str) and word.isalnum() and len(word) <= MAX_TEXT)
+
+
+def _signed_in_at(claims: Mapping[str, object], now: datetime) -> datetime:
+    """Return when the person signed in there, never in the future; without a word on it, when the token was made."""
+    at = claims.get("auth_time", claims["iat"])
+    if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at <= now.timestamp() + LEEWAY_S:
+        message = "`auth_time` is no time, or in the future"
+        raise TokenRefused(message)
+    return min(datetime.fromtimestamp(at, UTC), now)
+
+
+def _text(claims: Mapping[str, object], claim: str) -> str:
+    value = claims[claim]
+    if not isinstance(value, str) or not _is_line(value):
+        message = f"`{claim}` is no text of one line of at most {MAX_TEXT} characters"
+        raise TokenRefused(message)
+    return value
+
+
+def _is_line(text: str) -> bool:
+    return 0 < len(text) <= MAX_TEXT and text.isprintable()

@@ -1,0 +1,121 @@
+"""The OpenID Connect providers of a site, as its operator declares them in one TOML file."""
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+MAX_ISSUERS: Final = 20
+_ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
+_MAX_TEXT: Final = 300
+
+
+class IssuerError(ValueError):
+    """A declaration that can't be used; the message names the file, the issuer and the key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issuer:
+    """One provider. `id` is part of its redirect URI, `name` is what people read, `url` is what it calls itself."""
+
+    id: str
+    name: str
+    url: str
+    client_id: str
+    client_secret: str | None = field(default=None, repr=False)
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    groups_claim: str = "groups"
+    ca_file: str | None = None
+
+
+def read_issuers(file: Path) -> tuple[Issuer, ...]:
+    """Read the tables `[[issuer]]` of a file, at most 20; raises `IssuerError`."""
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        message = f"`{file}` can't be read as TOML: {error}"
+        raise IssuerError(message) from error
+    tables = document.get("issuer")
+    if set(document) != {"issuer"} or not isinstance(tables, list) or not 0 < len(tables) <= MAX_ISSUERS:
+        message = f"`{file}` holds 1 to {MAX_ISSUERS} tables `[[issuer]]` and nothing else"
+        raise IssuerError(message)
+    issuers = tuple(_issuer(table, f"`{file}`, issuer {number}", file.parent) for number, table in enumerate(tables, 1))
+    for what in ("id", "url"):
+        if len({getattr(issuer, what) for issuer in issuers}) < len(issuers):
+            message = f"`{file}` declares one `{what}` twice"
+            raise IssuerError(message)
+    return issuers
+
+
+def is_secure(url: str) -> bool:
+    """Whether a URL is https, or http to a loopback address (nobody else can listen there)."""
+    parts = urlsplit(url)
+    if parts.scheme != "http":
+        return parts.scheme == "https" and bool(parts.hostname)
+    try:
+        return ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        return parts.hostname == "localhost"
+
+
+def _issuer(table: Mapping[str, object], where: str, folder: Path) -> Issuer:
+    unknown = sorted(table.keys() - _KEYS.keys())
+    if unknown:
+        message = f"{where}: `{unknown[0]}` is unknown; known are {', '.join(sorted(_KEYS))}"
+        raise IssuerError(message)
+    for key, (needed, fits, expected) in _KEYS.items():
+        if key in table and not fits(table[key]):
+            message = f"{where}: `{key}` must be {expected}"
+            raise IssuerError(message)
+        if needed and key not in table:
+            message = f"{where}: `{key}` is missing; it is {expected}"
+            raise IssuerError(message)
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    if "client_secret_file" in values:
+        values["client_secret"] = _secret(folder / str(values.pop("client_secret_file")), where)
+    if "ca_file" in values:
+        values["ca_file"] = str(folder / str(values["ca_file"]))
+    return Issuer(**values)  # type: ignore[arg-type] # held to their types by the table below
+
+
+def _secret(file: Path, where: str) -> str:
+    try:
+        secret = file.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        message = f"{where}: `client_secret_file` can't be read: {error}"
+        raise IssuerError(message) from error
+    if not secret:
+        message = f"{where}: `client_secret_file` is empty"
+        raise IssuerError(message)
+    return secret
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _MAX_TEXT and value.isprintable()
+
+
+def _is_url(value: object) -> bool:
+    return _is_text(value) and is_secure(str(value)) and "?" not in str(value) and "#" not in str(value)
+
+
+def _are_scopes(value: object) -> bool:
+    return isinstance(value, list) and "openid" in value and all(_is_text(one) and " " not in one for one in value)
+
+
+_TEXT: Final = "a text of one line"
+_FILE: Final = "the path of a file, from the folder of this one"
+_KEYS: Final[Mapping[str, tuple[bool, Callable[[object], bool], str]]] = {
+    "id": (True, lambda value: isinstance(value, str) and _ID.fullmatch(value) is not None, "1 to 32 of a-z, 0-9, -"),
+    "name": (True, _is_text, _TEXT),
+    "url": (True, _is_url, "an https URL without `?` and `#`, as the provider's discovery document says it"),
+    "client_id": (True, _is_text, _TEXT),
+    "client_secret_file": (False, _is_text, _FILE),
+    "scopes": (False, _are_scopes, "a list of scopes with `openid` among them"),
+    "groups_claim": (False, _is_text, _TEXT),
+    "ca_file": (False, _is_text, _FILE),
+}
+"""By key: whether it is needed, what it must be, and that in words."""

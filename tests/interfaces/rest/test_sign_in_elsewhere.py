@@ -1,0 +1,251 @@
+"""Signing in at a real OpenID provider: what comes back is checked, and what it gives is what an admin bound."""
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+import pytest
+from tests.servers.provider import PASSWORD, SECRET, OpenIdProvider, walk
+from tests.servers.site import Site, started_site
+
+from headrace.api.app.web import create_app
+from headrace.api.http.guard import Origins
+from headrace.api.settings import Settings
+from headrace.client import models as m
+
+PUBLIC = "http://127.0.0.1"
+HERE = f"{PUBLIC}/api/v1/sign-in"
+pytestmark = pytest.mark.anyio
+
+
+@dataclass
+class Visitor:
+    """A browser of somebody's, at the service in this process."""
+
+    client: httpx2.AsyncClient
+
+    async def begin(self, issuer: str = "corp", path: str = "/plans") -> str:
+        """Begin a sign-in, and return where the provider's page is."""
+        answer = await self.client.get(f"{HERE}/{issuer}", params={"next": path})
+        assert answer.status_code == 303, answer.text
+        return answer.headers["location"]
+
+    async def come_back(self, given: Mapping[str, str], issuer: str = "corp") -> httpx2.Response:
+        """Come back from the provider with its answer."""
+        return await self.client.get(f"{HERE}/{issuer}/callback", params=dict(given))
+
+    async def sign_in(self, user: str, issuer: str = "corp") -> httpx2.Response:
+        return await self.come_back(walk(await self.begin(issuer), f"{HERE}/{issuer}/callback", user), issuer)
+
+    async def me(self) -> m.Me:
+        return m.Me.model_validate_json((await self.client.get(f"{PUBLIC}/api/v1/me")).text)
+
+
+@asynccontextmanager
+async def visitor(site: Site) -> AsyncIterator[Visitor]:
+    app = create_app(site.service.gate, Origins.of(PUBLIC))
+    transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url=PUBLIC) as client:
+        yield Visitor(client)
+
+
+def refusal(answer: httpx2.Response) -> str:
+    """The code with which a browser is sent back to the sign-in page, and without a session."""
+    assert answer.status_code == 303, answer.text
+    assert "headrace=" not in answer.headers.get("set-cookie", "").replace("headrace-sign-in=", "")
+    to = urlsplit(answer.headers["location"])
+    assert (to.netloc, to.path) == ("", "/sign-in")
+    [code] = parse_qs(to.query)["refused"]
+    return code
+
+
+@pytest.fixture
+async def site(tmp_path: Path, provider: OpenIdProvider) -> AsyncIterator[Site]:
+    """A site that lets staff of the provider sign in: each is a requester."""
+    provider.client("headrace", PUBLIC, "corp")
+    provider.person("pia", name="Pia Grün", email="pia@corp.test", groups=["staff", "physics"])
+    async with started_site(tmp_path, Settings(oidc_issuers=str(provider.declared(tmp_path)))) as opened:
+        await bind(opened, provider, "staff", "requester")
+        yield opened
+
+
+async def bind(site: Site, provider: OpenIdProvider, group: str, *roles: str) -> None:
+    bindings = [m.GroupBinding(issuer=provider.url, group=group, roles=list(roles), groups=["lab"])] if roles else []
+    await site.ada.port.bind_groups(m.GroupBindingsRequest(bindings=bindings))
+
+
+async def test_somebody_signs_in_at_a_provider_and_has_what_their_groups_give(
+    site: Site, provider: OpenIdProvider
+) -> None:
+    async with visitor(site) as pia:
+        ways = m.SignInWays.model_validate_json((await pia.client.get(HERE)).text)
+        assert ways.providers == [m.Provider(id="corp", name="Corporate account")]
+        answer = await pia.sign_in("pia")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/plans")
+        [session] = [one for one in answer.headers.get_list("set-cookie") if one.startswith("headrace=")]
+        assert "HttpOnly" in session
+        assert "SameSite=strict" in session
+        me = await pia.me()
+        assert (me.name, me.roles, me.session) == ("Pia Grün", ["requester"], True)
+    [arrived] = await site.audited("person_arrived")
+    assert (arrived.detail["subject"], arrived.detail["groups"]) == ("pia", "lab")
+    signed_in = (await site.audited("signed_in"))[-1]
+    assert (signed_in.person, signed_in.detail["method"]) == (me.id, "oidc")
+    assert (signed_in.detail["factors"], signed_in.detail["issuer"]) == ("otp pwd", provider.url)
+
+
+async def test_signing_in_again_brings_the_groups_of_now_to_the_same_person(
+    site: Site, provider: OpenIdProvider
+) -> None:
+    provider.person("rob", name="Rob", groups=["staff"])
+    async with visitor(site) as rob, visitor(site) as elsewhere:
+        await rob.sign_in("rob")
+        first = await rob.me()
+        provider.person("rob", name="Rob B", groups=[])
+        assert refusal(await elsewhere.sign_in("rob")) == "no_role"
+        again = await rob.me()
+    assert (again.id, again.name, first.roles, again.roles) == (first.id, "Rob B", ["requester"], [])
+
+
+async def test_whoever_has_no_role_here_is_refused_and_not_stored(site: Site, provider: OpenIdProvider) -> None:
+    provider.person("nik", name="Nik", groups=["visitors"])
+    before = await site.ada.port.people()
+    async with visitor(site) as nik:
+        assert refusal(await nik.sign_in("nik")) == "no_role"
+    assert await site.ada.port.people() == before
+
+
+async def test_a_person_disabled_here_is_refused_though_the_provider_vouches(site: Site) -> None:
+    async with visitor(site) as pia:
+        await pia.sign_in("pia")
+        me = await pia.me()
+        await site.ada.port.disable_person(me.id)
+        assert refusal(await pia.sign_in("pia")) == "sign_in_refused"
+    [failed] = await site.audited("sign_in_failed")
+    assert (failed.subject, failed.detail["reason"]) == (me.id, f"person {me.id} is disabled")
+
+
+async def test_a_sign_in_ends_only_in_the_browser_that_began_it_and_once(site: Site) -> None:
+    async with visitor(site) as pia, visitor(site) as mallory:
+        given = walk(await pia.begin(), f"{HERE}/corp/callback", "pia")
+        assert refusal(await mallory.come_back(given)) == "sign_in_expired"
+        await mallory.begin()
+        assert refusal(await mallory.come_back(given)) == "sign_in_expired"
+        assert (await pia.come_back(given)).headers["location"] == "/plans"
+        assert refusal(await pia.come_back(given)) == "sign_in_expired"
+
+
+async def test_a_code_is_of_no_use_with_another_sign_in_of_the_same_browser(site: Site) -> None:
+    async with visitor(site) as pia:
+        stolen = walk(await pia.begin(), f"{HERE}/corp/callback", "pia")
+        later = await pia.begin()
+        state = parse_qs(urlsplit(later).query)["state"][0]
+        assert refusal(await pia.come_back({**stolen, "state": state})) == "sign_in_refused"
+
+
+async def test_what_the_browser_keeps_of_a_sign_in_cannot_be_changed(site: Site) -> None:
+    async with visitor(site) as pia:
+        given = walk(await pia.begin(), f"{HERE}/corp/callback", "pia")
+        kept = pia.client.cookies["headrace-sign-in"]
+        for changed in ("x" + kept, kept[:-1] + ("0" if kept[-1] != "0" else "1"), kept.partition(".")[0], "." * 3000):
+            answer = await pia.client.get(
+                f"{HERE}/corp/callback", params=given, headers={"cookie": f"headrace-sign-in={changed}"}
+            )
+            assert refusal(answer) == "sign_in_expired"
+
+
+async def test_a_sign_in_that_began_ten_minutes_ago_is_over(site: Site) -> None:
+    async with visitor(site) as pia:
+        given = walk(await pia.begin(), f"{HERE}/corp/callback", "pia")
+        site.clock.shift += timedelta(minutes=10)
+        assert refusal(await pia.come_back(given)) == "sign_in_expired"
+
+
+async def test_an_answer_of_another_issuer_is_refused(site: Site) -> None:
+    async with visitor(site) as pia:
+        for changed in ({"iss": "https://evil.example"}, {"iss": ""}):
+            given = walk(await pia.begin(), f"{HERE}/corp/callback", "pia")
+            assert refusal(await pia.come_back({**given, **changed})) == "sign_in_refused"
+        given = walk(await pia.begin(), f"{HERE}/corp/callback", "pia")
+        del given["iss"]
+        assert refusal(await pia.come_back(given)) == "sign_in_refused"
+
+
+async def test_an_answer_that_says_something_twice_or_without_end_is_refused(site: Site) -> None:
+    async with visitor(site) as pia:
+        given = walk(await pia.begin(), f"{HERE}/corp/callback", "pia")
+        twice = httpx2.QueryParams([*given.items(), ("code", "another")])
+        assert refusal(await pia.client.get(f"{HERE}/corp/callback", params=twice)) == "sign_in_refused"
+        given = walk(await pia.begin(), f"{HERE}/corp/callback", "pia")
+        assert refusal(await pia.come_back({**given, "code": "x" * 6000})) == "sign_in_refused"
+
+
+async def test_a_person_who_says_no_at_the_provider_is_back_without_a_session(
+    site: Site, provider: OpenIdProvider
+) -> None:
+    async with visitor(site) as pia:
+        state = parse_qs(urlsplit(await pia.begin()).query)["state"][0]
+        answer = await pia.come_back({"error": "access_denied", "state": state, "iss": provider.url})
+        assert refusal(answer) == "sign_in_refused"
+
+
+async def test_a_sign_in_goes_on_at_no_other_site(site: Site) -> None:
+    async with visitor(site) as pia:
+        for path in ("//evil.example", "/\\evil.example", "https://evil.example", "/a\nb", "/a\n", "", "/ x"):
+            answer = await pia.client.get(f"{HERE}/corp", params={"next": path})
+            assert m.Problem.model_validate_json(answer.text).code == "not_allowed"
+
+
+async def test_an_unknown_provider_is_not_found(site: Site) -> None:
+    async with visitor(site) as pia:
+        for address in (f"{HERE}/nowhere", f"{HERE}/nowhere/callback?code=x&state=y"):
+            answer = await pia.client.get(address)
+            assert "not_found" in answer.text + answer.headers.get("location", "")
+
+
+async def test_each_provider_answers_for_itself_alone(tmp_path: Path, provider: OpenIdProvider) -> None:
+    provider.client("headrace", PUBLIC, "corp")
+    provider.person("pia", name="Pia", groups=["staff"])
+    file = provider.declared(tmp_path)
+    other = file.read_text().replace('"corp"', '"other"').replace(provider.url, "http://127.0.0.1:9")
+    file.write_text(f"{file.read_text()}\n{other}")
+    async with started_site(tmp_path, Settings(oidc_issuers=str(file))) as site, visitor(site) as pia:
+        given = walk(await pia.begin(), f"{HERE}/corp/callback", "pia")
+        assert refusal(await pia.come_back(given, "other")) == "sign_in_expired"
+
+
+async def test_a_provider_that_is_away_is_said_and_whoever_is_signed_in_goes_on(
+    tmp_path: Path, provider: OpenIdProvider
+) -> None:
+    file = provider.declared(tmp_path)
+    file.write_text(file.read_text().replace(provider.url, "http://127.0.0.1:9"))
+    async with started_site(tmp_path, Settings(oidc_issuers=str(file))) as site, visitor(site) as pia:
+        assert refusal(await pia.client.get(f"{HERE}/corp")) == "provider_failed"
+        assert (await site.ada.port.me()).name == "ada"
+
+
+async def test_a_key_that_the_provider_has_since_made_is_asked_for(site: Site, provider: OpenIdProvider) -> None:
+    async with visitor(site) as pia:
+        await pia.sign_in("pia")
+        provider.administrate("rotate", drop=True)
+        site.clock.shift += timedelta(minutes=1)
+        assert (await pia.sign_in("pia")).headers["location"] == "/plans"
+
+
+async def test_no_secret_of_a_sign_in_is_in_a_log_or_in_the_audit(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with visitor(site) as pia:
+        given = walk(await pia.begin(), f"{HERE}/corp/callback", "pia")
+        kept = pia.client.cookies["headrace-sign-in"]
+        await pia.come_back(given)
+        await pia.come_back(given)
+        session = pia.client.cookies["headrace"]
+    audited = "".join(event.model_dump_json() for event in await site.audited("signed_in"))
+    ours = "".join(record.getMessage() for record in caplog.records if record.name.startswith("headrace"))
+    for secret in (given["code"], kept, session, SECRET, PASSWORD):
+        assert secret not in audited + ours

@@ -1,0 +1,105 @@
+"""A real OpenID provider (the npm package oidc-provider) in a process of its own, and people who sign in there."""
+
+import json
+import re
+import select
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urljoin, urlsplit
+
+import httpx2
+
+FOLDER = Path(__file__).parent / "oidc"
+SECRET = "of a client in a test"  # noqa: S105
+PASSWORD = "of a person at the provider"  # noqa: S105
+READY_S = 30
+MOST_STEPS = 12
+
+
+@dataclass(frozen=True)
+class OpenIdProvider:
+    """A running provider."""
+
+    url: str
+
+    def administrate(self, what: str, **values: object) -> Any:  # noqa: ANN401 - a JSON document
+        answer = httpx2.post(f"{self.url}/test/{what}", content=json.dumps(values))
+        assert answer.status_code == HTTPStatus.OK, answer.text
+        return answer.json()
+
+    def client(self, name: str, service: str, issuer: str, **more: object) -> None:
+        """Register the service under `service` as a client, as which it calls this provider `issuer`."""
+        here = f"{service}/api/v1/sign-in/{issuer}"
+        self.administrate(
+            "clients",
+            client_id=name,
+            client_secret=SECRET,
+            redirect_uris=[f"{here}/callback"],
+            grant_types=["authorization_code"],
+            response_types=["code"],
+            **more,
+        )
+
+    def person(self, subject: str, **claims: object) -> None:
+        """Make somebody who can sign in here, with these claims, or change them."""
+        self.administrate("people", id=subject, secret=PASSWORD, claims=claims)
+
+    def declared(self, folder: Path, issuer: str = "corp", client: str = "headrace", **more: object) -> Path:
+        """Write the file of issuers that makes a service sign people in here."""
+        (folder / "client.secret").write_text(f"{SECRET}\n", encoding="utf-8")
+        values = {
+            "id": issuer,
+            "name": "Corporate account",
+            "url": self.url,
+            "client_id": client,
+            "client_secret_file": "client.secret",
+            "scopes": ["openid", "profile", "email", "groups"],
+            **more,
+        }
+        file = folder / "issuers.toml"
+        lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+        file.write_text("\n".join(["[[issuer]]", *lines, ""]), encoding="utf-8")
+        return file
+
+
+def walk(start: str, back: str, user: str, password: str = PASSWORD) -> dict[str, str]:
+    """Sign in at a provider as a browser does, from `start` until it leads to an address that begins with `back`.
+
+    Returns the provider's answer: the parameters of that address.
+    """
+    with httpx2.Client() as browser:
+        answer = browser.get(start)
+        for _ in range(MOST_STEPS):
+            if answer.is_redirect:
+                url = urljoin(str(answer.url), answer.headers["location"])
+                if url.startswith(back):
+                    return dict(parse_qsl(urlsplit(url).query))
+                answer = browser.get(url)
+            elif action := re.search(r'action="([^"]+)"', answer.text):
+                url = urljoin(str(answer.url), action[1])
+                answer = browser.post(url, data={"user": user, "secret": password})
+            else:
+                break
+    raise AssertionError(answer.text)
+
+
+@contextmanager
+def open_provider() -> Iterator[OpenIdProvider]:
+    """Start a provider on a free port; it ends with this process at the latest."""
+    command = ["node", "provider.mjs"]
+    with subprocess.Popen(command, cwd=FOLDER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        try:
+            ready, _, _ = select.select([process.stdout], [], [], READY_S)
+            url = process.stdout.readline().strip() if ready else ""
+            assert url, "the provider did not start"
+            yield OpenIdProvider(url)
+        finally:
+            process.stdin.close()
+            process.wait(READY_S)
