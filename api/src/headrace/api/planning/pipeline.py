@@ -147,7 +147,7 @@ class Pipeline:
             source = await self._locations.resolve(tx, intent.source)
             destination = await self._locations.resolve(tx, intent.destination)
             route = settle(source, destination)
-            lives = {end.node: await self._nodes.require_usable(tx, end.node) for end in (source, destination)}
+            lives = await self._nodes.require_usable(tx, source.node, destination.node)
         if len(lives) > 1 and not any(live.accepts_connections for live in lives.values()):
             raise ServiceError(
                 Code.NODES_UNREACHABLE,

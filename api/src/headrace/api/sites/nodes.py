@@ -24,7 +24,7 @@ NODES = "nodes"
 """The broker's subject for nodes that come and go."""
 
 _SECRET_BYTES = 32
-_BY_KEY = select(NodeRow).where(NodeRow.key == bindparam("of_key"))
+_BY_KEY = select(NodeRow).where(NodeRow.key.in_(bindparam("of_keys", expanding=True)))
 _REFUSED_AGAIN = timedelta(hours=1)
 """How often the same refusal of the same node is audited at most."""
 
@@ -150,9 +150,12 @@ class Nodes:
             return error.detail
         return ""
 
-    async def require_usable(self, tx: Tx, key: str) -> NodeAttached:
-        """Return the live state of a node that may be given work, or refuse and say why not."""
-        row = await tx.scalar(_BY_KEY, {"of_key": key})
+    async def require_usable(self, tx: Tx, *keys: str) -> dict[str, NodeAttached]:
+        """Return the live state of each of these nodes by its key, or refuse: the first that may not be given work."""
+        rows = {row.key: row for row in await tx.scalars(_BY_KEY, {"of_keys": keys})}
+        return {key: self._usable(key, rows.get(key)) for key in keys}
+
+    def _usable(self, key: str, row: NodeRow | None) -> NodeAttached:
         if row is None:
             raise ServiceError(
                 Code.UNKNOWN_NODE, f"no node with key `{key}` has joined; list them with `headrace nodes`"

@@ -132,7 +132,7 @@ class Tx:
 
     async def begin(self) -> None:
         """Wait for the lock of the one writer."""
-        await self._connection.in_thread(self._session.connection)
+        await self._connection.begin(self._session.connection)
 
     async def commit(self) -> None:
         """Commit whole, even when the caller is canceled meanwhile: whoever must know of it is told then, too."""

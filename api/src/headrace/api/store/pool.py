@@ -29,6 +29,10 @@ class StoreConnection(ABC):
     async def run(self, work: Callable[[], _T]) -> _T:
         """Run statements without keeping others from working for long."""
 
+    async def begin(self, work: Callable[[], object]) -> None:
+        """Begin a writing transaction by `work`, which waits while somebody else writes."""
+        await self.in_thread(work)
+
     @property
     @abstractmethod
     def usable(self) -> bool:

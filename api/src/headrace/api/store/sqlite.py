@@ -2,8 +2,8 @@
 
 A statement on an indexed table takes some 20 microseconds, and handing it to a thread and back ten times as long. So a
 reading statement begins in the event loop with a budget; beyond it, it is given up and begun again in a thread (it has
-changed nothing). Of a writing transaction only its begin, which waits for the lock, and its commit, which waits for the
-disk, are done in a thread.
+changed nothing). Of a writing transaction only its begin, when it has to wait for the lock, and its commit, which waits
+for the disk, are done in a thread.
 """
 
 import sqlite3
@@ -82,6 +82,20 @@ class SqliteConnection(StoreConnection):
             return await self.in_thread(work)
         finally:
             self._raw.set_progress_handler(_give_up, _BUDGET_STEPS)
+
+    async def begin(self, work: Callable[[], object]) -> None:
+        """Begin at once, as nearly always only this process writes; else wait for the lock in a thread."""
+        self._raw.execute("PRAGMA busy_timeout = 0")
+        try:
+            work()
+        except OperationalError as error:
+            if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+                raise
+        else:
+            return
+        finally:
+            self._raw.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+        await self.in_thread(work)
 
     @property
     def usable(self) -> bool:

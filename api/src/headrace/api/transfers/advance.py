@@ -115,13 +115,13 @@ class Advance:
     async def _absent(self, tx: Tx, run: Run) -> Cause | None:
         """Say which node can't work now; one that never will stands against the run for good."""
         try:
+            if not run.open:
+                await self._parts.nodes.require_usable(tx, *run.nodes)
+                return None
             for key in run.nodes:
-                if run.open:
-                    away = await self._parts.nodes.absence(tx, key)
-                    if away:
-                        return Cause(Code.NODE_AWAY, away)
-                else:
-                    await self._parts.nodes.require_usable(tx, key)
+                away = await self._parts.nodes.absence(tx, key)
+                if away:
+                    return Cause(Code.NODE_AWAY, away)
         except ServiceError as error:
             if error.code in _PASSES:
                 return Cause(error.code, error.detail)

@@ -36,7 +36,12 @@ _MAY_WAIT = frozenset({m.TransferState.QUEUED, m.TransferState.WAITING, m.Transf
 _MIN_PREFIX = 4
 _PAGE = 200
 MAX_COUNTED = 1000
-_STATE = select(TransferRow.state).where(TransferRow.id == bindparam("of"))
+_FACTS = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires, _PLAN_CEILING).where(
+    PlanRow.id.in_(bindparam("of_plans", expanding=True))
+)
+_SPANS = select(AttemptRow.transfer, AttemptRow.started, AttemptRow.ended).where(
+    AttemptRow.transfer.in_(bindparam("of_transfers", expanding=True))
+)
 _T = TypeVar("_T")
 
 
@@ -55,25 +60,20 @@ class Transfers:
 
         Waits up to `wait_s` seconds for it to end.
         """
-        core = self._parts.core
+        core, loop = self._parts.core, asyncio.get_running_loop()
         async with core.database.read() as tx:
             row = await self._row(tx, caller, transfer)
             if wait_s <= 0 or row.state in m.END_STATES:
                 return await self.view_in(tx, caller, row)
-        loop = asyncio.get_running_loop()
         limit = loop.time() + min(wait_s, core.settings.max_wait_s)
         with core.broker.subscribe(row.id, caller.principal) as woken:
-            while not core.broker.closing:
+            while True:
                 woken.clear()
-                if await self._has_ended(row.id) or loop.time() >= limit:
-                    break
+                async with core.database.read() as tx:
+                    row = await self._row(tx, caller, row.id)
+                    if row.state in m.END_STATES or loop.time() >= limit or core.broker.closing:
+                        return await self.view_in(tx, caller, row)
                 await wait_for(woken, limit - loop.time())
-        async with core.database.read() as tx:
-            return await self.view_in(tx, caller, await self._row(tx, caller, row.id))
-
-    async def _has_ended(self, transfer: str) -> bool:
-        async with self._parts.core.database.read() as tx:
-            return await tx.scalar(_STATE, {"of": transfer}) in m.END_STATES
 
     async def page(
         self,
@@ -291,9 +291,7 @@ class Transfers:
             for row in rows
             if row.state in RETRIED_STATES or (row.rate_ceiling_bps is not None and row.state not in m.END_STATES)
         ]
-        of = PlanRow
-        found = select(of.id, of.deletes, of.obligations, of.expires, _PLAN_CEILING).where(of.id.in_(plans))
-        facts = {plan.id: plan for plan in await tx.execute(found)} if plans else {}
+        facts = {plan.id: plan for plan in await tx.execute(_FACTS, {"of_plans": plans})} if plans else {}
         halted = await self._halts.of_transfers(tx, [row.id for row in rows if row.state not in m.END_STATES])
         active = await self._active(tx, rows)
         return [self._status(row, facts.get(row.plan), halted.get(row.id), active.get(row.id)) for row in rows]
@@ -304,9 +302,7 @@ class Transfers:
         one = {row.id: row for row in rows if row.attempt == 1 and row.state not in _MAY_WAIT and row.started}
         found = {id_: span_s(row.started, row.ended or now) for id_, row in one.items() if row.started}
         several = [row.id for row in rows if row.id not in one and row.started]
-        of = AttemptRow
-        query = select(of.transfer, of.started, of.ended).where(of.transfer.in_(several))
-        for transfer, started, ended in await tx.execute(query) if several else ():
+        for transfer, started, ended in await tx.execute(_SPANS, {"of_transfers": several}) if several else ():
             found[transfer] = found.get(transfer, 0) + span_s(started, ended or now)
         return found
 
