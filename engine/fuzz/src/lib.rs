@@ -21,6 +21,7 @@ use headrace_core::sealed::{Document, DocumentType, SigningKey};
 use headrace_core::statement::Statement;
 use headrace_core::ticket::{Ticket, VerifiedTicket};
 use headrace_core::value::Timestamp;
+use headrace_core::version::Version;
 use headrace_core::wire::{Header, Peeked};
 use headrace_node::token::JoinToken;
 
@@ -232,8 +233,7 @@ pub fn glob(bytes: &[u8]) {
                 kind,
                 size: 1,
                 mtime_ns: 1,
-                ctime_ns: 1,
-                inode: 1,
+                version: Version::new(b"1").expect("short"),
                 mode: 0o644,
                 target: None,
             });

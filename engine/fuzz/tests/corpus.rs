@@ -16,6 +16,7 @@ use headrace_core::message::{Decision, FileResult, Hello, Join, Message, Role, T
 use headrace_core::name::RelPath;
 use headrace_core::sealed::{Document, DocumentType};
 use headrace_core::value::Digest;
+use headrace_core::version::Version;
 use headrace_fuzz::{TARGETS, authority, node};
 use serde_json::json;
 
@@ -36,8 +37,7 @@ fn entry(name: &str, kind: Kind) -> Entry {
         kind,
         size: 5,
         mtime_ns: 1_700_000_000_123_456_789,
-        ctime_ns: -1,
-        inode: 7,
+        version: Version::new(b"1").expect("short"),
         mode: 0o644,
         target: (kind == Kind::Symlink).then(|| Box::from(&b"there"[..])),
     }

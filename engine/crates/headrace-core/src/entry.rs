@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::name::RelPath;
+use crate::version::Version;
 
 /// What kind of thing a name is. Symlinks are never followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -42,10 +43,8 @@ pub struct Entry {
     pub size: u64,
     /// Last change of the content, in nanoseconds since the epoch.
     pub mtime_ns: i128,
-    /// Last change of content or metadata, in nanoseconds since the epoch.
-    pub ctime_ns: i128,
-    /// Inode number on its file system.
-    pub inode: u64,
+    /// What tells this state of it from any other.
+    pub version: Version,
     /// Permission bits (07777); the type bits are in `kind`.
     pub mode: u32,
     /// Target of a symlink, at most 4,096 bytes; `None` for the rest.

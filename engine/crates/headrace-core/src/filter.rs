@@ -9,6 +9,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::{Entry, Kind};
+
 use crate::name::RelPath;
 use crate::value::decimal;
 
@@ -305,6 +306,7 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
+    use crate::version::Version;
 
     fn entry(path: &[u8], kind: Kind, size: u64, mtime_ns: i128) -> Entry {
         let path = RelPath::from_bytes(path).expect("a test path");
@@ -313,8 +315,7 @@ mod tests {
             kind,
             size,
             mtime_ns,
-            ctime_ns: 0,
-            inode: 0,
+            version: Version::new(b"1").expect("short"),
             mode: 0o644,
             target: None,
         }

@@ -22,4 +22,5 @@ pub mod survey;
 pub mod text;
 pub mod ticket;
 pub mod value;
+pub mod version;
 pub mod wire;

@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::entry::{Entry, Kind};
 use crate::name::RelPath;
 use crate::value::{Digest, decimal};
+use crate::version::Version;
 
 /// Longest line: a path of 4,096 bytes, each written in three, and the rest.
 pub const MAX_LINE_BYTES: usize = 32 * 1024;
@@ -28,6 +29,8 @@ pub struct ListEntry {
     /// What it is; never [`Kind::Other`].
     #[serde(rename = "type")]
     pub kind: Kind,
+    /// What tells this state of it from any other.
+    pub version: Version,
 }
 
 impl From<&Entry> for ListEntry {
@@ -37,6 +40,7 @@ impl From<&Entry> for ListEntry {
             path: entry.path.clone(),
             size: entry.size,
             kind: entry.kind,
+            version: entry.version,
         }
     }
 }
@@ -205,6 +209,9 @@ impl<R: BufRead> ListReader<R> {
         if self.last.as_ref().is_some_and(|last| *last >= entry.path) {
             return Err(refuse("it is out of order"));
         }
+        if !entry.version.is_known() {
+            return Err(refuse("it says nothing of the state of its name"));
+        }
         self.last = Some(entry.path.clone());
         Ok(Some(entry))
     }
@@ -236,6 +243,7 @@ mod tests {
             path,
             size,
             kind: Kind::File,
+            version: Version::new(&[1, 0xab]).expect("short"),
         }
     }
 
@@ -257,7 +265,7 @@ mod tests {
         let text = String::from_utf8(bytes.clone()).expect("UTF-8");
         assert_eq!(
             text,
-            "{\"mtime_ns\":\"-1\",\"path\":[\"a\",\"ü%25\"],\"size\":\"7\",\"type\":\"file\"}\n"
+            "{\"mtime_ns\":\"-1\",\"path\":[\"a\",\"ü%25\"],\"size\":\"7\",\"type\":\"file\",\"version\":\"01ab\"}\n"
         );
         let value = serde_json::from_str(text.trim_end()).expect("JSON");
         assert_eq!(crate::canonical::to_string(&value), text.trim_end());

@@ -4,6 +4,7 @@ use crate::code::{Code, Failure};
 use crate::codec::{CodecError, Put, Reader};
 use crate::entry::{Entry, Kind};
 use crate::name::RelPath;
+use crate::version::Version;
 use crate::wire::WireError;
 
 /// Most items in one frame.
@@ -58,6 +59,11 @@ impl Item {
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let entry = read_entry(reader)?;
         match reader.u8("item")? {
+            // Nobody could tell whether it changed.
+            0 if !entry.version.is_known() => Err(CodecError::Value {
+                field: "version",
+                value: 0,
+            }),
             0 => Ok(Self::Entry(entry)),
             1 => Ok(Self::Failed(entry, read_failure(reader)?)),
             value => Err(CodecError::Value {
@@ -106,8 +112,7 @@ pub fn put_entry(entry: &Entry, out: &mut Vec<u8>) {
     out.put_sized(entry.path.as_bytes());
     out.extend_from_slice(&entry.size.to_le_bytes());
     out.extend_from_slice(&entry.mtime_ns.to_le_bytes());
-    out.extend_from_slice(&entry.ctime_ns.to_le_bytes());
-    out.extend_from_slice(&entry.inode.to_le_bytes());
+    entry.version.put(out);
     out.extend_from_slice(&entry.mode.to_le_bytes());
     if entry.kind == Kind::Symlink {
         out.put_sized(entry.target.as_deref().unwrap_or_default());
@@ -140,8 +145,8 @@ pub fn read_entry(reader: &mut Reader<'_>) -> Result<Entry, CodecError> {
             value: size,
         });
     }
-    let (mtime_ns, ctime_ns) = (reader.i128("mtime")?, reader.i128("ctime")?);
-    let inode = reader.u64("inode")?;
+    let mtime_ns = reader.i128("mtime")?;
+    let version = Version::read(reader)?;
     let mode = reader.u32("mode")?;
     if mode > 0o7777 {
         return Err(CodecError::Value {
@@ -166,8 +171,7 @@ pub fn read_entry(reader: &mut Reader<'_>) -> Result<Entry, CodecError> {
         kind,
         size,
         mtime_ns,
-        ctime_ns,
-        inode,
+        version,
         mode,
         target,
     })
@@ -218,24 +222,23 @@ pub(crate) mod tests {
     pub(crate) fn entries() -> impl Strategy<Value = Entry> {
         let kinds = prop::sample::select(vec![Kind::File, Kind::Dir, Kind::Symlink, Kind::Other]);
         let target = prop::collection::vec(1..=255_u8, 1..50);
-        let times = (any::<i64>(), any::<i64>());
+        let version = prop::collection::vec(any::<u8>(), 1..=64);
         (
             kinds,
             paths(),
             0..i64::MAX as u64,
-            times,
-            any::<u64>(),
+            any::<i64>(),
+            version,
             0..0o10000_u32,
             target,
         )
             .prop_map(
-                |(kind, path, size, (mtime_ns, ctime_ns), inode, mode, target)| Entry {
+                |(kind, path, size, mtime_ns, version, mode, target)| Entry {
                     path,
                     kind,
                     size,
                     mtime_ns: mtime_ns.into(),
-                    ctime_ns: ctime_ns.into(),
-                    inode,
+                    version: Version::new(&version).expect("short"),
                     mode,
                     target: (kind == Kind::Symlink).then(|| target.into()),
                 },
@@ -269,14 +272,39 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn entries_without_a_version_are_refused_unless_they_failed() {
+        let entry = Entry {
+            path: RelPath::from_bytes(b"a").expect("a name"),
+            kind: Kind::File,
+            size: 0,
+            mtime_ns: 0,
+            version: Version::UNKNOWN,
+            mode: 0,
+            target: None,
+        };
+        let failure = Failure::new(Code::SourceUnsupported, "a fifo");
+        let mut payload = Vec::new();
+        Item::Failed(entry.clone(), failure).put(&mut payload);
+        assert!(Item::read_all(&payload).is_ok());
+        payload.clear();
+        Item::Entry(entry).put(&mut payload);
+        assert!(matches!(
+            Item::read_all(&payload),
+            Err(WireError::Payload(CodecError::Value {
+                field: "version",
+                ..
+            }))
+        ));
+    }
+
+    #[test]
     fn entries_out_of_order_are_refused() {
         let entry = |name: &[u8]| Entry {
             path: RelPath::from_bytes(name).expect("a name"),
             kind: Kind::File,
             size: 0,
             mtime_ns: 0,
-            ctime_ns: 0,
-            inode: 0,
+            version: Version::new(b"1").expect("short"),
             mode: 0,
             target: None,
         };

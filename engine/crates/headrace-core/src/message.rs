@@ -12,7 +12,7 @@ use crate::value::{Digest, Id};
 use crate::wire::{FrameType, HEADER_BYTES, Header, WireError};
 
 /// Protocol versions spoken here, oldest and newest.
-pub const VERSIONS: (u16, u16) = (2, 2);
+pub const VERSIONS: (u16, u16) = (3, 3);
 /// Most streams of a session at a time.
 pub const MAX_STREAMS: u16 = 64;
 /// Most streams of a session in all: those that break are replaced.

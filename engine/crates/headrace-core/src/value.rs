@@ -112,7 +112,7 @@ impl FromStr for Digest {
         }
         let mut bytes = [0; 32];
         for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = lower_hex(pair[0])? << 4 | lower_hex(pair[1])?;
+            *byte = lower_hex_pair(pair[0], pair[1]).ok_or(ValueError::Digest)?;
         }
         Ok(Self(bytes))
     }
@@ -198,6 +198,9 @@ pub enum ValueError {
     /// Not 64 lower-case hexadecimal digits.
     #[error("a digest is not 64 lower-case hexadecimal digits")]
     Digest,
+    /// Not at most 64 bytes in hexadecimal digits.
+    #[error("a version is not at most 128 lower-case hexadecimal digits, two for each byte")]
+    Version,
     /// Not a random id.
     #[error("an id is not 1 to 64 letters, digits, `_` and `-`")]
     Id,
@@ -296,11 +299,16 @@ pub mod decimal {
     }
 }
 
-fn lower_hex(digit: u8) -> Result<u8, ValueError> {
+/// The byte of two lower-case hexadecimal digits.
+pub(crate) fn lower_hex_pair(high: u8, low: u8) -> Option<u8> {
+    Some(lower_hex(high)? << 4 | lower_hex(low)?)
+}
+
+fn lower_hex(digit: u8) -> Option<u8> {
     match digit {
-        b'0'..=b'9' => Ok(digit - b'0'),
-        b'a'..=b'f' => Ok(digit - b'a' + 10),
-        _ => Err(ValueError::Digest),
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
     }
 }
 

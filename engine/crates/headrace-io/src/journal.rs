@@ -107,6 +107,7 @@ impl std::fmt::Debug for Journal {
 mod tests {
     use headrace_core::journal::{Identity, Landed};
     use headrace_core::name::RelPath;
+    use headrace_core::version::Version;
 
     use super::*;
     use crate::storage::Store;
@@ -115,9 +116,7 @@ mod tests {
     fn landed(number: u64) -> Landed {
         let identity = Identity {
             size: number,
-            mtime_ns: 0,
-            ctime_ns: 0,
-            inode: 0,
+            version: Version::UNKNOWN,
         };
         Landed {
             path: RelPath::root(),

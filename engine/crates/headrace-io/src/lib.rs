@@ -14,4 +14,5 @@ pub mod sockopt;
 pub mod storage;
 pub mod stream;
 pub mod tls;
+pub mod version;
 pub mod walk;

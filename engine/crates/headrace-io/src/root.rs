@@ -11,6 +11,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use crate::version::FileState;
 use headrace_core::access::Access;
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::name::{PART_PREFIX, RelPath};
@@ -210,6 +211,18 @@ impl Dir {
         Ok(rustix::fs::fstat(&self.handle)?)
     }
 
+    /// The inode number of `name`; `None` when there is no such name.
+    ///
+    /// # Errors
+    /// What the kernel answers.
+    pub fn inode_of(&self, name: &[u8]) -> io::Result<Option<u64>> {
+        match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat.st_ino)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// What `name` is, as an entry with `path`; `None` when there is no such name. Reads the target of a symlink.
     ///
     /// # Errors
@@ -323,8 +336,7 @@ pub fn entry_of(stat: &Stat, path: RelPath, target: Option<Box<[u8]>>) -> Entry 
         kind,
         size,
         mtime_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
-        ctime_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
-        inode: stat.st_ino,
+        version: FileState::of(stat).version(),
         mode: stat.st_mode & 0o7777,
         target,
     }

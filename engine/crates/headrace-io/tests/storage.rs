@@ -61,10 +61,10 @@ fn a_part_has_no_final_name_before_it_is_published() {
                 .entry(name, RelPath::root())
                 .expect("readable")
                 .expect("there");
-            assert_eq!(
-                (found.kind, found.size, found.inode),
-                (Kind::File, 10, part.inode())
-            );
+            assert_eq!((found.kind, found.size), (Kind::File, 10));
+            let inode = folder.inode_of(name).expect("readable");
+            assert_eq!(inode, Some(part.inode()));
+            assert_eq!(folder.inode_of(b".part").expect("readable"), None);
             assert_eq!(
                 (found.mode, found.mtime_ns),
                 (0o640, 1_700_000_000_123_456_789)
@@ -291,6 +291,31 @@ fn a_part_replaces_only_what_was_expected() {
             folder.remove(b"name").expect("removed");
         }
     });
+}
+
+#[test]
+fn a_part_replaces_nothing_that_changes_at_the_last_moment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = Arc::new(Root::open("data", folder.path(), Access::Delete).expect("a root"));
+    let store = RealStore::new(root, Writing::Buffered);
+    let there = store.folder(&RelPath::root()).expect("the root");
+    let path = folder.path().join("name");
+    for holding in [Holding::Named, Holding::Unnamed] {
+        std::fs::write(&path, b"old").expect("written");
+        let part = there
+            .create(b".part", holding, Writing::Buffered)
+            .expect("a part");
+        part.write_at(b"new", 0).expect("written");
+        // Somebody writes between the look and the exchange.
+        let replaced = part.replace(b"name", &|_| {
+            std::fs::write(&path, b"newer").expect("written");
+            true
+        });
+        assert_eq!(replaced.expect("looked at"), Replaced::No);
+        assert_eq!(std::fs::read(&path).expect("there"), b"newer");
+        part.discard().expect("gone");
+        assert_eq!(entry(&*there, b".part"), None);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use headrace_core::entry::{Entry, Kind};
 use headrace_core::name::RelPath;
 use headrace_core::statement::MAX_COUNT;
 use headrace_core::value::Id;
+use headrace_core::version::Version;
 
 use crate::problem::{ControlCode, Problem};
 use crate::proto;
@@ -117,7 +118,7 @@ pub(crate) fn kind_out(kind: Option<Kind>) -> i32 {
     })
 }
 
-/// An entry as the control plane tells it: identity and mode stay on the node.
+/// An entry as the control plane tells it: its mode stays on the node.
 pub(crate) fn entry_in(entry: proto::Entry) -> Result<Entry, Problem> {
     const MAX_TARGET_BYTES: usize = 4096;
     let kind = kind_in(entry.kind)?.ok_or_else(|| violation("an entry without a kind"))?;
@@ -129,8 +130,8 @@ pub(crate) fn entry_in(entry: proto::Entry) -> Result<Entry, Problem> {
         kind,
         size: entry.size,
         mtime_ns: i128::from(entry.mtime_s) * 1_000_000_000 + i128::from(entry.mtime_ns),
-        ctime_ns: 0,
-        inode: 0,
+        version: Version::new(&entry.version)
+            .ok_or_else(|| violation("a version that is too long"))?,
         mode: 0,
         target: (kind == Kind::Symlink).then(|| entry.target.into()),
     })
@@ -146,6 +147,7 @@ pub(crate) fn entry_out(entry: &Entry) -> proto::Entry {
         mtime_s: i64::try_from(seconds).unwrap_or(if seconds < 0 { i64::MIN } else { i64::MAX }),
         mtime_ns: u32::try_from(entry.mtime_ns.rem_euclid(NS)).unwrap_or(0),
         target: entry.target.as_deref().unwrap_or_default().to_vec(),
+        version: entry.version.as_bytes().to_vec(),
     }
 }
 

@@ -12,8 +12,8 @@ tonic::include_proto!("headrace.control.v1");
 
 /// Versions of the protocol that this build speaks.
 pub(crate) const VERSIONS: Versions = Versions {
-    lowest: 1,
-    highest: 1,
+    lowest: 2,
+    highest: 2,
     features: 0,
 };
 

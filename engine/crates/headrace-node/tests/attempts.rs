@@ -211,6 +211,7 @@ async fn the_lists_of_a_ticket_reach_the_destination() {
                 path,
                 size: 1,
                 kind: headrace_core::entry::Kind::File,
+                version: headrace_core::version::Version::new(b"1").expect("short"),
             })
             .expect("written");
     }

@@ -110,6 +110,63 @@ fn invariant_2_only_listed_names_are_replaced_and_only_while_they_are_as_confirm
 }
 
 #[test]
+fn invariant_2_another_file_of_the_same_size_and_time_is_neither_replaced_nor_deleted() {
+    for deletes in [false, true] {
+        let mut pair = Pair::new();
+        put(&pair.from(), "name", b"new content");
+        put(&pair.to(), "name", b"old");
+        put(&pair.to(), "extra", b"old");
+        if deletes {
+            pair.ticket.execution.action = Action::Sync;
+            pair.ticket.execution.delete_extraneous = true;
+            pair.list_deletes(&["extra"]);
+        } else {
+            pair.ticket.execution.on_conflict = OnConflict::Overwrite;
+            pair.list_overwrites(&["name"]);
+        }
+        let changed = pair.to().join(if deletes { "extra" } else { "name" });
+        let then = std::fs::metadata(&changed).expect("there");
+        std::fs::write(&changed, b"own").expect("written");
+        std::fs::File::options()
+            .write(true)
+            .open(&changed)
+            .and_then(|file| file.set_modified(then.modified()?))
+            .expect("set");
+        let destination = pair.run().1;
+        assert_eq!(code(&destination), Some(Code::DestinationChanged));
+        assert_eq!(std::fs::read(&changed).expect("there"), b"own");
+    }
+}
+
+#[test]
+fn names_of_one_inode_are_replaced_deleted_and_moved_each() {
+    let twice = |folder: &Path, names: [&str; 2]| {
+        put(folder, names[0], b"old");
+        std::fs::hard_link(folder.join(names[0]), folder.join(names[1])).expect("linked");
+    };
+    let mut pair = Pair::new();
+    put(&pair.from(), "a", b"new a");
+    put(&pair.from(), "b", b"new b");
+    twice(&pair.to(), ["a", "b"]);
+    twice(&pair.to(), ["gone1", "gone2"]);
+    pair.ticket.execution.action = Action::Sync;
+    pair.ticket.execution.delete_extraneous = true;
+    pair.ticket.execution.on_conflict = OnConflict::Overwrite;
+    pair.list_overwrites(&["a", "b"]);
+    pair.list_deletes(&["gone1", "gone2"]);
+    let destination = pair.run().1;
+    assert_eq!(destination.outcome, Outcome::Complete, "{destination:?}");
+    assert_eq!(tree(&pair.to()), tree(&pair.from()));
+
+    let pair = moving();
+    twice(&pair.from(), ["c", "d"]);
+    let (source, destination) = pair.run();
+    assert_eq!(destination.outcome, Outcome::Complete, "{destination:?}");
+    assert_eq!(source.statement.expect("told").sources_deleted, 2);
+    assert!(tree(&pair.from()).is_empty());
+}
+
+#[test]
 fn invariant_2_a_list_that_is_not_the_sealed_one_starts_nothing() {
     let mut pair = Pair::new();
     put(&pair.from(), "a", b"new");

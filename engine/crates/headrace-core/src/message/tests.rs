@@ -179,7 +179,8 @@ fn versions_meet_in_the_newest_both_speak() {
         window: 0,
         streams: 0,
     };
-    assert_eq!(hello(1, 4).common_version(), Some(2));
-    assert_eq!(hello(3, 4).common_version(), None);
-    assert_eq!(hello(1, 1).common_version(), None);
+    let (oldest, newest) = VERSIONS;
+    assert_eq!(hello(1, newest + 2).common_version(), Some(newest));
+    assert_eq!(hello(newest + 1, newest + 2).common_version(), None);
+    assert_eq!(hello(1, oldest - 1).common_version(), None);
 }

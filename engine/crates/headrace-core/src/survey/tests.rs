@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::filter::{Filters, Picked, select};
 use crate::list::ListReader;
+use crate::version::Version;
 
 type Tree = BTreeMap<RelPath, Entry>;
 
@@ -21,8 +22,7 @@ fn entry(text: &str, kind: Kind, size: u64, mtime_ns: i128) -> Entry {
         kind,
         size,
         mtime_ns,
-        ctime_ns: 0,
-        inode: 0,
+        version: Version::new(b"1").expect("short"),
         mode: 0o644,
         target,
     }

@@ -88,6 +88,12 @@ pub trait Folder: Send + Sync {
     /// What the storage answers.
     fn entry(&self, name: &[u8], path: RelPath) -> io::Result<Option<Entry>>;
 
+    /// The number that what `name` is has in its storage, whatever it is called; `None` when it is not there.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    fn inode_of(&self, name: &[u8]) -> io::Result<Option<u64>>;
+
     /// Every name in the folder, temporaries included, until `each` answers `false`.
     ///
     /// # Errors

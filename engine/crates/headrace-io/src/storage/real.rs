@@ -20,6 +20,7 @@ use super::{Existing, Folder, Holding, Metadata, Part, Replaced, Store, Writing}
 use crate::descriptors::patiently;
 use crate::probe::is_memory;
 use crate::root::{Dir, Root};
+use crate::version::is_same_content;
 
 /// Files below a root.
 #[derive(Debug)]
@@ -127,6 +128,10 @@ impl RealFolder {
 impl Folder for RealFolder {
     fn entry(&self, name: &[u8], path: RelPath) -> io::Result<Option<Entry>> {
         self.dir.entry(name, path)
+    }
+
+    fn inode_of(&self, name: &[u8]) -> io::Result<Option<u64>> {
+        self.dir.inode_of(name)
     }
 
     fn names(&self, each: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<()> {
@@ -306,6 +311,11 @@ impl Part for RealPart {
             self.dir.entry(name, RelPath::root())
         });
         let temporary = self.name.as_deref().unwrap_or(&self.spare);
+        // To exchange names is a change of both files: what may have come between is told from how it was before.
+        let before = look(name)?;
+        if before.as_ref().is_some_and(|found| !expected(found)) {
+            return Ok(Replaced::No);
+        }
         if self.name.is_none() {
             link(&self.file, dir, temporary)?;
         }
@@ -313,8 +323,7 @@ impl Part for RealPart {
         let replaced = match exchange() {
             Ok(()) => {
                 // Looked at where nobody else changes it any more.
-                let found = look(temporary)?;
-                if found.is_some_and(|found| expected(&found)) {
+                if is_the_same(look(temporary)?.as_ref(), before.as_ref()) {
                     unlinkat(dir, temporary, AtFlags::empty())?;
                     return Ok(Replaced::Yes);
                 }
@@ -352,6 +361,14 @@ impl Part for RealPart {
     fn file(&self) -> Option<&File> {
         Some(&self.file)
     }
+}
+
+/// Whether what is there is what was there, by now perhaps under another name.
+fn is_the_same(now: Option<&Entry>, then: Option<&Entry>) -> bool {
+    let (Some(now), Some(then)) = (now, then) else {
+        return false;
+    };
+    now.kind == then.kind && is_same_content(&now.version, &then.version)
 }
 
 /// Read from `offset` until `bytes` is full or the file ends.

@@ -13,6 +13,7 @@ use headrace_core::name::RelPath;
 use parking_lot::Mutex;
 
 use super::{Existing, Folder, Holding, Metadata, Part, Replaced, Store, Writing};
+use crate::version::FileState;
 
 /// Torn writes end at multiples of this.
 const SECTOR_BYTES: usize = 512;
@@ -431,16 +432,30 @@ impl Folder for SimulatedFolder {
             metadata.mode.unwrap_or(0o600),
             metadata.mtime_ns.unwrap_or(0),
         );
+        let seconds = |nanoseconds: i128| i64::try_from(nanoseconds).unwrap_or(i64::MAX);
+        let version = FileState {
+            inode,
+            is_shared: false,
+            size,
+            content_changed: (seconds(mtime_ns), 0),
+            changed: (0, 0),
+        }
+        .version();
         Ok(Some(Entry {
             path,
             kind,
             size,
             mtime_ns,
-            ctime_ns: 0,
-            inode,
+            version,
             mode,
             target,
         }))
+    }
+
+    fn inode_of(&self, name: &[u8]) -> io::Result<Option<u64>> {
+        let mut state = self.disk.state.lock();
+        state.alive()?;
+        Ok(state.folder(self.inode)?.now.get(name).copied())
     }
 
     fn names(&self, each: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<()> {

@@ -191,6 +191,7 @@ mod tests {
     use headrace_core::code::Code;
     use headrace_core::entry::{Entry, Kind};
     use headrace_core::name::RelPath;
+    use headrace_core::version::Version;
 
     use super::*;
 
@@ -200,8 +201,7 @@ mod tests {
             kind: Kind::File,
             size: 7,
             mtime_ns: 1,
-            ctime_ns: 2,
-            inode: 3,
+            version: Version::new(b"1").expect("short"),
             mode: 0o644,
             target: None,
         })

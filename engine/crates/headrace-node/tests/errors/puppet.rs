@@ -14,6 +14,7 @@ use headrace_core::message::{Hello, Join, Message, Role, VERSIONS};
 use headrace_core::name::RelPath;
 use headrace_core::sealed::PublicKey;
 use headrace_core::ticket::Ticket;
+use headrace_core::version::Version;
 use headrace_core::wire::{FrameType, HEADER_BYTES, Header, Peeked};
 use headrace_io::stream::{Patience, TlsStream};
 use headrace_io::tls::{ALPN_DATA, Identity, client_config};
@@ -323,8 +324,7 @@ pub(crate) fn announced(name: &str, kind: Kind, size: u64) -> Item {
         kind,
         size,
         mtime_ns: 1_000_000_000,
-        ctime_ns: 1,
-        inode: 1,
+        version: Version::new(b"1").expect("short"),
         mode: 0o644,
         target: None,
     })

@@ -11,6 +11,7 @@ use headrace_core::list::{ListDigest, ListEntry, ListReader};
 use headrace_core::name::RelPath;
 use headrace_core::ticket::{Compare, Execution, OnConflict};
 use headrace_io::storage::Existing;
+use headrace_io::version::is_still;
 use serde::Deserialize;
 
 use crate::session::state_failed;
@@ -168,7 +169,7 @@ pub(super) fn differs(
     }
 }
 
-/// Whether a name is still as it was surveyed.
+/// Whether a name is still as it was surveyed. Sizes and times of a list are for people: its version says more.
 pub(super) fn is_unchanged(found: &Entry, listed: &ListEntry) -> bool {
-    found.kind == listed.kind && found.size == listed.size && found.mtime_ns == listed.mtime_ns
+    found.kind == listed.kind && is_still(&found.version, &listed.version)
 }

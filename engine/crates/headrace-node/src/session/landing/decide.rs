@@ -278,18 +278,18 @@ impl Landing {
                 .entry(name, RelPath::root())
                 .map_err(|error| self.failed(&error, entry, "looking for"))?,
         };
-        let outcome = match found.map(|found| (found.kind, found.inode)) {
+        let outcome = match found.map(|found| found.kind) {
             None => {
                 self.make_folder(&*above, name, &path, self.mode(entry))
                     .map_err(|error| self.failed(&error, entry, "making"))?;
                 Outcome::Created
             }
             // An earlier session made it and did not come to its end.
-            Some((Kind::Dir, inode)) if self.resume.lock().made(&path, inode) => {
+            Some(Kind::Dir) if self.was_made(&*above, name, &path, entry)? => {
                 self.touch_folder_above(&path);
                 Outcome::Created
             }
-            Some((Kind::Dir, _)) => Outcome::Identical(None),
+            Some(Kind::Dir) => Outcome::Identical(None),
             Some(_) => {
                 let message = format!("{} is no folder", self.place(&entry.path));
                 return Err(Failure::new(Code::DestinationNotDirectory, message).into());
@@ -297,6 +297,21 @@ impl Landing {
         };
         self.record(id, outcome)?;
         Ok(Decision::Nothing)
+    }
+
+    /// Whether an earlier session made this very folder.
+    fn was_made(
+        &self,
+        above: &dyn Folder,
+        name: &[u8],
+        path: &RelPath,
+        entry: &Entry,
+    ) -> Result<bool, Failure> {
+        let Some(made) = self.resume.lock().made(path) else {
+            return Ok(false);
+        };
+        let found = above.inode_of(name);
+        Ok(found.map_err(|error| self.failed(&error, entry, "looking for"))? == Some(made))
     }
 
     fn decide_file(
@@ -320,7 +335,11 @@ impl Landing {
                 .resume
                 .lock()
                 .landed(&entry.path, &Identity::from(entry))
-            && (landed.inode, entry.size) == (found.inode, found.size)
+            && entry.size == found.size
+            && above
+                .inode_of(name)
+                .map_err(|error| self.failed(&error, entry, "looking for"))?
+                == Some(landed.inode)
             && (entry.mtime_ns == found.mtime_ns || !self.spec.execution.preserves(Preserve::Mtime))
         {
             if !landed.published {

@@ -415,8 +415,7 @@ fn listed_entry(line: &ListEntry) -> Entry {
         kind: line.kind,
         size: line.size,
         mtime_ns: line.mtime_ns,
-        ctime_ns: 0,
-        inode: 0,
+        version: line.version,
         mode: 0,
         target,
     }

@@ -11,6 +11,7 @@ use headrace_core::manifest::Item;
 use headrace_core::message::{FileResult, Message};
 use headrace_core::name::RelPath;
 use headrace_core::ticket::Verify;
+use headrace_core::version::Version;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::disk::DiskPool;
 use headrace_io::storage::simulated::{Disk, Illness};
@@ -94,8 +95,7 @@ fn land(
                 kind: Kind::File,
                 size: SIZES[file] as u64,
                 mtime_ns: 1,
-                ctime_ns: 1,
-                inode: 1,
+                version: Version::new(b"1").expect("short"),
                 mode: 0o640,
                 target: None,
             })

@@ -14,6 +14,7 @@ use headrace_core::manifest::Item;
 use headrace_core::message::{Decision, FileResult, Message};
 use headrace_core::name::RelPath;
 use headrace_core::ticket::{Execution, Preserve};
+use headrace_core::version::Version;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::disk::DiskPool;
 use headrace_io::storage::Store;
@@ -58,8 +59,7 @@ impl Source {
                 kind,
                 size: if kind == Kind::Symlink { 4 } else { size },
                 mtime_ns: 1_000_000_000 + i128::from(random.below(1_000_000)),
-                ctime_ns: 7,
-                inode: random.next(),
+                version: Version::new(&random.next().to_le_bytes()).expect("short"),
                 mode: 0o640,
                 target: (kind == Kind::Symlink).then(|| Box::from(&b"dest"[..])),
             };

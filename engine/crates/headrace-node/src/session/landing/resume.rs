@@ -60,9 +60,9 @@ impl Resume {
         self.replay.landed(path, identity)
     }
 
-    /// Whether an earlier session made this very folder.
-    pub(super) fn made(&self, path: &RelPath, inode: u64) -> bool {
-        self.replay.made(path, inode)
+    /// The inode number of the folder that an earlier session made here.
+    pub(super) fn made(&self, path: &RelPath) -> Option<u64> {
+        self.replay.made(path)
     }
 
     /// Take the temporary that an earlier session began for this path, and its number.

@@ -8,6 +8,7 @@ use headrace_core::filter::{Picked, select};
 use headrace_core::manifest::Item;
 use headrace_core::message::Message;
 use headrace_core::name::RelPath;
+use headrace_core::version::Version;
 use headrace_io::walk::{WalkError, WalkLimits, WalkProblem, walk};
 
 use super::outgoing::{Outgoing, unreadable};
@@ -146,8 +147,7 @@ impl Supply {
             kind: Kind::Other,
             size: 0,
             mtime_ns: 0,
-            ctime_ns: 0,
-            inode: 0,
+            version: Version::UNKNOWN,
             mode: 0,
             target: None,
         };

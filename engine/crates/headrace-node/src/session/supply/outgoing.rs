@@ -8,10 +8,10 @@ use std::sync::Arc;
 use headrace_core::batch::Sparse;
 use headrace_core::code::Code;
 use headrace_core::entry::{Entry, Kind};
-use headrace_core::journal::Identity;
 use headrace_core::name::RelPath;
 use headrace_io::descriptors::{Share, is_shortage};
 use headrace_io::root::{Dir, Root, entry_of};
+use headrace_io::version::is_still;
 use parking_lot::Mutex;
 
 /// Most folder handles kept, and the part of a share that they may take.
@@ -207,6 +207,6 @@ pub(super) fn is_same(file: &File, entry: &Entry) -> io::Result<Option<Sparse>> 
     } else {
         Sparse::No
     };
-    let same = now.kind == entry.kind && Identity::from(&now) == Identity::from(entry);
+    let same = now.kind == entry.kind && is_still(&now.version, &entry.version);
     Ok(same.then_some(sparse))
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use headrace_core::code::{Code, Failure};
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::integrity::PieceHash;
-use headrace_core::journal::Identity;
 use headrace_io::storage::real::read_full;
+use headrace_io::version::is_still;
 use rustix::fs::AtFlags;
 
 use super::Supply;
@@ -152,7 +152,5 @@ impl Supply {
 }
 
 fn is_unchanged(now: &Entry, then: &Entry) -> bool {
-    now.kind == then.kind
-        && now.target == then.target
-        && Identity::from(now) == Identity::from(then)
+    now.kind == then.kind && now.target == then.target && is_still(&now.version, &then.version)
 }

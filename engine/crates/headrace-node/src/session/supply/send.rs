@@ -9,10 +9,10 @@ use headrace_core::code::{Code, Failure};
 use headrace_core::codec::to_usize;
 use headrace_core::entry::Kind;
 use headrace_core::integrity::piece_hash;
-use headrace_core::journal::Identity;
 use headrace_core::message::Message;
 use headrace_io::buffer::Buffer;
 use headrace_io::storage::real::read_full;
+use headrace_io::version::is_still;
 use rustix::fs::{Advice, SeekFrom};
 
 use super::outgoing::{Looked, OpenFile, Outgoing, is_same, unreadable};
@@ -329,7 +329,7 @@ impl Supply {
         match rustix::fs::fstat(&*handle)
             .map(|stat| headrace_io::root::entry_of(&stat, entry.path.clone(), None))
         {
-            Ok(now) if Identity::from(&now) == Identity::from(&entry) => {
+            Ok(now) if is_still(&now.version, &entry.version) => {
                 self.orders.order(Message::Compared {
                     file: file.id,
                     hash: *hasher.finalize().as_bytes(),

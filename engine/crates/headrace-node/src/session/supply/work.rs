@@ -141,6 +141,7 @@ impl Ord for Large {
 mod tests {
     use headrace_core::entry::{Entry, Kind};
     use headrace_core::name::RelPath;
+    use headrace_core::version::Version;
 
     use super::*;
 
@@ -150,8 +151,7 @@ mod tests {
             kind: Kind::File,
             size: 0,
             mtime_ns: 0,
-            ctime_ns: 0,
-            inode: 0,
+            version: Version::new(b"1").expect("short"),
             mode: 0,
             target: None,
         };

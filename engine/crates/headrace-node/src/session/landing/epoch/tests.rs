@@ -13,6 +13,7 @@ use headrace_core::manifest::Item;
 use headrace_core::message::{FileResult, Message};
 use headrace_core::name::RelPath;
 use headrace_core::ticket::Compare;
+use headrace_core::version::Version;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::descriptors::Descriptors;
 use headrace_io::disk::DiskPool;
@@ -72,8 +73,7 @@ fn item(path: &[u8]) -> Item {
         kind: Kind::File,
         size: CONTENT.len() as u64,
         mtime_ns: 1,
-        ctime_ns: 1,
-        inode: 1,
+        version: Version::new(b"1").expect("short"),
         mode: 0o640,
         target: None,
     })
@@ -290,24 +290,8 @@ fn invariant_6_files_that_wait_hold_no_more_than_their_part_of_the_descriptors()
 #[test]
 fn a_stop_also_ends_the_deletes() {
     let scratch = tempfile::tempdir().expect("a folder");
-    let path = scratch.path().join("deletes.jsonl");
-    let mut list = ListWriter::new(std::fs::File::create(&path).expect("a file"));
-    let names = [&b"a"[..], b"b", b"c"];
-    for name in names {
-        let Item::Entry(entry) = item(name) else {
-            unreachable!("an entry")
-        };
-        let gone = Entry {
-            size: 0,
-            mtime_ns: 0,
-            ..entry
-        };
-        list.push(&ListEntry::from(&gone)).expect("written");
-    }
-    let digest = list.finish().expect("written").1;
     let disk = Disk::default();
     let mut spec = landing_spec(&disk, scratch.path()).expect("a spec");
-    (spec.deletes, spec.execution.deletes) = (Some(path), digest);
     spec.execution.delete_extraneous = true;
     let to = spec.execution.destination.path.clone();
     let mut folder = spec.store.folder(&RelPath::root()).expect("the root");
@@ -315,10 +299,17 @@ fn a_stop_also_ends_the_deletes() {
         folder.make_folder(name).expect("made");
         folder = folder.folder(name).expect("there");
     }
+    let path = scratch.path().join("deletes.jsonl");
+    let mut list = ListWriter::new(std::fs::File::create(&path).expect("a file"));
+    let names = [&b"a"[..], b"b", b"c"];
     for name in names {
         let part = folder.create(name, Holding::Named, Writing::Buffered);
         part.expect("a file");
+        let path = RelPath::from_bytes(name).expect("a path");
+        let found = folder.entry(name, path).expect("readable").expect("there");
+        list.push(&ListEntry::from(&found)).expect("written");
     }
+    (spec.deletes, spec.execution.deletes) = (Some(path), list.finish().expect("written").1);
     let threads = Arc::new(DiskPool::new(0).expect("no threads"));
     let buffers = BufferPool::new(BUFFER_BYTES);
     let quiet = Arc::new(Late::default());

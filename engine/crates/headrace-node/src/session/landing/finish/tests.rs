@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use headrace_core::code::Failure;
-use headrace_core::entry::Kind;
 use headrace_core::list::{ListEntry, ListWriter};
 use headrace_core::message::Message;
 use headrace_core::name::RelPath;
@@ -46,14 +45,10 @@ fn invariant_5_what_is_deleted_in_many_folders_stays_deleted() {
         let part = folder.create(b"x", Holding::Named, Writing::Buffered);
         part.expect("a file").sync().expect("synced");
         folder.sync().expect("synced");
+        let path = RelPath::from_bytes(format!("{name}/x").as_bytes()).expect("a path");
+        let found = folder.entry(b"x", path).expect("readable").expect("there");
+        list.push(&ListEntry::from(&found)).expect("written");
         folders.push(folder);
-        let line = ListEntry {
-            path: RelPath::from_bytes(format!("{name}/x").as_bytes()).expect("a path"),
-            kind: Kind::File,
-            size: 0,
-            mtime_ns: 0,
-        };
-        list.push(&line).expect("written");
     }
     to.sync().expect("synced");
     (spec.deletes, spec.execution.deletes) = (Some(path), list.finish().expect("written").1);

@@ -12,6 +12,7 @@ use headrace_core::integrity::piece_hash;
 use headrace_core::manifest::Item;
 use headrace_core::message::{Decision, Message};
 use headrace_core::name::RelPath;
+use headrace_core::version::Version;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::disk::DiskPool;
 use headrace_io::root::Root;
@@ -72,8 +73,7 @@ impl Place {
             kind: Kind::File,
             size: SIZE,
             mtime_ns: 1,
-            ctime_ns: 1,
-            inode: 1,
+            version: Version::new(b"1").expect("short"),
             mode: 0o640,
             target: None,
         })];
