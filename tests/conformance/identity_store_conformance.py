@@ -39,6 +39,8 @@ async def who_arrives_with_a_bound_group_is_a_person_with_what_it_gives(stores: 
     assert identity is not None
     assert (identity.person, identity.groups, identity.created, identity.seen) == (alice.id, ALICE.groups, NOW, NOW)
     assert list(await stores.identities.identities()) == [identity]
+    assert list(await stores.identities.identities_of(alice.id)) == [identity]
+    assert list(await stores.identities.identities_of("pn_other")) == []
 
 
 async def who_arrives_without_a_role_is_not_kept(stores: Stores) -> None:

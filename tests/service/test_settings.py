@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.api.people.directory_file import read_directories
 from headrace.api.settings import SettingError, Settings, environment_name
 
 REPOSITORY = Path(__file__).parents[2]
@@ -59,3 +60,51 @@ def test_the_environment_wins_over_defaults() -> None:
 def test_a_value_that_cannot_be_used_is_refused_by_its_variable(name: str, value: str) -> None:
     with pytest.raises(SettingError, match=name):
         Settings.from_environment({name: value})
+
+
+DIRECTORY = {
+    "domain": '"corp.test"', "netbios": '"CORP"', "servers": '["ldaps://dc1.corp.test"]', "ca": '"ca.pem"',
+    "account": '"svc@corp.test"', "secret_file": '"secret"',
+}  # fmt: skip
+
+
+def written(folder: Path, *tables: dict[str, str]) -> str:
+    (folder / "secret").write_text("of the account\n", encoding="utf-8")
+    text = "\n".join(
+        "[[directory]]\n" + "\n".join(f"{key} = {value}" for key, value in table.items()) for table in tables
+    )
+    file = folder / "directories.toml"
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def test_a_directory_is_read_from_its_file_and_its_secret_from_another(tmp_path: Path) -> None:
+    [corp] = read_directories(written(tmp_path, DIRECTORY))
+    assert (corp.issuer, corp.base, corp.secret) == ("ad:corp.test", "DC=corp,DC=test", "of the account")
+    assert corp.ca == str(tmp_path / "ca.pem")
+    assert read_directories("") == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"servers": '["ldaps://dc1", "http://dc2"]'}, "`http://dc2` is not `ldaps://host"),
+        ({"servers": "[]"}, "servers"),
+        ({"server": '"ldaps://dc1"'}, "directory.0.server"),
+        ({"attempts": "2"}, "attempts"),
+        ({"timeout_s": '"5"'}, "timeout_s"),
+        ({"secret_file": '"none"'}, "none"),
+    ],
+)
+def test_a_directory_that_cannot_be_meant_is_refused_by_its_key(
+    tmp_path: Path, change: dict[str, str], said: str
+) -> None:
+    with pytest.raises(SettingError, match="HEADRACE_DIRECTORIES") as refused:
+        read_directories(written(tmp_path, DIRECTORY | change))
+    assert said in str(refused.value)
+
+
+def test_a_name_of_two_directories_is_refused(tmp_path: Path) -> None:
+    other = DIRECTORY | {"domain": '"other.test"', "netbios": '"OTHER"', "suffixes": '["Corp.Test"]'}
+    with pytest.raises(SettingError, match=r"`corp\.test` is a name of two"):
+        read_directories(written(tmp_path, DIRECTORY, other))

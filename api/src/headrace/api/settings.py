@@ -83,6 +83,7 @@ class Settings:
         "session", "session or password", "what comes with a yes, a policy, a token, or more rights for somebody"
     )
     oidc_issuers: str = _setting("", "path", "TOML file of the OpenID Connect providers at which people sign in")
+    directories: str = _setting("", "path", "file that names the site's Active Directory domains; empty: none")
     max_nodes: int = _setting(256, "count", "nodes that may be enrolled")
     outbox_kept_s: int = _setting(604_800, "s", "time for which changes are kept for those who watch from afar")
     audit_head_s: int = _setting(10, "s", "time between exports of the audit chain's signed head")

@@ -1,6 +1,7 @@
-"""Who is calling: local people, people of OpenID Connect providers, API tokens, sessions."""
+"""Who is calling: local people, people of OpenID Connect providers and of Active Directory, API tokens, sessions."""
 
 from headrace.auth.authenticator import Authenticator
+from headrace.auth.directory import Account, Directory, DirectoryAway, DirectoryConfig, DirectoryError, DirectoryRefused
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.grants import Bindings, by_group, with_rights
 from headrace.auth.memory import MemoryPeopleStore
@@ -32,12 +33,18 @@ __all__ = [
     "SCOPES_OF_ROLE",
     "SIGN_IN_LIMIT",
     "TOKEN_SCOPES",
+    "Account",
     "Arrival",
     "AuthCode",
     "AuthError",
     "Authenticator",
     "Begun",
     "Bindings",
+    "Directory",
+    "DirectoryAway",
+    "DirectoryConfig",
+    "DirectoryError",
+    "DirectoryRefused",
     "GroupBinding",
     "IdentityRecord",
     "IdentityStore",

@@ -4,12 +4,15 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from headrace.auth.accounts import Accounts
+from headrace.auth.directory import Directory
+from headrace.auth.directory_sign_in import DirectorySignIn
 from headrace.auth.oidc_issuers import Issuer
 from headrace.auth.oidc_sign_in import OidcSignIn
 from headrace.auth.password_sign_in import PasswordSignIn
+from headrace.auth.principal import Principal
 from headrace.auth.rights import Rights
 from headrace.auth.secret_forms import Pepper
-from headrace.auth.sessions import Lifetimes, Sessions
+from headrace.auth.sessions import Lifetimes, Sessions, SignedIn
 from headrace.auth.store import IdentityStore, PeopleStore
 from headrace.auth.tokens import Tokens
 from headrace.auth.uses import Uses
@@ -29,6 +32,7 @@ class Authenticator:
         steady: Callable[[], datetime] | None = None,
         issuers: Sequence[Issuer] = (),
         public_url: str = "",
+        directories: Sequence[Directory] = (),
     ) -> None:
         """`clock` answers aware UTC times; `steady` measures for how long tries count, however the clock is set.
 
@@ -42,6 +46,21 @@ class Authenticator:
         self.tokens = Tokens(store, clock, pepper, self._uses)
         self.passwords = PasswordSignIn(store, self.sessions, pepper, clock, steady or clock)
         self.oidc = OidcSignIn(issuers, public_url, identities, self.sessions, pepper, clock, steady or clock)
+        self._directories = DirectorySignIn(directories, identities, self.sessions, clock, steady or clock)
+        self._people = store
+
+    async def sign_in(self, name: str, password: str, address: str) -> SignedIn:
+        """Sign in who has this name here, or else in a directory of the site; raises what both do."""
+        if self._directories.serves(name) and await self._people.person_named(name) is None:
+            return await self._directories.sign_in(name, password, address)
+        return await self.passwords.sign_in(name, password, address)
+
+    async def prove(self, by: Principal, password: str) -> None:
+        """Check once more that the person of a session is there; raises what `prove` of where they signed in does."""
+        if self._directories.vouches_for(by):
+            await self._directories.prove(by, password)
+        else:
+            await self.passwords.prove(by, password)
 
     async def settle(self) -> None:
         """Wait until the uses that were noted so far are written."""
@@ -52,3 +71,4 @@ class Authenticator:
         await self._uses.settle()
         self.passwords.close()
         await self.oidc.close()
+        self._directories.close()

@@ -13,6 +13,7 @@ from typing import Final
 class AuthCode(StrEnum):
     """Why a caller was turned away."""
 
+    DIRECTORY_AWAY = "directory_away"
     INVITATION_REFUSED = "invitation_refused"
     NAME_REFUSED = "name_refused"
     NO_ROLE = "no_role"
@@ -20,6 +21,7 @@ class AuthCode(StrEnum):
     NOT_FOUND = "not_found"
     NOT_SIGNED_IN = "not_signed_in"
     PROOF_REFUSED = "proof_refused"
+    PASSWORD_EXPIRED = "password_expired"  # noqa: S105 - a code, not a password
     PROVIDER_FAILED = "provider_failed"
     PASSWORD_REFUSED = "password_refused"  # noqa: S105 - a code, not a password
     SIGN_IN_EXPIRED = "sign_in_expired"
@@ -28,9 +30,11 @@ class AuthCode(StrEnum):
 
 
 _ONE_MESSAGE: Final = {
+    AuthCode.DIRECTORY_AWAY: "The site's directory can't be asked at present; try again, or tell an administrator.",
     AuthCode.INVITATION_REFUSED: "This link was used already, is too old, or was never good; ask for a new one.",
     AuthCode.NO_ROLE: "You have no role here yet; ask an admin to give one to you or to one of your groups.",
     AuthCode.NOT_SIGNED_IN: "You are not signed in, or your session or token is no longer good; sign in again.",
+    AuthCode.PASSWORD_EXPIRED: "Your password has expired; choose another one where you sign in to your computer.",
     AuthCode.PROOF_REFUSED: "The password is wrong.",
     AuthCode.PROVIDER_FAILED: "The site's sign-in service can't be used now; try again soon, or ask an admin.",
     AuthCode.SIGN_IN_EXPIRED: "This sign-in was begun too long ago, or in another browser; sign in again.",

@@ -170,6 +170,11 @@ class MemoryPeopleStore:
         """See `IdentityStore`."""
         return tuple(self._identities.values())[:MAX_PEOPLE]
 
+    async def identities_of(self, person: str) -> Sequence[IdentityRecord]:
+        """See `IdentityStore`."""
+        mine = (one for one in self._identities.values() if one.person == person)
+        return sorted(mine, key=lambda one: (one.issuer, one.subject))
+
     async def arrive(self, arrival: Arrival, newcomer: str, now: datetime) -> PersonRecord:
         """See `IdentityStore`."""
         key = (arrival.issuer, arrival.subject)

@@ -135,8 +135,12 @@ class PasswordSignIn:
     async def change(self, by: Principal, password: str, new: str) -> None:
         """Replace one's own password; one's other sessions end.
 
-        Raises `PasswordRefused`, and what `prove` raises.
+        Raises `PasswordRefused`, `not_allowed`, and what `prove` raises.
         """
+        if by.issuer is not None:
+            raise AuthError(
+                AuthCode.NOT_ALLOWED, "Your password is not kept here; change it where you sign in with it."
+            )
         await self.prove(by, password)
         check_password(new, by.name)
         await self._store.replace_password(by.id, await self._hash(new), keep=by.session_id or "")

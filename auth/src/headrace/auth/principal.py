@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 Kind = Literal["person", "service"]
-Method = Literal["password", "oidc", "token"]
+Method = Literal["password", "directory", "oidc", "token"]
 """How somebody has shown who they are."""
 
 
@@ -80,6 +80,8 @@ class Principal:
     authenticated_at: datetime
     factors: frozenset[str] = frozenset()
     """What was shown at the sign-in, in the words of RFC 8176 (`pwd`, `otp`, `hwk`, ...)."""
+    issuer: str | None = None
+    """Where a session was begun, unless here."""
     agent: str | None = None
     token: str | None = None
     """The id of the token, if it is one."""

@@ -133,5 +133,6 @@ def _principal(person: PersonRecord, session: SessionRecord) -> Principal:
         session=True,
         authenticated_at=session.authenticated,
         factors=session.factors,
+        issuer=session.issuer,
         session_id=session.id,
     )

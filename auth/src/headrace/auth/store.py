@@ -134,6 +134,10 @@ class IdentityStore(Protocol):
         """List all identities, oldest first, at most 10,000."""
         ...
 
+    async def identities_of(self, person: str) -> Sequence[IdentityRecord]:
+        """List a person's identities, by issuer and subject."""
+        ...
+
     async def arrive(self, arrival: Arrival, newcomer: str, now: datetime) -> PersonRecord:
         """Note who has arrived, with the groups of now, and return the person whose identity it is.
 

@@ -67,6 +67,8 @@ export const common = {
   "notFound.go": "Go to the transfers",
 
   "problem.sign_in_refused": "That name and password do not match",
+  "problem.password_expired": "Your password has expired",
+  "problem.directory_away": "Your site's directory does not answer",
   "problem.too_many_attempts": "Too many attempts",
   "problem.not_signed_in": "You are signed out",
   "problem.proof_needed": "Prove that this is you",

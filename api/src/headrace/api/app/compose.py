@@ -22,6 +22,7 @@ from headrace.api.events.outbox import Outbox
 from headrace.api.events.reactions import Reactions
 from headrace.api.jobs.local import LocalJobs
 from headrace.api.people.accounts import People
+from headrace.api.people.directory_file import read_directories
 from headrace.api.people.proofs import Proofs
 from headrace.api.people.sql_identities import SqlIdentityStore
 from headrace.api.people.sql_store import SqlPeopleStore
@@ -48,7 +49,8 @@ from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.submit import Submissions
-from headrace.auth import Authenticator, Issuer, IssuerError, Lifetimes, Pepper, read_issuers
+from headrace.auth import Authenticator, Directory, Issuer, IssuerError, Lifetimes, Pepper, read_issuers
+from headrace.auth.directory_ldap import LdapDirectory
 from headrace.engine import Hub
 from headrace.guardrails import SigningKey
 
@@ -106,6 +108,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         steady=steady,
         issuers=_issuers(settings),
         public_url=public_url,
+        directories=_directories(settings, clock),
     )
     proofs = Proofs(core, authenticator)
     use_cases = UseCases(
@@ -143,6 +146,15 @@ def _issuers(settings: Settings) -> tuple[Issuer, ...]:
         return read_issuers(Path(settings.oidc_issuers))
     except IssuerError as error:
         message = f"`HEADRACE_OIDC_ISSUERS`: {error}"
+        raise SettingError(message) from error
+
+
+def _directories(settings: Settings, clock: Clock) -> list[Directory]:
+    """Return the site's directories, whom nobody has asked anything yet; raises `SettingError`."""
+    try:
+        return [LdapDirectory(config, clock) for config in read_directories(settings.directories)]
+    except OSError as error:
+        message = f"`HEADRACE_DIRECTORIES`: `{settings.directories}`: a file of `ca` can't be used: {error}"
         raise SettingError(message) from error
 
 

@@ -47,9 +47,9 @@ class People:
         """Start a session; a refused try is audited, too (tries at a person are throttled)."""
         try:
             with coming_from(address):
-                return _session(await self._auth.passwords.sign_in(request.name, request.password, address))
+                return _session(await self._auth.sign_in(request.name, request.password, address))
         except AuthError as error:
-            if error.code is AuthCode.SIGN_IN_REFUSED:
+            if error.code in {AuthCode.SIGN_IN_REFUSED, AuthCode.NO_ROLE, AuthCode.PASSWORD_EXPIRED}:
                 await self._refused(error, address)
             raise
 

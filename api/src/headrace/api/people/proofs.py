@@ -30,7 +30,7 @@ class Proofs:
                 Code.PROOF_NEEDED, "type your password to prove that this is you: a session alone is not enough here"
             )
         try:
-            await self._auth.passwords.prove(caller.principal, password)
+            await self._auth.prove(caller.principal, password)
         except AuthError as error:
             if error.code is AuthCode.PROOF_REFUSED:
                 async with self._core.database.write() as tx:

@@ -45,6 +45,13 @@ class SqlIdentityStore:
         async with self._database.read() as tx:
             return [_identity(row) for row in await tx.scalars(query.limit(_MAX_IDENTITIES))]
 
+    async def identities_of(self, person: str) -> Sequence[IdentityRecord]:
+        """As in the port."""
+        query = select(IdentityRow).where(IdentityRow.person == person)
+        async with self._database.read() as tx:
+            rows = await tx.scalars(query.order_by(IdentityRow.issuer, IdentityRow.subject))
+            return [_identity(row) for row in rows]
+
     async def arrive(self, arrival: Arrival, newcomer: str, now: datetime) -> PersonRecord:
         """As in the port."""
         groups = tuple(sorted(arrival.groups))

@@ -47,7 +47,7 @@ class SessionRow(Base):
     expires: Mapped[datetime] = mapped_column(Utc)
     last_used: Mapped[datetime] = mapped_column(Utc)
     authenticated: Mapped[datetime] = mapped_column(Utc)
-    method: Mapped[Literal["password", "oidc"]] = mapped_column(String(16))
+    method: Mapped[Literal["password", "directory", "oidc"]] = mapped_column(String(16))
     factors: Mapped[tuple[str, ...]] = mapped_column(Names)
     issuer: Mapped[str | None] = mapped_column(String(300))
     sid: Mapped[str | None] = mapped_column(String(300))

@@ -1,0 +1,322 @@
+"""Active Directory over LDAP with TLS: the port `Directory` on ldap3, which blocks, so in threads of its own."""
+
+import asyncio
+import re
+import ssl
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final, ParamSpec, TypeVar
+from urllib.parse import urlsplit
+
+from ldap3 import BASE, NONE, SUBTREE, Connection, Server, Tls
+from ldap3.core.exceptions import LDAPException
+from pyasn1.error import PyAsn1Error
+
+from headrace.auth.directory import (
+    MAX_GROUPS,
+    SUB_CODES,
+    Account,
+    DirectoryAway,
+    DirectoryConfig,
+    DirectoryRefused,
+    Refusal,
+    TypedName,
+    escaped,
+    name_filter,
+)
+from headrace.auth.errors import AuthError
+from headrace.auth.passwords import check_name
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+BATCH: Final = 50
+"""People in one search; a filter of that many ids is within every limit of a domain controller."""
+SLOWEST: Final = 4
+"""An answer takes at most this many times the limit of one step."""
+_ATTRIBUTES: Final = (
+    "objectGUID", "userPrincipalName", "sAMAccountName", "mail", "userAccountControl", "accountExpires",
+)  # fmt: skip
+_SUB_CODE: Final = re.compile(r"\bdata ([0-9a-f]+)\b")
+_SUCCESS, _INVALID_CREDENTIALS = 0, 49
+_DISABLED: Final = 0x2
+_TICKS_A_SECOND: Final = 10_000_000
+_UNIX_EPOCH_TICKS: Final = 116_444_736_000_000_000
+_NEVER: Final = {0, 0x7FFF_FFFF_FFFF_FFFF}
+
+_BROKEN: Final = (LDAPException, PyAsn1Error, OSError, LookupError, ValueError)
+"""What ldap3 raises, also for answers that it can't read."""
+
+_Entry = Mapping[str, Sequence[bytes]]
+
+
+class LdapDirectory:
+    """One domain. Every question opens a connection of its own and closes it; the first server that answers is asked.
+
+    At most `connections` questions are under way and `waiting` wait; more are refused. Referrals are not followed: a
+    password goes only to servers that the site names, under certificates of the authority that it names.
+    """
+
+    def __init__(self, config: DirectoryConfig, clock: Callable[[], datetime]) -> None:
+        """Read the authority's certificate; raises `OSError` (`ssl.SSLError` is one) when that can't be done."""
+        self._config = config
+        self._clock = clock
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._context.load_verify_locations(config.ca)
+        self._servers = config.servers
+        self._threads = ThreadPoolExecutor(config.connections, thread_name_prefix=config.domain)
+        self._asked = 0
+
+    @property
+    def config(self) -> DirectoryConfig:
+        """See `Directory`."""
+        return self._config
+
+    async def find(self, name: str) -> Account:
+        """See `Directory`."""
+        typed = TypedName.read(name)
+        if typed is None or not typed.fits(self._config):
+            raise DirectoryRefused(Refusal.NAME)
+        return await self._ask(self._find, typed)
+
+    async def check(self, account: Account, password: str) -> None:
+        """See `Directory`. An empty password is never sent: a directory takes it for a question without a person."""
+        if not password:
+            raise DirectoryRefused(Refusal.EMPTY)
+        try:
+            secret = password.encode()
+        except UnicodeEncodeError as error:
+            raise DirectoryRefused(Refusal.PASSWORD) from error
+        await self._ask(self._check, account.dn, secret)
+
+    async def look_up(self, subjects: Collection[str]) -> Mapping[str, Account]:
+        """See `Directory`."""
+        found: dict[str, Account] = {}
+        wanted = sorted(subjects)
+        for start in range(0, len(wanted), BATCH):
+            found |= await self._ask(self._look_up, wanted[start : start + BATCH])
+        return found
+
+    def close(self) -> None:
+        """See `Directory`."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _ask(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do blocking work in a thread, for a limited time."""
+        if self._asked >= self._config.connections + self._config.waiting:
+            message = f"{self._asked} questions to {self._config.domain} are under way or wait already"
+            raise DirectoryAway(message)
+        self._asked += 1
+        try:
+            async with asyncio.timeout(SLOWEST * self._config.timeout_s):
+                return await asyncio.get_running_loop().run_in_executor(self._threads, partial(work, *args, **kwargs))
+        except TimeoutError as error:
+            message = f"{self._config.domain} has not answered for {SLOWEST * self._config.timeout_s} s"
+            raise DirectoryAway(message) from error
+        finally:
+            self._asked -= 1
+
+    # -- in threads --
+
+    def _find(self, typed: TypedName) -> Account:
+        with self._as_service() as connection:
+            meant = _meant(self._search(connection, name_filter(typed, self._config)), typed, self._config)
+            if len(meant) == 1:
+                return self._account(connection, *meant[0])
+        # Nobody shall learn from the time that an answer takes who has an account.
+        with suppress(DirectoryRefused), self._opened(f"CN=nobody,{self._config.base}", b"no password"):
+            pass
+        raise DirectoryRefused(Refusal.AMBIGUOUS if meant else Refusal.UNKNOWN)
+
+    def _check(self, dn: str, password: bytes) -> None:
+        with self._opened(dn, password):
+            pass
+
+    def _look_up(self, subjects: Sequence[str]) -> dict[str, Account]:
+        ids = "".join(f"(objectGUID={escaped(uuid.UUID(one).bytes_le)})" for one in subjects)
+        with self._as_service() as connection:
+            entries = self._search(connection, f"(&(objectClass=user)(|{ids}))")
+            accounts = [self._account(connection, *entry) for entry in entries]
+        return {account.subject: account for account in accounts}
+
+    def _account(self, connection: Connection, dn: str, entry: _Entry) -> Account:
+        [(_, shown)] = self._search(connection, "(objectClass=*)", ("tokenGroups",), of=dn)
+        if "tokenGroups" not in shown:
+            message = f"{self._config.account} may not read the groups (tokenGroups) of {dn}"
+            raise DirectoryAway(message)
+        subject = str(uuid.UUID(bytes_le=_one(entry, "objectGUID")))
+        groups = frozenset(_sid(sid) for sid in shown["tokenGroups"])
+        refusal = self._refusal(entry)
+        if len(groups) > MAX_GROUPS:
+            groups, refusal = frozenset(), Refusal.GROUPS
+        return Account(subject=subject, dn=dn, name=self._name(entry) or subject, groups=groups, refusal=refusal)
+
+    def _refusal(self, entry: _Entry) -> Refusal | None:
+        if int(_one(entry, "userAccountControl") or b"0") & _DISABLED:
+            return Refusal.DISABLED
+        ends = int(_one(entry, "accountExpires") or b"0")
+        now = self._clock() - datetime.fromtimestamp(0, UTC)
+        if ends not in _NEVER and ends <= _UNIX_EPOCH_TICKS + int(now.total_seconds()) * _TICKS_A_SECOND:
+            return Refusal.ENDED
+        return None
+
+    def _name(self, entry: _Entry) -> str | None:
+        """Return a name that nobody else has in this domain, when it keeps to the rule of people's names."""
+        short = _text(entry, "sAMAccountName")
+        for name in (_text(entry, "userPrincipalName"), f"{short}@{self._config.domain}" if short else ""):
+            with suppress(AuthError):
+                return check_name(name)
+        return None
+
+    def _search(
+        self, connection: Connection, condition: str, attributes: Sequence[str] = _ATTRIBUTES, *, of: str | None = None
+    ) -> list[tuple[str, _Entry]]:
+        """Search below the base, or read the one entry `of`; anything but a whole answer is `DirectoryAway`."""
+        connection.search(
+            of or self._config.base,
+            condition,
+            search_scope=BASE if of else SUBTREE,
+            attributes=list(attributes),
+            time_limit=self._config.timeout_s,
+        )
+        result = connection.result
+        if result["result"] != _SUCCESS:
+            message = f"{connection.server.host} could not search in {of or self._config.base}: {_said(result)}"
+            raise DirectoryAway(message)
+        return [
+            (one["dn"], {name: values for name, values in one["raw_attributes"].items() if values})
+            for one in connection.response or ()
+            if one["type"] == "searchResEntry"
+        ]
+
+    @contextmanager
+    def _as_service(self) -> Iterator[Connection]:
+        try:
+            with self._opened(self._config.account, self._config.secret.encode()) as connection:
+                yield connection
+        except DirectoryRefused as error:
+            message = f"{self._config.domain} refuses {self._config.account}: {error.reason}"
+            raise DirectoryAway(message) from error
+
+    @contextmanager
+    def _opened(self, user: str, password: bytes) -> Iterator[Connection]:
+        connection = self._connected(user, password)
+        try:
+            yield connection
+        except _BROKEN as error:
+            message = f"{connection.server.host} broke off: {error}"
+            raise DirectoryAway(message) from error
+        finally:
+            _end(connection)
+
+    def _connected(self, user: str, password: bytes) -> Connection:
+        """Sign in at the first server that answers, which is then asked first."""
+        said = []
+        for address in self._servers:
+            try:
+                connection = self._bound(address, user, password)
+            except (*_BROKEN, DirectoryAway) as error:
+                said.append(f"{address}: {error}")
+                continue
+            self._servers = (address, *(other for other in self._servers if other != address))
+            return connection
+        raise DirectoryAway(*said)
+
+    def _bound(self, address: str, user: str, password: bytes) -> Connection:
+        parts, limit_s = urlsplit(address), self._config.timeout_s
+        server = Server(
+            parts.hostname or "",
+            parts.port or (636 if parts.scheme == "ldaps" else 389),
+            use_ssl=parts.scheme == "ldaps",
+            tls=CheckedTls(self._context),
+            get_info=NONE,
+            connect_timeout=limit_s,
+        )
+        connection = Connection(
+            server,
+            user,
+            password,  # type: ignore[arg-type] # bytes are sent as they are; a text would be changed (SASLprep) first
+            receive_timeout=limit_s,
+            auto_referrals=False,
+            check_names=False,
+            read_only=True,
+        )
+        try:
+            connection.open(read_server_info=False)
+            if not server.ssl:
+                connection.start_tls(read_server_info=False)
+            connection.bind(read_server_info=False)
+            _check_bind(connection.result)
+        except BaseException:
+            _end(connection)
+            raise
+        return connection
+
+
+class CheckedTls(Tls):
+    """TLS whose certificates and host names are checked by Python's `ssl`; ldap3 alone checks them its own way."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        """Use `context`, which checks both."""
+        super().__init__(validate=ssl.CERT_REQUIRED)
+        self._context = context
+
+    def wrap_socket(self, connection: Any, do_handshake: bool = False) -> None:  # noqa: ANN401, FBT001, FBT002 - ldap3's
+        """See `Tls`."""
+        connection.socket = self._context.wrap_socket(
+            connection.socket, server_hostname=connection.server.host, do_handshake_on_connect=do_handshake
+        )
+
+
+def _end(connection: Connection) -> None:
+    """Close a connection; ldap3 leaves the socket of one that could not be opened."""
+    opened = connection.socket
+    with suppress(LDAPException, OSError):
+        connection.unbind()
+    if opened is not None:
+        opened.close()
+
+
+def _check_bind(result: Mapping[str, Any]) -> None:
+    if result["result"] == _INVALID_CREDENTIALS:
+        code = _SUB_CODE.search(result["message"])
+        raise DirectoryRefused(SUB_CODES.get(code[1], Refusal.OTHER) if code else Refusal.OTHER)
+    if result["result"] != _SUCCESS:
+        raise DirectoryAway(_said(result))
+
+
+def _meant(
+    entries: Sequence[tuple[str, _Entry]], typed: TypedName, config: DirectoryConfig
+) -> Sequence[tuple[str, _Entry]]:
+    """Return whose name was typed: a sign-in name before a mail address, which several people may have."""
+    if not typed.mail_like:
+        return entries
+    whole = f"{typed.user}@{typed.domain}".casefold()
+    names = [one for one in entries if _text(one[1], "userPrincipalName").casefold() == whole]
+    if not names and typed.domain.casefold() == config.domain.casefold():
+        names = [one for one in entries if _text(one[1], "sAMAccountName").casefold() == typed.user.casefold()]
+    return names or entries
+
+
+def _one(entry: _Entry, name: str) -> bytes:
+    return next(iter(entry.get(name, ())), b"")
+
+
+def _text(entry: _Entry, name: str) -> str:
+    return _one(entry, name).decode("utf-8", "replace")
+
+
+def _sid(raw: bytes) -> str:
+    """Write a security identifier as Windows does (MS-DTYP 2.4.2)."""
+    parts = (raw[start : start + 4] for start in range(8, len(raw), 4))
+    numbers = (int.from_bytes(part, "little") for part in parts)
+    return "-".join(("S", str(raw[0]), str(int.from_bytes(raw[2:8])), *map(str, numbers)))
+
+
+def _said(result: Mapping[str, Any]) -> str:
+    return f"{result['description']} {result['message']}".strip()

@@ -1,0 +1,176 @@
+"""Signing in with a name and a password of the site's directory."""
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Final
+
+from headrace.auth.accounts import new_person_id
+from headrace.auth.directory import Account, Directory, DirectoryAway, DirectoryConfig, DirectoryRefused, TypedName
+from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
+from headrace.auth.passwords import fold
+from headrace.auth.principal import Principal
+from headrace.auth.sessions import Sessions, Shown, SignedIn
+from headrace.auth.store import Arrival, IdentityStore, PersonRecord
+from headrace.auth.throttle import Limit, Throttle, network_of
+
+NAME_LIMIT: Final = Limit(10, timedelta(minutes=15))
+"""A name from one network."""
+NETWORK_LIMIT: Final = Limit(200, timedelta(minutes=15))
+MAX_FAMILIAR: Final = 10_000
+SHARES: Final = 3
+"""What a directory lets somebody try is shared out: where they signed in before, everywhere else, and for proofs."""
+
+
+class DirectorySignIn:
+    """Signs people of the site's directories in, fewer times than it takes to have their accounts locked there."""
+
+    def __init__(
+        self,
+        directories: Sequence[Directory],
+        identities: IdentityStore,
+        sessions: Sessions,
+        clock: Callable[[], datetime],
+        steady: Callable[[], datetime],
+    ) -> None:
+        """`clock` answers aware UTC times; `steady` measures for how long tries count, however the clock is set."""
+        self._directories = directories
+        self._identities = identities
+        self._sessions = sessions
+        self._clock = clock
+        self._steady = steady
+        self._throttle = Throttle()
+        self._familiar: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    def serves(self, name: str) -> bool:
+        """Whether this is a name of a directory."""
+        return self._of_name(name) is not None
+
+    def vouches_for(self, by: Principal) -> bool:
+        """Whether somebody has signed in at a directory."""
+        return any(one.config.issuer == by.issuer for one in self._directories)
+
+    async def sign_in(self, name: str, password: str, address: str) -> SignedIn:
+        """Sign somebody in from a network address.
+
+        Raises `sign_in_refused`, `no_role`, `password_expired`, `directory_away`, `too_many_attempts`.
+        Who is not known becomes a person when a group of theirs gives a role.
+        """
+        directory = self._of_name(name)
+        if directory is None:
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, "unknown name")
+        network = network_of(address)
+        whence, tried = (network, fold(name)), f"name:{network}:{fold(name)}"
+        known = whence in self._familiar
+        limits = {tried: NAME_LIMIT} if known else {tried: NAME_LIMIT, f"network:{network}": NETWORK_LIMIT}
+        self._count(limits)
+        try:
+            async with self._answered(directory):
+                account = await directory.find(name)
+            share = _share("known" if known else "new", directory.config, account.subject)
+            self._count(share)
+            limits |= share
+            await self._check(directory, account, password)
+            person = await self._arrived(directory, account)
+        except AuthError as error:
+            if error.code is AuthCode.DIRECTORY_AWAY:
+                self._take_back(limits)
+            raise
+        self._throttle.forget(tried)
+        # A guesser's other attempts still count.
+        self._take_back(limits.keys() - {tried})
+        self._remember(whence)
+        return await self._sessions.begin(person, _by_directory(directory))
+
+    async def prove(self, by: Principal, password: str) -> None:
+        """Check once more that the person of a session is there, by the password in the directory of the session.
+
+        Raises `not_allowed`, `proof_refused`, `password_expired`, `directory_away`, `too_many_attempts`.
+        """
+        if not by.session:
+            raise AuthError(AuthCode.NOT_ALLOWED, "A proof is a person's, in their own session.")
+        directory = next(one for one in self._directories if one.config.issuer == by.issuer)
+        issuer = directory.config.issuer
+        mine = [one.subject for one in await self._identities.identities_of(by.id) if one.issuer == issuer]
+        async with self._answered(directory):
+            found = await directory.look_up(mine)
+        if not found:
+            raise AuthError(AuthCode.PROOF_REFUSED, f"{issuer}: person {by.id} is there no longer", person=by.id)
+        account = found[min(found)]
+        share = _share("proof", directory.config, account.subject)
+        self._count(share)
+        try:
+            await self._check(directory, account, password)
+        except AuthError as error:
+            if error.code is AuthCode.DIRECTORY_AWAY:
+                self._take_back(share)
+            if error.code is AuthCode.SIGN_IN_REFUSED:
+                raise AuthError(AuthCode.PROOF_REFUSED, error.reason, person=by.id) from error
+            raise
+        self._take_back(share)
+
+    def close(self) -> None:
+        """End."""
+        for directory in self._directories:
+            directory.close()
+
+    def _of_name(self, name: str) -> Directory | None:
+        typed = TypedName.read(name)
+        return next((one for one in self._directories if typed and typed.fits(one.config)), None)
+
+    async def _check(self, directory: Directory, account: Account, password: str) -> None:
+        async with self._answered(directory, account.subject):
+            await directory.check(account, password)
+            if account.refusal is not None:
+                raise DirectoryRefused(account.refusal)
+
+    async def _arrived(self, directory: Directory, account: Account) -> PersonRecord:
+        issuer = directory.config.issuer
+        arrival = Arrival(issuer=issuer, subject=account.subject, name=account.name, groups=account.groups)
+        person = await self._identities.arrive(arrival, new_person_id(), self._clock())
+        if person.state != "active":
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {person.id} is {person.state}", person=person.id)
+        if not person.roles:
+            raise AuthError(AuthCode.NO_ROLE, f"{issuer}: no group of {account.name} gives a role")
+        return person
+
+    @asynccontextmanager
+    async def _answered(self, directory: Directory, subject: str | None = None) -> AsyncIterator[None]:
+        """Say what a directory has answered in the words of signing in."""
+        issuer = directory.config.issuer
+        try:
+            yield
+        except DirectoryAway as error:
+            raise AuthError(AuthCode.DIRECTORY_AWAY, str(error)) from error
+        except DirectoryRefused as error:
+            known = await self._identities.identity(issuer, subject) if subject else None
+            again = error.reason.asks_for_another_password
+            code = AuthCode.PASSWORD_EXPIRED if again else AuthCode.SIGN_IN_REFUSED
+            person = known.person if known else None
+            raise AuthError(code, f"{issuer}: {error.reason}", person=person) from error
+
+    def _count(self, limits: dict[str, Limit]) -> None:
+        wait = self._throttle.attempt(limits, self._steady())
+        if wait is not None:
+            raise TooManyAttempts(int(wait.total_seconds()) + 1)
+
+    def _take_back(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self._throttle.take_back(key)
+
+    def _remember(self, whence: tuple[str, str]) -> None:
+        self._familiar[whence] = None
+        self._familiar.move_to_end(whence)
+        while len(self._familiar) > MAX_FAMILIAR:
+            self._familiar.popitem(last=False)
+
+
+def _share(kind: str, config: DirectoryConfig, subject: str) -> dict[str, Limit]:
+    """Return what of an account's tries in the directory is for this kind of them."""
+    limit = Limit(max(1, config.attempts // SHARES), timedelta(seconds=config.attempts_window_s))
+    return {f"{kind}:{config.issuer}:{subject}": limit}
+
+
+def _by_directory(directory: Directory) -> Shown:
+    return Shown(method="directory", factors=frozenset({"pwd"}), issuer=directory.config.issuer)

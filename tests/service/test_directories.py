@@ -1,0 +1,410 @@
+"""People of a real Active Directory sign in with its passwords: by any of their names, into what their groups give."""
+
+import asyncio
+import socket
+import ssl
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.servers.directory import LOCK_AFTER, PASSWORD, Authority, Domain, config_of
+from tests.servers.proxy import open_proxy
+from tests.servers.site import PASSWORD as LOCAL
+from tests.servers.site import Person, ShiftedClock, Site, started_site
+from tests.service.refusals import refused
+
+from headrace.api.settings import Settings
+from headrace.auth import (
+    Authenticator,
+    AuthError,
+    DirectoryAway,
+    DirectoryRefused,
+    GroupBinding,
+    MemoryPeopleStore,
+    Pepper,
+    Role,
+    SignedIn,
+    TooManyAttempts,
+)
+from headrace.auth.directory import Refusal
+from headrace.auth.directory_ldap import LdapDirectory
+from headrace.client import models as m
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("directory"), pytest.mark.timeout(180)]
+
+CORP = "ad:corp.test"
+HERE = "10.0.0.1"
+
+
+class House:
+    """An authenticator whose people come from the domain; requesters are who is in `xfer-users`."""
+
+    def __init__(self, domain: Domain, *servers: str, **other: Any) -> None:  # noqa: ANN401 - what `config_of` takes
+        self.clock = ShiftedClock()
+        self.store = MemoryPeopleStore()
+        config = config_of(*(servers or (domain.url,)), **({"ca": str(domain.ca)} | other))
+        self.config = config
+        self.directory = LdapDirectory(config, self.clock)
+        self.door = Authenticator(
+            self.store, self.store, self.clock, Pepper(b"p" * 32), steady=self.clock.waits, directories=[self.directory]
+        )
+
+    async def bind(self, **roles: Role) -> None:
+        """Give roles to groups, by their SIDs."""
+        bindings = [GroupBinding(issuer=CORP, group=sid, roles=frozenset({role})) for sid, role in roles.items()]
+        await self.store.set_bindings(bindings)
+
+    async def sign_in(self, name: str, password: str = PASSWORD, address: str = HERE) -> SignedIn:
+        return await self.door.sign_in(name, password, address)
+
+    async def refusal(self, name: str, password: str = PASSWORD, address: str = HERE) -> AuthError:
+        with pytest.raises(AuthError) as turned_away:
+            await self.sign_in(name, password, address)
+        return turned_away.value
+
+
+@pytest.fixture
+async def house(domain: Domain) -> AsyncIterator[House]:
+    house = House(domain)
+    await house.bind(**{domain.sid("xfer-users"): Role.REQUESTER})
+    yield house
+    await house.door.close()
+
+
+async def test_a_person_of_the_directory_signs_in_by_any_of_their_names_as_one_person(
+    house: House, domain: Domain
+) -> None:
+    names = ("alice@corp.test", "ALICE@Corp.Test", "CORP\\alice", "corp.test\\Alice", "alice@site.test")
+    came = [await house.sign_in(name) for name in names]
+    assert len({one.principal.id for one in came}) == 1
+    alice = came[0].principal
+    assert (alice.name, set(alice.roles), alice.session) == ("alice@corp.test", {Role.REQUESTER}, True)
+    assert (alice.method, set(alice.factors), alice.issuer) == ("directory", {"pwd"}, CORP)
+    [identity] = await house.store.identities()
+    assert (identity.issuer, identity.subject) == (CORP, domain.subject("alice"))
+
+
+async def test_nested_groups_and_the_primary_group_give_what_is_bound_to_them(house: House, domain: Domain) -> None:
+    outermost, primary = domain.sid("everyone-xfer"), f"{domain.sid('alice').rpartition('-')[0]}-513"
+    await house.bind(**{outermost: Role.OPERATOR, primary: Role.VIEWER})
+    assert (await house.sign_in("alice@corp.test")).principal.roles == {Role.OPERATOR, Role.VIEWER}
+    assert (await house.sign_in("bob@corp.test")).principal.roles == {Role.VIEWER}
+
+
+async def test_who_is_in_no_bound_group_is_refused_and_not_kept(house: House) -> None:
+    error = await house.refusal("dave@corp.test")
+    assert (error.code, error.reason) == ("no_role", f"{CORP}: no group of dave@corp.test gives a role")
+    assert (await house.store.people(), await house.store.identities()) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "code", "reason"),
+    [
+        ("alice@corp.test", "wrong", "sign_in_refused", Refusal.PASSWORD),
+        ("disabled@corp.test", PASSWORD, "sign_in_refused", Refusal.DISABLED),
+        ("disabled@corp.test", "wrong", "sign_in_refused", Refusal.PASSWORD),
+        ("ended@corp.test", PASSWORD, "sign_in_refused", Refusal.ENDED),
+        ("expired@corp.test", PASSWORD, "password_expired", Refusal.EXPIRED),
+        ("expired@corp.test", "wrong", "sign_in_refused", Refusal.PASSWORD),
+        ("mustchange@corp.test", PASSWORD, "password_expired", Refusal.MUST_CHANGE),
+        ("nobody@corp.test", PASSWORD, "sign_in_refused", Refusal.UNKNOWN),
+        ("CORP\\", PASSWORD, "sign_in_refused", "unknown name"),
+        ("alice@other.test", PASSWORD, "sign_in_refused", "unknown name"),
+        ("alice", PASSWORD, "sign_in_refused", "unknown name"),
+        ("alice@corp.test", "", "sign_in_refused", Refusal.EMPTY),
+        ("alice@corp.test", "\udcff", "sign_in_refused", Refusal.PASSWORD),
+        ("*@corp.test", PASSWORD, "sign_in_refused", Refusal.UNKNOWN),
+        ("ali*@corp.test", PASSWORD, "sign_in_refused", Refusal.UNKNOWN),
+        ("CORP\\alice)(objectClass=*", PASSWORD, "sign_in_refused", Refusal.UNKNOWN),
+        ("CORP\\*)(|(sAMAccountName=alice", PASSWORD, "sign_in_refused", Refusal.UNKNOWN),
+        ("x@corp.test)(|(cn=*@corp.test", PASSWORD, "sign_in_refused", Refusal.UNKNOWN),
+        ("alice@corp.test", "*)(uid=*", "sign_in_refused", Refusal.PASSWORD),
+    ],
+)
+async def test_who_may_not_sign_in_hears_one_sentence_and_the_log_hears_why(
+    house: House, name: str, password: str, code: str, reason: str
+) -> None:
+    error = await house.refusal(name, password)
+    assert (error.code, error.reason.removeprefix(f"{CORP}: ")) == (code, reason)
+    if code == "sign_in_refused":
+        assert str(error) == str(await house.refusal("ada", PASSWORD))
+
+
+async def test_only_who_knows_the_old_password_hears_that_it_has_expired(house: House) -> None:
+    assert "has expired" in str(await house.refusal("expired@corp.test"))
+    assert "has expired" not in str(await house.refusal("expired@corp.test", "wrong"))
+
+
+async def test_a_locked_account_is_refused(house: House, domain: Domain) -> None:
+    for number in range(LOCK_AFTER):
+        await house.refusal("locked@corp.test", "wrong", f"10.1.0.{number}")
+    house.clock.shift += timedelta(seconds=house.config.attempts_window_s)
+    error = await house.refusal("locked@corp.test")
+    assert (error.code, error.reason) == ("sign_in_refused", f"{CORP}: {Refusal.LOCKED}")
+    assert domain.number("locked", "lockoutTime")
+
+
+async def test_an_empty_password_is_not_even_sent(domain: Domain) -> None:
+    account = await House(domain).directory.find("alice@corp.test")
+    nowhere = House(domain, "ldaps://127.0.0.1:1").directory
+    with pytest.raises(DirectoryRefused, match=Refusal.EMPTY):
+        await nowhere.check(account, "")
+    with pytest.raises(DirectoryAway):
+        await nowhere.check(account, "x")
+
+
+async def test_a_mail_address_of_two_people_is_nobodys_name_and_a_sign_in_name_comes_first(
+    house: House, domain: Domain
+) -> None:
+    domain.add("twin", mail="bob@site.test")
+    domain.add("mallory", mail="alice@corp.test")
+    try:
+        error = await house.refusal("bob@site.test")
+        assert error.reason == f"{CORP}: {Refusal.AMBIGUOUS}"
+        bob = await house.sign_in("bob@corp.test")
+        alice = await house.sign_in("alice@corp.test")
+        assert (bob.principal.name, alice.principal.name) == ("bob@corp.test", "alice@corp.test")
+    finally:
+        domain.delete("twin")
+        domain.delete("mallory")
+
+
+async def test_a_name_that_looks_like_a_filter_is_only_a_name(house: House, domain: Domain) -> None:
+    domain.add("odd", userPrincipalName="o(d*d)@corp.test")
+    domain.join("odd", "xfer-users")
+    try:
+        assert (await house.sign_in("o(d*d)@corp.test")).principal.name == "odd@corp.test"
+        assert (await house.refusal("o(d*@corp.test")).reason == f"{CORP}: {Refusal.UNKNOWN}"
+    finally:
+        domain.delete("odd")
+
+
+async def test_a_renamed_group_and_a_renamed_person_stay_who_they_are(house: House, domain: Domain) -> None:
+    before = await house.sign_in("bob@corp.test")
+    with domain.renamed("xfer-users", "movers"), domain.renamed("bob", "robert"):
+        after = await house.sign_in("CORP\\robert")
+    assert (after.principal.id, set(after.principal.roles)) == (before.principal.id, {Role.REQUESTER})
+
+
+async def test_guessing_never_locks_an_account_and_never_shuts_its_person_out(house: House, domain: Domain) -> None:
+    house = House(domain, attempts=LOCK_AFTER)
+    await house.bind(**{domain.sid("xfer-users"): Role.REQUESTER})
+    await house.sign_in("bob@corp.test")
+    for number in range(20):
+        name = ("bob@corp.test", "CORP\\bob", "bob@site.test")[number % 3]
+        with pytest.raises(AuthError) as guessed:
+            await house.sign_in(name, "guess", f"10.2.0.{number}")
+        assert isinstance(guessed.value, TooManyAttempts) == (number > 0)
+    assert domain.number("bob", "badPwdCount") == 1
+    assert (await house.sign_in("bob@corp.test")).principal.name == "bob@corp.test"
+    await house.refusal("bob@corp.test", "typo")
+    assert domain.number("bob", "lockoutTime") == 0
+    house.clock.shift += timedelta(seconds=house.config.attempts_window_s)
+    await house.sign_in("bob@corp.test")
+
+
+async def test_who_is_disabled_here_stays_out_whatever_the_directory_says(house: House) -> None:
+    bob = await house.sign_in("bob@corp.test")
+    await house.store.disable(bob.principal.id)
+    error = await house.refusal("bob@corp.test")
+    assert (error.code, error.person) == ("sign_in_refused", bob.principal.id)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"secret": "not this"}, "refuses svc-headrace@corp.test: wrong password"),
+        ({"base": "OU=Nowhere,DC=corp,DC=test"}, "could not search in OU=Nowhere"),
+        ({"base": "DC=elsewhere,DC=test"}, "could not search in DC=elsewhere"),
+    ],
+)
+async def test_a_directory_that_cannot_be_asked_is_away_and_the_log_says_why(
+    domain: Domain, other: dict[str, str], said: str
+) -> None:
+    error = await House(domain, **other).refusal("alice@corp.test")
+    assert (error.code, said in error.reason) == ("directory_away", True), error.reason
+    assert "svc-headrace" not in str(error)
+
+
+async def test_a_server_without_the_sites_certificate_gets_no_password(domain: Domain, tmp_path: Path) -> None:
+    other = tmp_path / "other.pem"
+    other.write_bytes(Authority.make().pem)
+    error = await House(domain, ca=str(other)).refusal("alice@corp.test")
+    assert (error.code, "CERTIFICATE_VERIFY_FAILED" in error.reason) == ("directory_away", True), error.reason
+
+
+@pytest.mark.parametrize("scheme", ["ldaps", "ldap"])
+async def test_a_server_of_another_host_name_gets_no_password(domain: Domain, scheme: str) -> None:
+    with open_proxy() as proxy:
+        proxy.pass_to(f"{domain.address}:{636 if scheme == 'ldaps' else 389}")
+        error = await House(domain, proxy.url.replace("http", scheme)).refusal("alice@corp.test")
+    assert (error.code, "certificate is not valid for" in error.reason) == ("directory_away", True), error.reason
+
+
+async def test_a_referral_to_elsewhere_is_not_followed(tmp_path: Path) -> None:
+    Authority.make().certify(tmp_path, "127.0.0.1")
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        elsewhere.settimeout(0)
+        url = f"ldap://127.0.0.1:{elsewhere.getsockname()[1]}/DC=corp,DC=test"
+        with referring_server(tmp_path, url) as server:
+            house = House(Domain(tmp_path, ""), server)
+            error = await house.refusal("alice@corp.test")
+        assert (error.code, "could not search" in error.reason) == ("directory_away", True), error.reason
+        with pytest.raises(BlockingIOError):
+            elsewhere.accept()
+
+
+@pytest.mark.parametrize(
+    "answer", [b"\x30\x03\x02\x01\x01", b"\x30\x84\xff\xff\xff\xff", b"HTTP/1.1 200 OK\r\n\r\n", b"\0" * 50, b""]
+)
+async def test_a_server_whose_answers_nobody_can_read_is_away(tmp_path: Path, answer: bytes) -> None:
+    Authority.make().certify(tmp_path, "127.0.0.1")
+    with answering_server(tmp_path, lambda _: answer) as server:
+        error = await House(Domain(tmp_path, ""), server, timeout_s=1).refusal("alice@corp.test")
+    assert error.code == "directory_away", error.reason
+
+
+@contextmanager
+def referring_server(folder: Path, url: str) -> Iterator[str]:
+    """Run what lets everybody in and answers every search with a referral; Samba makes none (RFC 4511, 4.1.10)."""
+    bound = bytes([0x61, 7, 0x0A, 1, 0, 4, 0, 4, 0])
+    there = bytes([4, len(url)]) + url.encode()
+    done = bytes([0x0A, 1, 10, 4, 0, 4, 0, 0xA3, len(there)]) + there
+    answers = {0x60: bound, 0x63: bytes([0x65, len(done)]) + done}
+
+    def answer(message: bytes) -> bytes:
+        start = 2 + (message[1] & 0x7F if message[1] & 0x80 else 0)
+        end = start + 2 + message[start + 1]
+        body = message[start:end] + answers.get(message[end], b"")
+        return bytes([0x30, len(body)]) + body
+
+    with answering_server(folder, answer) as server:
+        yield server
+
+
+@contextmanager
+def answering_server(folder: Path, answer: Callable[[bytes], bytes]) -> Iterator[str]:
+    """Run a server for one connection over TLS; without an answer it hangs up."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "dc.pem", folder / "dc.key")
+
+    def serve(listener: socket.socket) -> None:
+        with suppress(OSError), context.wrap_socket(listener.accept()[0], server_side=True) as client:
+            while (message := client.recv(4096)) and (said := answer(message)):
+                client.sendall(said)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        yield f"ldaps://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join()
+
+
+async def test_start_tls_comes_before_every_password(domain: Domain) -> None:
+    house = House(domain, f"ldap://{domain.address}")
+    await house.bind(**{domain.sid("xfer-users"): Role.REQUESTER})
+    assert (await house.sign_in("alice@corp.test")).principal.name == "alice@corp.test"
+
+
+async def test_the_next_server_is_asked_when_one_is_down_and_stays_the_first(domain: Domain) -> None:
+    house = House(domain, "ldaps://127.0.0.1:1", domain.url)
+    await house.bind(**{domain.sid("xfer-users"): Role.REQUESTER})
+    for _ in range(2):
+        assert (await house.sign_in("alice@corp.test")).principal.name == "alice@corp.test"
+    assert house.directory._servers[0] == domain.url  # noqa: SLF001 - what the next sign-in asks first
+
+
+async def test_a_silent_directory_holds_nobody_up_for_long_and_counts_no_try(domain: Domain) -> None:
+    with open_proxy() as proxy:
+        proxy.silent = True
+        house = House(domain, proxy.url.replace("http", "ldaps"), timeout_s=1, connections=2, waiting=2)
+        errors = await asyncio.gather(*(house.refusal("alice@corp.test") for _ in range(6)))
+        assert {error.code for error in errors} == {"directory_away"}
+        crowded = [error for error in errors if "are under way or wait already" in error.reason]
+        assert len(crowded) == 2
+        assert not len(house.door._directories._throttle)  # noqa: SLF001 - nothing is counted
+        proxy.silent = False
+    await house.door.close()
+
+
+async def test_people_go_on_while_the_directory_is_down_and_sign_in_when_it_is_back(domain: Domain) -> None:
+    with open_proxy() as proxy:
+        proxy.pass_to(f"{domain.address}:636")
+        house = House(domain, proxy.url.replace("http://127.0.0.1", "ldaps://localhost"))
+        house.directory._context.check_hostname = False  # noqa: SLF001 - what stands between has another name
+        await house.bind(**{domain.sid("xfer-users"): Role.REQUESTER})
+        alice = await house.sign_in("alice@corp.test")
+        proxy.pass_to("127.0.0.1:1")
+        assert (await house.refusal("alice@corp.test")).code == "directory_away"
+        assert await house.door.sessions.principal(alice.secret) == alice.principal
+        proxy.pass_to(f"{domain.address}:636")
+        assert (await house.sign_in("alice@corp.test")).principal.id == alice.principal.id
+
+
+async def test_a_local_person_of_the_same_name_comes_first_and_others_are_not_asked(house: House) -> None:
+    link = await house.door.accounts.bootstrap()
+    assert link is not None
+    await house.door.passwords.accept_invitation(link, LOCAL, "alice@corp.test", HERE)
+    assert (await house.sign_in("alice@corp.test", LOCAL)).principal.method == "password"
+    assert (await house.refusal("alice@corp.test")).code == "sign_in_refused"
+    assert (await house.sign_in("CORP\\alice")).principal.method == "directory"
+
+
+@pytest.fixture
+async def strict(tmp_path: Path, domain: Domain) -> AsyncIterator[Site]:
+    """A site that wants a proof with every yes, and knows the domain by a file."""
+    (tmp_path / "secret").write_text(PASSWORD + "\n", encoding="utf-8")
+    (tmp_path / "directories.toml").write_text(
+        f"""
+        [[directory]]
+        domain = "corp.test"
+        netbios = "CORP"
+        servers = ["{domain.url}"]
+        ca = "{domain.ca}"
+        account = "svc-headrace@corp.test"
+        secret_file = "secret"
+        """,
+        encoding="utf-8",
+    )
+    settings = Settings(consent_proof="password", directories=str(tmp_path / "directories.toml"))
+    async with started_site(tmp_path, settings) as site:
+        bound = m.GroupBinding(issuer=CORP, group=domain.sid("xfer-users"), roles=["requester"])
+        await site.ada.port.bind_groups(m.GroupBindingsRequest(bindings=[bound], password=LOCAL))
+        yield site
+
+
+async def signed_in(site: Site, name: str, password: str = PASSWORD) -> Person:
+    session = await site.use_cases.people.sign_in(m.SignIn(name=name, password=password), HERE)
+    return Person(site, await site.use_cases.people.of_session(session.secret), session.secret)
+
+
+async def test_the_directorys_password_proves_a_yes_and_no_other_does(strict: Site) -> None:
+    alice = await signed_in(strict, "alice@corp.test")
+    wish = m.TokenRequest(name="pipeline", scopes=["transfer:read"])
+    with refused("proof_needed"):
+        await alice.port.create_token(wish)
+    with refused("proof_refused"):
+        await alice.port.create_token(wish.model_copy(update={"password": LOCAL}))
+    made = await alice.port.create_token(wish.model_copy(update={"password": PASSWORD}))
+    assert made.secret is not None
+    [failed] = await strict.audited("proof_failed")
+    assert failed.person == alice.principal.id
+    with refused("not_allowed"):
+        await alice.port.change_password(m.PasswordChange(password=PASSWORD, new_password="another " + LOCAL))
+
+
+async def test_sign_ins_at_the_directory_are_audited_with_person_method_and_address(strict: Site) -> None:
+    alice = await signed_in(strict, "alice@corp.test")
+    with pytest.raises(AuthError):
+        await signed_in(strict, "alice@corp.test", "wrong")
+    arrived = (await strict.audited("person_arrived"))[-1]
+    came = (await strict.audited("signed_in"))[-1]
+    [failed] = await strict.audited("sign_in_failed")
+    assert {arrived.subject, came.person, failed.subject} == {alice.principal.id}
+    assert (came.detail["method"], came.detail["issuer"], came.detail["address"]) == ("directory", CORP, HERE)
+    assert (failed.detail["reason"], failed.detail["address"]) == (f"{CORP}: {Refusal.PASSWORD}", HERE)
+    assert PASSWORD not in str([one.model_dump() for one in await strict.audited("")])
