@@ -2,14 +2,12 @@
 
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { Follower, type Pause } from "./follower";
 import { setTold } from "./pace";
-import { readStream } from "./reader";
 import { refreshed } from "./refresh";
 import type { ServerEvent } from "./sse";
-import { seen, withStream } from "./streams";
 
-/** Waits between attempts: the first, and the longest after failures in a row. */
-const AGAIN_MS = 1000;
+/** The longest wait between attempts. */
 const LONGEST_MS = 60_000;
 /** Changes that come within this time are one reason to ask. */
 const GATHER_MS = 300;
@@ -35,46 +33,25 @@ export function useChanges(): void {
   }, [client]);
 }
 
-export class Changes {
-  private failures = 0;
-  private refused = false;
-  private last: string | null = null;
+export class Changes extends Follower {
   private readonly stale = new Map<string, Key>();
 
   constructor(
     private readonly client: QueryClient,
-    private readonly stop: AbortSignal,
-    private readonly pause: (ms: number) => Promise<unknown> = (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-  ) {}
-
-  /** Comes back after every break; without a stream of the browser's few, lists are asked for as often as ever. */
-  async follow(): Promise<void> {
-    for (;;) {
-      await seen(this.stop);
-      if (this.isOver()) return;
-      await withStream(() => this.stream());
-      if (this.isOver()) return;
-      await this.pause(Math.min(AGAIN_MS * 2 ** Math.max(0, this.failures - 1), LONGEST_MS));
-    }
+    stop: AbortSignal,
+    pause?: Pause,
+  ) {
+    super("/events", null, LONGEST_MS, stop, pause);
   }
 
-  private isOver(): boolean {
-    return this.stop.aborted || this.refused;
-  }
-
-  private async stream(): Promise<void> {
-    const ended = await readStream({ path: "/events", last: this.last, stop: this.stop, take: (event) => this.take(event) });
+  protected override broke(): void {
     setTold(false);
     // From now on they are asked for at their own pace again, which begins with an answer.
     this.mark(ALL);
-    this.refused = ended === "refused";
-    if (ended !== "whole") this.failures += 1;
   }
 
-  private take({ event, data, id }: ServerEvent): void {
+  protected override take({ event, data }: ServerEvent): void {
     const fresh = this.last === null;
-    this.failures = 0;
-    this.last = id ?? this.last;
     if (event === "now") setTold(true);
     // What changed before the first word, or is not kept any more, is not told.
     if (event === "reload" || (event === "now" && fresh)) this.mark(ALL);

@@ -4,14 +4,12 @@ import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { ENDED, eventsKey, failedKey, transferQuery } from "../api/queries";
 import type { Transfer, TransferEvent } from "../api/schema";
-import { readStream } from "./reader";
+import { Follower, type Pause } from "./follower";
 import { refreshed } from "./refresh";
 import { grown, type Point } from "./series";
 import type { ServerEvent } from "./sse";
-import { seen, withStream } from "./streams";
 
-/** Waits between attempts: the first, and the longest after failures in a row. */
-const AGAIN_MS = 1000;
+/** The longest wait between attempts. */
 const LONGEST_MS = 15_000;
 
 export const seriesKey = (transfer: string) => ["series", transfer] as const;
@@ -28,60 +26,30 @@ export function useWatch(transfer: Transfer): void {
   }, [client, id, ended]);
 }
 
-export class Watch {
-  private failures = 0;
-  private refused = false;
-  private last = "0";
-
+export class Watch extends Follower {
   constructor(
     private readonly client: QueryClient,
     private readonly id: string,
-    private readonly stop: AbortSignal,
-    private readonly pause: (ms: number) => Promise<unknown> = (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-  ) {}
-
-  /** Comes back after every break, until it is stopped, the transfer has ended, or the service says that it is not to be seen. */
-  async follow(): Promise<void> {
-    for (;;) {
-      await seen(this.stop);
-      if (this.isOver()) return;
-      // Without one of the browser's few streams the page still follows, by asking.
-      await withStream(() => this.stream());
-      if (this.isOver()) return;
-      await this.ask();
-      if (this.isOver()) return;
-      await this.pause(Math.min(AGAIN_MS * 2 ** Math.max(0, this.failures - 1), LONGEST_MS));
-    }
+    stop: AbortSignal,
+    pause?: Pause,
+  ) {
+    super(`/transfers/${encodeURIComponent(id)}/watch`, "0", LONGEST_MS, stop, pause);
   }
 
-  private isOver(): boolean {
+  protected override isOver(): boolean {
     const now = this.client.getQueryData(transferQuery(this.id).queryKey);
-    return this.stop.aborted || this.refused || (now !== undefined && ENDED.has(now.state));
+    return now !== undefined && ENDED.has(now.state);
   }
 
-  private async ask(): Promise<void> {
+  protected override async asked(): Promise<void> {
     const { queryKey } = transferQuery(this.id);
     await this.client.invalidateQueries({ queryKey });
     const now = this.client.getQueryData(queryKey);
     if (now !== undefined) this.see(now);
   }
 
-  private async stream(): Promise<void> {
-    const ended = await readStream({
-      path: `/transfers/${encodeURIComponent(this.id)}/watch`,
-      last: this.last,
-      stop: this.stop,
-      take: (event) => this.take(event),
-    });
-    this.refused = ended === "refused";
-    // `follow` comes back.
-    if (ended !== "whole") this.failures += 1;
-  }
-
-  private take({ event, data, id }: ServerEvent): void {
-    this.failures = 0;
+  protected override take({ event, data }: ServerEvent): void {
     const told: unknown = JSON.parse(data);
-    this.last = id ?? this.last;
     if (isEvent(told) && told.transfer != null) this.see(told.transfer);
     if (event !== "progress") this.changed();
   }

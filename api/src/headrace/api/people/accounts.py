@@ -1,7 +1,8 @@
 """People as the doors see them: signing in, invitations, API tokens. The rules are `auth`'s."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TypeVar
 
@@ -172,44 +173,31 @@ class People:
 
     async def disable(self, caller: Caller, person: str) -> m.Person:
         """Disable a person; what this person has running is looked at again."""
-        try:
-            with acting(caller):
-                disabled = await self._auth.accounts.disable(caller.principal, person)
-                return _person(disabled, await self._identities(caller))
-        finally:
-            # Also when the caller has gone meanwhile: what was begun is stored whole before that is told here.
-            self._core.reactions.tell()
+        with self._changing(caller):
+            disabled = await self._auth.accounts.disable(caller.principal, person)
+            return _person(disabled, await self._identities(caller))
 
     async def update(self, caller: Caller, person: str, update: m.PersonUpdate) -> m.Person:
         """Replace what is granted to a person; what this person has running is looked at again."""
         roles = None if update.roles is None else frozenset(_one_of(Role, role, "roles") for role in update.roles)
         groups = None if update.groups is None else frozenset(update.groups)
         await self._proofs.of(caller, update.password)
-        try:
-            with acting(caller):
-                granted = await self._auth.rights.grant(caller.principal, person, roles, groups)
-                return _person(granted, await self._identities(caller))
-        finally:
-            self._core.reactions.tell()
+        with self._changing(caller):
+            granted = await self._auth.rights.grant(caller.principal, person, roles, groups)
+            return _person(granted, await self._identities(caller))
 
     async def link(self, caller: Caller, person: str, link: m.IdentityLink) -> m.Person:
         """Make an identity this person's."""
         await self._proofs.of(caller, link.password)
-        try:
-            with acting(caller):
-                linked = await self._auth.rights.link(caller.principal, person, link.issuer, link.subject)
-                return _person(linked, await self._identities(caller))
-        finally:
-            self._core.reactions.tell()
+        with self._changing(caller):
+            linked = await self._auth.rights.link(caller.principal, person, link.issuer, link.subject)
+            return _person(linked, await self._identities(caller))
 
     async def unlink(self, caller: Caller, person: str, link: m.IdentityLink) -> m.Person:
         """Take an identity from this person."""
-        try:
-            with acting(caller):
-                left = await self._auth.rights.unlink(caller.principal, person, link.issuer, link.subject)
-                return _person(left, await self._identities(caller))
-        finally:
-            self._core.reactions.tell()
+        with self._changing(caller):
+            left = await self._auth.rights.unlink(caller.principal, person, link.issuer, link.subject)
+            return _person(left, await self._identities(caller))
 
     async def group_bindings(self, caller: Caller) -> m.GroupBindings:
         """List what groups give."""
@@ -231,12 +219,19 @@ class People:
             changes = await rights.preview(caller.principal, bindings)
         else:
             await self._proofs.of(caller, request.password)
-            try:
-                with acting(caller):
-                    changes = await rights.bind(caller.principal, bindings)
-            finally:
-                self._core.reactions.tell()
+            with self._changing(caller):
+                changes = await rights.bind(caller.principal, bindings)
         return m.GroupBindings(bindings=list(map(_binding, bindings)), changes=list(map(_change, changes)))
+
+    @contextmanager
+    def _changing(self, caller: Caller) -> Iterator[None]:
+        """Change a person's rights as the caller; what this person has running is looked at again."""
+        try:
+            with acting(caller):
+                yield
+        finally:
+            # Also when the caller has gone meanwhile: what was begun is stored whole before that is told here.
+            self._core.reactions.tell()
 
     async def _identities(self, caller: Caller) -> Mapping[str, Sequence[IdentityRecord]]:
         theirs = defaultdict[str, list[IdentityRecord]](list)
