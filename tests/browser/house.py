@@ -129,6 +129,8 @@ class House:
     away: bool = False
     """The service is killed."""
     settings: Mapping[str, str] = field(default_factory=dict)
+    friends: tuple[str, ...] = ()
+    """Other servers to which a browser is led."""
     _states: dict[str, Path] = field(default_factory=dict)
 
     @property
@@ -244,7 +246,7 @@ class House:
                 self.complaints.append(f"{page.url}: {message.text}")
 
         def request(seen: Request) -> None:
-            if not seen.url.startswith((self.url, "data:", "blob:")):
+            if not seen.url.startswith((self.url, "data:", "blob:", *self.friends)):
                 self.complaints.append(f"{page.url} asks a third party: {seen.url}")
 
         def response(seen: Response) -> None:

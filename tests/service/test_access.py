@@ -15,7 +15,8 @@ from headrace.auth import Scope
 from headrace.client import Headrace
 from headrace.client import models as m
 
-PUBLIC = {"health", "sign_in", "accept_invitation"}
+AT_PROVIDERS = {"ways_to_sign_in", "begin_sign_in", "finish_sign_in", "back_channel_logout"}
+PUBLIC = {"health", "sign_in", "accept_invitation"} | AT_PROVIDERS
 """What may be called without being signed in."""
 OWN = {"sign_out"}
 """What a session may do to itself."""

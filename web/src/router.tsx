@@ -22,6 +22,7 @@ import {
   TRANSFER_STATES,
   type TransferFilter,
 } from "./api/queries";
+import { REFUSED, signedIn, type Refused } from "./api/session";
 import { queryClient } from "./api/query-client";
 import type { Address } from "./plan/asked";
 import { fromAddress, toAddress } from "./plan/intent";
@@ -44,7 +45,14 @@ const root = createRootRouteWithContext<{ client: QueryClient }>()({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
-  validateSearch: (search): { next?: string | undefined } => ({ next: text(search["next"]) }),
+  validateSearch: (search): { next?: string | undefined; refused?: Refused | undefined; arrived?: true | undefined } => ({
+    next: text(search["next"]),
+    refused: oneOf(REFUSED, search["refused"]),
+    arrived: search["arrived"] === true ? true : undefined,
+  }),
+  beforeLoad: ({ search }) => {
+    if (search.arrived) signedIn(search.next);
+  },
   component: lazyRouteComponent(() => import("./pages/SignIn"), "SignIn"),
 });
 

@@ -20,6 +20,7 @@ from headrace.client import models as m
 
 PUBLIC = "http://127.0.0.1"
 HERE = f"{PUBLIC}/api/v1/sign-in"
+GONE_ON = "/sign-in?arrived=true&next=%2Fplans"
 pytestmark = pytest.mark.anyio
 
 
@@ -86,7 +87,7 @@ async def test_somebody_signs_in_at_a_provider_and_has_what_their_groups_give(
         ways = m.SignInWays.model_validate_json((await pia.client.get(HERE)).text)
         assert ways.providers == [m.Provider(id="corp", name="Corporate account")]
         answer = await pia.sign_in("pia")
-        assert (answer.status_code, answer.headers["location"]) == (303, "/plans")
+        assert (answer.status_code, answer.headers["location"]) == (303, GONE_ON)
         [session] = [one for one in answer.headers.get_list("set-cookie") if one.startswith("headrace=")]
         assert "HttpOnly" in session
         assert "SameSite=strict" in session
@@ -136,7 +137,7 @@ async def test_a_sign_in_ends_only_in_the_browser_that_began_it_and_once(site: S
         assert refusal(await mallory.come_back(given)) == "sign_in_expired"
         await mallory.begin()
         assert refusal(await mallory.come_back(given)) == "sign_in_expired"
-        assert (await pia.come_back(given)).headers["location"] == "/plans"
+        assert (await pia.come_back(given)).headers["location"] == GONE_ON
         assert refusal(await pia.come_back(given)) == "sign_in_expired"
 
 
@@ -234,7 +235,7 @@ async def test_a_key_that_the_provider_has_since_made_is_asked_for(site: Site, p
         await pia.sign_in("pia")
         provider.administrate("rotate", drop=True)
         site.clock.shift += timedelta(minutes=1)
-        assert (await pia.sign_in("pia")).headers["location"] == "/plans"
+        assert (await pia.sign_in("pia")).headers["location"] == GONE_ON
 
 
 async def test_no_secret_of_a_sign_in_is_in_a_log_or_in_the_audit(site: Site, caplog: pytest.LogCaptureFixture) -> None:

@@ -49,7 +49,10 @@ function makeProvider(issuer, keys) {
       deviceFlow: { enabled: true },
       clientCredentials: { enabled: true },
       backchannelLogout: { enabled: true },
-      rpInitiatedLogout: { enabled: true },
+      rpInitiatedLogout: {
+        enabled: true,
+        logoutSource: (context, form) => { context.body = `<!doctype html><title>Corporate sign-out</title>${form}<button form="op.logoutForm" name="logout" value="yes">Sign out here, too</button>`; },
+      },
       resourceIndicators: {
         enabled: true,
         useGrantedResource: () => true,

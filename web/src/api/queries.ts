@@ -16,6 +16,11 @@ export const meQuery = queryOptions({
   staleTime: 60_000,
 });
 
+export const waysQuery = queryOptions({
+  queryKey: ["sign-in"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/sign-in", { signal })),
+});
+
 /** A service that takes longer than this to say how it is counts as away. */
 const HEALTH_LIMIT_MS = 8000;
 

@@ -831,7 +831,7 @@ export interface paths {
         post?: never;
         /**
          * Sign Out
-         * @description End the session that this request is made with.
+         * @description End the session that this request is made with, and say where a browser ends the one at its provider.
          */
         delete: operations["sign_out"];
         options?: never;
@@ -893,6 +893,26 @@ export interface paths {
         get: operations["begin_sign_in"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/{provider}/back-channel-logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Back Channel Logout
+         * @description Take a provider's word that sessions have ended there (`logout_token`, a form), and end them here.
+         */
+        post: operations["back_channel_logout"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2880,6 +2900,14 @@ export interface components {
             providers: components["schemas"]["Provider"][];
         };
         /**
+         * SignedOut
+         * @description A session has ended here; `elsewhere` is where a browser ends the one at its provider, if it has one.
+         */
+        SignedOut: {
+            /** Elsewhere */
+            elsewhere?: string | null;
+        };
+        /**
          * Span
          * @description Which words became what; offsets count code points of the person's text.
          */
@@ -3413,6 +3441,7 @@ export type Rule = components['schemas']['Rule'];
 export type Session = components['schemas']['Session'];
 export type SignIn = components['schemas']['SignIn'];
 export type SignInWays = components['schemas']['SignInWays'];
+export type SignedOut = components['schemas']['SignedOut'];
 export type Span = components['schemas']['Span'];
 export type SubmitRequest = components['schemas']['SubmitRequest'];
 export type SurveyCounts = components['schemas']['SurveyCounts'];
@@ -4870,11 +4899,13 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description Successful Response */
-            204: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["SignedOut"];
+                };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
             default: {
@@ -4961,6 +4992,35 @@ export interface operations {
         responses: {
             /** @description Successful Response */
             303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    back_channel_logout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -3,6 +3,12 @@
  * nothing of the person before stays in memory.
  */
 
+import type { SignedOut } from "./schema";
+
+/** Why a sign-in at a provider ended without a session. */
+export const REFUSED = ["no_role", "provider_failed", "sign_in_expired", "sign_in_refused"] as const;
+export type Refused = (typeof REFUSED)[number];
+
 type News = "ended" | "signed-in";
 
 const channel = new BroadcastChannel("headrace-session");
@@ -20,10 +26,10 @@ export function sessionEnded(): void {
   leave(signInPath(window.location.pathname + window.location.search));
 }
 
-/** This person signed out here: nobody who comes next sees where they were. */
-export function signedOut(): void {
+/** This person signed out here: nobody who comes next sees where they were. A provider's own session ends there (`elsewhere`). */
+export function signedOut({ elsewhere }: SignedOut): void {
   tell("ended");
-  leave(signInPath());
+  leave(elsewhere ?? signInPath());
 }
 
 export function signedIn(next: string | undefined): void {

@@ -1,9 +1,10 @@
-import { PasswordInput, TextInput } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
+import { Alert, Button, PasswordInput, TextInput } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { signedIn } from "../api/session";
+import { waysQuery } from "../api/queries";
+import { placeHere, signedIn } from "../api/session";
 import { t } from "../i18n";
 import { Act, Failure } from "../ui/basics";
 import { Gate } from "../shell/Gate";
@@ -11,7 +12,8 @@ import { Gate } from "../shell/Gate";
 const route = getRouteApi("/sign-in");
 
 export function SignIn() {
-  const { next } = route.useSearch();
+  const { next, refused } = route.useSearch();
+  const { data: ways } = useQuery(waysQuery);
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const signIn = useMutation({
@@ -39,6 +41,24 @@ export function SignIn() {
       <Act type="submit" size="sm" loading={signIn.isPending}>
         {t("action.signIn")}
       </Act>
+      {refused !== undefined && !signIn.isError && (
+        <Alert color="red" role="alert">
+          {t(`signIn.refused.${refused}`)}
+        </Alert>
+      )}
+      {ways?.providers.map(({ id, name }) => (
+        <Button key={id} component="a" variant="default" size="sm" href={beginning(id, next)}>
+          {t("signIn.with", { name })}
+        </Button>
+      ))}
     </Gate>
   );
+}
+
+/** The service takes no longer path than this to go on at. */
+const LONGEST = 500;
+
+function beginning(provider: string, next: string | undefined): string {
+  const here = placeHere(next);
+  return `/api/v1/sign-in/${provider}?${new URLSearchParams(here.length > LONGEST ? {} : { next: here }).toString()}`;
 }

@@ -6,7 +6,7 @@ import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
 import { IconChevronDown, IconLogout, IconMenu2, IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { lazy, Suspense, useState } from "react";
-import { api, done } from "../api/client";
+import { answer, api } from "../api/client";
 import { meQuery, planCountsQuery } from "../api/queries";
 import { signedOut } from "../api/session";
 import type { Me } from "../api/schema";
@@ -142,7 +142,7 @@ function Looks() {
 
 function Who({ me }: { me: Me }) {
   const signOut = useMutation({
-    mutationFn: () => done(api.DELETE("/api/v1/sessions/current")),
+    mutationFn: () => answer(api.DELETE("/api/v1/sessions/current")),
     onSuccess: signedOut,
   });
   return (

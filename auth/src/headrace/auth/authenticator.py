@@ -7,7 +7,9 @@ from headrace.auth.accounts import Accounts
 from headrace.auth.directory import Directory
 from headrace.auth.directory_sign_in import DirectorySignIn
 from headrace.auth.oidc_issuers import Issuer
+from headrace.auth.oidc_provider import Providers
 from headrace.auth.oidc_sign_in import OidcSignIn
+from headrace.auth.oidc_sign_out import OidcSignOut
 from headrace.auth.password_sign_in import PasswordSignIn
 from headrace.auth.principal import Principal
 from headrace.auth.rights import Rights
@@ -45,7 +47,9 @@ class Authenticator:
         self.sessions = Sessions(store, clock, pepper, lifetimes, self._uses)
         self.tokens = Tokens(store, clock, pepper, self._uses)
         self.passwords = PasswordSignIn(store, self.sessions, pepper, clock, steady or clock)
-        self.oidc = OidcSignIn(issuers, public_url, identities, self.sessions, pepper, clock, steady or clock)
+        self.providers = Providers(issuers, steady or clock)
+        self.oidc = OidcSignIn(self.providers, public_url, identities, self.sessions, pepper, clock)
+        self.oidc_sign_out = OidcSignOut(self.providers, public_url, store, clock)
         self._directories = DirectorySignIn(directories, identities, self.sessions, clock, steady or clock)
         self._people = store
 
@@ -70,5 +74,5 @@ class Authenticator:
         """Write what is to be noted, and end."""
         await self._uses.settle()
         self.passwords.close()
-        await self.oidc.close()
         self._directories.close()
+        await self.providers.close()

@@ -61,12 +61,12 @@ def vouched(token: Signed, issuer: Issuer, nonce: str, now: datetime) -> Vouched
         raise TokenRefused(message)
     return Vouched(
         issuer=issuer.url,
-        subject=_text(claims, "sub"),
+        subject=text_of(claims, "sub"),
         name=_name(claims),
         groups=groups_of(claims, issuer),
         factors=_factors(claims),
         at=_signed_in_at(claims, now),
-        sid=_text(claims, "sid") if "sid" in claims else None,
+        sid=text_of(claims, "sid") if "sid" in claims else None,
     )
 
 
@@ -118,7 +118,8 @@ def _signed_in_at(claims: Mapping[str, object], now: datetime) -> datetime:
     return min(datetime.fromtimestamp(at, UTC), now)
 
 
-def _text(claims: Mapping[str, object], claim: str) -> str:
+def text_of(claims: Mapping[str, object], claim: str) -> str:
+    """Return a claim that must be one line of text; raises `TokenRefused`."""
     value = claims[claim]
     if not isinstance(value, str) or not _is_line(value):
         message = f"`{claim}` is no text of one line of at most {MAX_TEXT} characters"

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Generic, TypeVar
@@ -16,6 +16,7 @@ from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 
+from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.oidc_issuers import Issuer, is_secure
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519")
@@ -200,6 +201,31 @@ class Provider:
                 timeout=TIMEOUT_S,
             )
         return self._client
+
+
+class Providers:
+    """The providers of one site."""
+
+    def __init__(self, issuers: Sequence[Issuer], steady: Callable[[], datetime]) -> None:
+        """`steady` measures how old an answer is. Nothing is asked yet."""
+        self.issuers = tuple(issuers)
+        self._by_id = {issuer.id: Provider(issuer, steady) for issuer in issuers}
+        self._by_url = {provider.issuer.url: provider for provider in self._by_id.values()}
+
+    def named(self, issuer: str) -> Provider:
+        """Return a provider by its id here; raises `not_found`."""
+        if issuer not in self._by_id:
+            raise AuthError(AuthCode.NOT_FOUND, "There is no such provider.")
+        return self._by_id[issuer]
+
+    def at(self, url: str | None) -> Provider | None:
+        """Return a provider by what it calls itself, or `None`."""
+        return self._by_url.get(url) if url else None
+
+    async def close(self) -> None:
+        """End the connections to all of them."""
+        for provider in self._by_id.values():
+            await provider.close()
 
 
 class _Remembered(Generic[_Document]):

@@ -9,7 +9,7 @@ import base64
 import json
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -17,8 +17,7 @@ from typing import Final
 from headrace.auth.accounts import new_person_id
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.oidc_claims import Vouched, vouched
-from headrace.auth.oidc_issuers import Issuer
-from headrace.auth.oidc_provider import Provider, ProviderFailed, TokenRefused
+from headrace.auth.oidc_provider import Provider, ProviderFailed, Providers, TokenRefused
 from headrace.auth.secret_forms import Pepper
 from headrace.auth.sessions import Sessions, Shown, SignedIn
 from headrace.auth.store import Arrival, IdentityStore
@@ -61,31 +60,24 @@ class OidcSignIn:
 
     def __init__(  # noqa: PLR0913, PLR0917 - what it stands on
         self,
-        issuers: Sequence[Issuer],
+        providers: Providers,
         public_url: str,
         identities: IdentityStore,
         sessions: Sessions,
         pepper: Pepper,
         clock: Callable[[], datetime],
-        steady: Callable[[], datetime],
     ) -> None:
         """Let providers send browsers back to `public_url`."""
-        self.issuers = tuple(issuers)
-        self._providers = {issuer.id: Provider(issuer, steady) for issuer in issuers}
+        self._providers = providers
         self._public_url = public_url
         self._identities = identities
         self._sessions = sessions
         self._pepper = pepper
         self._clock = clock
 
-    async def close(self) -> None:
-        """End the connections to all providers."""
-        for provider in self._providers.values():
-            await provider.close()
-
     async def begin(self, issuer: str, path: str) -> Begun:
         """Begin a sign-in that goes on at `path`. Raises `not_found`, `not_allowed`, `provider_failed`."""
-        provider = self._provider(issuer)
+        provider = self._providers.named(issuer)
         if _LOCAL_PATH.fullmatch(path) is None:
             raise AuthError(AuthCode.NOT_ALLOWED, "A sign-in goes on at a path of this service, and nowhere else.")
         under_way = _UnderWay(
@@ -112,7 +104,7 @@ class OidcSignIn:
 
         Raises `not_found`, `sign_in_expired`, `sign_in_refused`, `no_role`, `provider_failed`.
         """
-        provider = self._provider(issuer)
+        provider = self._providers.named(issuer)
         under_way = self._open(kept, issuer, answer.get("state", ""))
         try:
             await _require_issuer(provider, answer)
@@ -139,12 +131,6 @@ class OidcSignIn:
             raise AuthError(AuthCode.NO_ROLE, f"`{found.subject}` of {found.issuer} has no role here")
         shown = Shown(method="oidc", factors=found.factors, at=found.at, issuer=found.issuer, sid=found.sid)
         return await self._sessions.begin(person, shown)
-
-    def _provider(self, issuer: str) -> Provider:
-        try:
-            return self._providers[issuer]
-        except KeyError:
-            raise AuthError(AuthCode.NOT_FOUND, "There is no such provider.") from None
 
     def _seal(self, under_way: _UnderWay) -> str:
         payload = base64.urlsafe_b64encode(json.dumps(asdict(under_way)).encode()).decode("ascii")

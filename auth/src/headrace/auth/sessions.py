@@ -92,11 +92,14 @@ class Sessions:
             self._uses.note(hashed, lambda: self._store.touch_session(hashed, now))
         return _principal(person, session)
 
-    async def end(self, secret: str) -> None:
-        """End a session; nothing happens if there is none, and what can't be a session is not looked for."""
+    async def end(self, secret: str) -> SessionRecord | None:
+        """End a session and return what it was; nothing happens if there is none, or it can't be one."""
         if not is_session(secret):
-            return
-        await self._store.delete_session(self._pepper.hash(secret))
+            return None
+        hashed = self._pepper.hash(secret)
+        ended = await self._store.session(hashed)
+        await self._store.delete_session(hashed)
+        return ended
 
     async def of(self, by: Principal, person: str | None = None) -> Sequence[SessionRecord]:
         """List one's own sessions that are still good, or as an admin somebody's; raises `not_found`."""

@@ -38,14 +38,15 @@ async def sign_in(request: Request, response: Response, gate: TheGate, body: m.S
     return hand_out(request, response, session)
 
 
-@router.delete("/sessions/current", status_code=204)
-async def sign_out(request: Request, response: Response, gate: TheGate) -> None:
-    """End the session that this request is made with."""
+@router.delete("/sessions/current")
+async def sign_out(request: Request, response: Response, gate: TheGate) -> m.SignedOut:
+    """End the session that this request is made with, and say where a browser ends the one at its provider."""
     secret, _ = secret_of(request)
-    await gate.use_cases.people.sign_out(secret, address_of(request))
+    signed_out = await gate.use_cases.people.sign_out(secret, address_of(request))
     response.delete_cookie(cookie_name(request), path="/", secure=request.app.state.origins.tls, httponly=True)
     # Whatever the console kept in this browser goes, too; cookies of other services under this domain stay.
     response.headers["clear-site-data"] = '"storage"'
+    return signed_out
 
 
 @router.post("/invitations/accept", status_code=201)

@@ -2,10 +2,10 @@
 
 from http import HTTPStatus
 from typing import Annotated
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter, Path, Query, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from headrace.api.http.identity import TheGate, address_of, cookie_name, hand_over
 from headrace.auth import SIGN_IN_LIMIT, AuthCode, AuthError
@@ -62,10 +62,25 @@ async def finish_sign_in(request: Request, gate: TheGate, provider: ProviderId) 
     except AuthError as error:
         answer = _refused(error)
     else:
-        answer = RedirectResponse(path, HTTPStatus.SEE_OTHER)
+        # The console tells its other tabs who is signed in now, and goes on there.
+        answer = RedirectResponse(f"/sign-in?{urlencode({'arrived': 'true', 'next': path})}", HTTPStatus.SEE_OTHER)
         hand_over(request, answer, session)
     answer.delete_cookie(_cookie(request), path="/", secure=request.app.state.origins.tls, httponly=True)
     return answer
+
+
+@router.post("/{provider}/back-channel-logout", response_class=Response)
+async def back_channel_logout(request: Request, gate: TheGate, provider: ProviderId) -> Response:
+    """Take a provider's word that sessions have ended there (`logout_token`, a form), and end them here."""
+    given = parse_qs((await request.body()).decode("ascii", "replace")).get("logout_token", [])
+    token = given[0] if len(given) == 1 else ""
+    try:
+        await gate.use_cases.people.signed_out_at(provider, token, address_of(request))
+    except AuthError as error:
+        if error.code is not AuthCode.SIGN_IN_REFUSED:
+            raise
+        return JSONResponse({"error": "invalid_request"}, HTTPStatus.BAD_REQUEST)
+    return Response()
 
 
 def _answer_of(request: Request) -> dict[str, str]:

@@ -64,7 +64,7 @@ class People:
 
     def ways(self) -> m.SignInWays:
         """Say at which providers people may sign in."""
-        return m.SignInWays(providers=[m.Provider(id=one.id, name=one.name) for one in self._auth.oidc.issuers])
+        return m.SignInWays(providers=[m.Provider(id=one.id, name=one.name) for one in self._auth.providers.issuers])
 
     async def begin_at(self, provider: str, path: str) -> Begun:
         """Begin a sign-in at a provider that goes on at a path of this service."""
@@ -86,10 +86,20 @@ class People:
             self._core.reactions.tell()
         return _session(arrived.signed_in), arrived.next
 
-    async def sign_out(self, secret: str, address: str) -> None:
-        """End a session."""
+    async def sign_out(self, secret: str, address: str) -> m.SignedOut:
+        """End a session, and say where its provider ends its own."""
         with coming_from(address):
-            await self._auth.sessions.end(secret)
+            ended = await self._auth.sessions.end(secret)
+        return m.SignedOut(elsewhere=await self._auth.oidc_sign_out.url(ended.issuer if ended else None))
+
+    async def signed_out_at(self, provider: str, token: str, address: str) -> None:
+        """End the sessions that a provider says have ended there; a refused token is audited."""
+        try:
+            await self._auth.oidc_sign_out.told(provider, token)
+        except AuthError as error:
+            if error.code is AuthCode.SIGN_IN_REFUSED:
+                await self._refused(error, address)
+            raise
 
     async def close(self) -> None:
         """Write which sessions and tokens were used, and end."""

@@ -47,6 +47,12 @@ class Session(Model):
     me: Me
 
 
+class SignedOut(Model):
+    """A session has ended here; `elsewhere` is where a browser ends the one at its provider, if it has one."""
+
+    elsewhere: str | None = None
+
+
 class InvitationRequest(Proven):
     """Invite a person by a one-time link."""
 

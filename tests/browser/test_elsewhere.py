@@ -1,0 +1,67 @@
+"""Signing in and out at the site's provider, through its own pages."""
+
+import shutil
+from collections.abc import Iterator
+from http import HTTPStatus
+
+import httpx2
+import pytest
+from playwright.sync_api import Page, expect
+from tests.browser.house import House, open_house
+from tests.servers.provider import PASSWORD, OpenIdProvider
+
+
+@pytest.fixture(scope="module")
+def house(provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A site whose staff, by the provider, are requesters."""
+    folder = tmp_path_factory.mktemp("house")
+    with open_house(folder, nodes=False, settings={"oidc_issuers": str(provider.declared(folder))}) as opened:
+        here = f"{opened.url}/api/v1/sign-in/corp"
+        provider.client(
+            "headrace", opened.url, "corp",
+            post_logout_redirect_uris=[f"{opened.url}/sign-in"],
+            backchannel_logout_uri=f"{here}/back-channel-logout",
+            backchannel_logout_session_required=True,
+        )  # fmt: skip
+        provider.person("pia", name="Pia Grün", groups=["staff"])
+        provider.person("nik", name="Nik", groups=["visitors"])
+        binding = {"issuer": provider.url, "group": "staff", "roles": ["requester"]}
+        opened.admin.call("POST", "/group-bindings", {"bindings": [binding]})
+        opened.friends = (provider.url,)
+        yield opened
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def sign_in(page: Page, user: str) -> None:
+    page.get_by_role("link", name="Sign in with Corporate account").click()
+    page.get_by_label("User").fill(user)
+    page.get_by_label("Secret").fill(PASSWORD)
+    page.get_by_role("button", name="Continue").click()
+
+
+def test_somebody_signs_in_at_the_provider_sees_what_the_role_allows_and_signs_out_there_too(house: House) -> None:
+    page = house.page(None, "/requests")
+    sign_in(page, "pia")
+    expect(page.get_by_role("heading", level=1, name="Requests")).to_be_visible()
+    expect(page.get_by_role("link", name="People")).to_have_attribute("aria-disabled", "true")
+    [first] = [one["value"] for one in page.context.cookies() if one.get("name") == "headrace"]
+
+    page.goto(house.url + "/sign-in")
+    page.get_by_role("link", name="Sign in with Corporate account").click()
+    page.get_by_role("button", name="Pia Grün").click()
+    assert me(house, str(first)) == HTTPStatus.OK
+    page.get_by_role("menuitem", name="Sign out").click()
+    page.get_by_role("button", name="Sign out here, too").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert me(house, str(first)) == HTTPStatus.UNAUTHORIZED
+
+
+def test_who_has_no_role_here_is_told_so(house: House) -> None:
+    page = house.page(None, "/sign-in")
+    sign_in(page, "nik")
+    expect(page.get_by_role("alert")).to_contain_text("You have no role here yet")
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def me(house: House, secret: str) -> int:
+    return httpx2.get(f"{house.url}/api/v1/me", headers={"authorization": f"Bearer {secret}"}).status_code

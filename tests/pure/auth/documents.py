@@ -1,0 +1,93 @@
+"""What a provider serves and signs: its documents by a real HTTP server, and tokens as it would make them."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from joserfc import jwt
+from joserfc.jwk import ECKey, KeySet, RSAKey
+
+from headrace.auth import Issuer
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+AT = int(NOW.timestamp())
+KEY = RSAKey.generate_key(2048, {"kid": "one", "use": "sig"})
+LATER_KEY = ECKey.generate_key("P-256", {"kid": "two"})
+
+
+class OwnClock:
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+class Documents:
+    """What a provider serves; `asked` counts requests for keys."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.keys: Any = KeySet([KEY]).as_dict(private=False)
+        self.changed: dict[str, object] = {}
+        self.asked = 0
+        self.away = False
+
+    def of(self, path: str) -> Any:  # noqa: ANN401 - JSON
+        if self.away:
+            return None
+        if path == "/keys":
+            self.asked += 1
+            return self.keys
+        return {
+            "issuer": self.url,
+            "authorization_endpoint": f"{self.url}/authorize",
+            "token_endpoint": f"{self.url}/token",
+            "jwks_uri": f"{self.url}/keys",
+            **self.changed,
+        }
+
+
+@contextmanager
+def served() -> Iterator[Documents]:
+    """Serve the documents of a provider by a real HTTP server."""
+    documents = Documents()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            document = documents.of(self.path)
+            self.send_response(503 if document is None else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps(document).encode())
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        documents.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield documents
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def issuer_at(url: str) -> Issuer:
+    return Issuer(id="corp", name="Corp", url=url, client_id="headrace")
+
+
+def claims(documents: Documents, **changed: object) -> dict[str, Any]:
+    given = {
+        "iss": documents.url, "aud": "headrace", "sub": "pia", "nonce": "n", "iat": AT - 5, "exp": AT + 300,
+        "auth_time": AT - 60, "name": "Pia", "groups": ["staff"], "amr": ["pwd", "otp"], "sid": "s1",
+    } | changed  # fmt: skip
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def signed(given: dict[str, Any], key: Any = KEY, **header: str) -> str:  # noqa: ANN401 - any key
+    return jwt.encode({"alg": "RS256", "kid": "one", **header}, given, key, algorithms=[header.get("alg", "RS256")])

@@ -1,0 +1,137 @@
+"""What is believed of a logout token, and which sessions it ends."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from tests.pure.auth.documents import AT, NOW, Documents, OwnClock, claims, issuer_at, signed
+
+from headrace.auth import AuthError, MemoryPeopleStore, PersonRecord, Role, SessionRecord
+from headrace.auth.oidc_provider import Providers
+from headrace.auth.oidc_sign_out import LOGOUT_EVENT, MAX_AGE, MAX_USED, OidcSignOut
+
+pytestmark = pytest.mark.anyio
+
+
+class Ending:
+    """Sessions of one provider, and what ends them."""
+
+    def __init__(self, documents: Documents) -> None:
+        self.documents = documents
+        self.clock = OwnClock()
+        self.store = MemoryPeopleStore()
+        self.providers = Providers([issuer_at(documents.url)], self.clock)
+        self.sign_out = OidcSignOut(self.providers, "https://headrace.example", self.store, self.clock)
+
+    async def begin(self, subject: str, sid: str, issuer: str | None = None) -> None:
+        """Have somebody sign in at the provider."""
+        person = f"pn_{subject}"
+        if await self.store.person(person) is None:
+            roles = frozenset({Role.VIEWER})
+            await self.store.add_person(PersonRecord(id=person, name=subject, roles=roles, state="active", created=NOW))
+            await self.store.link(person, self.documents.url, subject, NOW)
+        record = SessionRecord(
+            hash=f"{subject}-{sid}-{issuer}", person=person, created=NOW,
+            expires=NOW + timedelta(days=1), last_used=NOW, authenticated=NOW, method="oidc",
+            issuer=issuer or self.documents.url, sid=sid,
+        )  # fmt: skip
+        await self.store.add_session(record)
+
+    async def told(self, **changed: object) -> int:
+        return await self.sign_out.told("corp", logout_token(self.documents, **changed))
+
+
+def logout_token(documents: Documents, **changed: object) -> str:
+    given: dict[str, Any] = {"events": {LOGOUT_EVENT: {}}, "nonce": None, "jti": "one", "sub": None, "sid": "s1"}
+    typ = str(changed.pop("typ", "logout+jwt"))
+    return signed(claims(documents, **(given | changed)), typ=typ)
+
+
+@pytest.fixture
+async def ending(anew: Documents) -> AsyncIterator[Ending]:
+    found = Ending(anew)
+    for sid in ("s1", "s2"):
+        await found.begin("pia", sid)
+    await found.begin("rob", "s1", "https://other.example")
+    yield found
+    await found.providers.close()
+
+
+async def test_a_session_that_ends_at_the_provider_ends_here_and_no_other(ending: Ending) -> None:
+    assert await ending.told(sub="pia") == 1
+    assert await ending.store.session("pia-s1-None") is None
+    assert await ending.store.session("pia-s2-None") is not None
+    assert await ending.store.session("rob-s1-https://other.example") is not None
+
+
+async def test_a_subject_that_signs_out_at_the_provider_loses_all_sessions_of_that_provider(ending: Ending) -> None:
+    await ending.begin("rob", "s1")
+    assert await ending.told(sid=None, sub="pia") == 2
+    assert await ending.store.session("rob-s1-None") is not None
+
+
+async def test_a_logout_token_counts_once_and_for_five_minutes(ending: Ending) -> None:
+    assert await ending.told() == 1
+    await ending.begin("pia", "s1")
+    with pytest.raises(AuthError, match="sign"):
+        await ending.told()
+    assert await ending.told(jti="two") == 1
+    await ending.begin("pia", "s1")
+    ending.clock.now += MAX_AGE - timedelta(seconds=6)
+    for late in ("one", "two"):
+        with pytest.raises(AuthError):
+            await ending.told(jti=late)
+    ending.clock.now += timedelta(seconds=1)
+    with pytest.raises(AuthError):
+        await ending.told(jti="three")
+    assert await ending.store.session("pia-s1-None") is not None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"iss": "https://other.example"}, {"aud": "other"}, {"aud": None}, {"events": None}, {"events": {}},
+        {"events": {"http://schemas.openid.net/event/other": {}}}, {"events": [LOGOUT_EVENT]}, {"nonce": "n"},
+        {"jti": None}, {"jti": ""}, {"jti": 7}, {"sid": None}, {"sid": 7}, {"exp": None}, {"exp": AT - 31},
+        {"iat": None}, {"iat": AT + 31}, {"iat": AT - 300}, {"iat": -1}, {"typ": "at+jwt"}, {"typ": "id+jwt"},
+    ],
+)  # fmt: skip
+async def test_a_logout_token_that_is_not_right_ends_nothing(ending: Ending, changed: dict[str, Any]) -> None:
+    with pytest.raises(AuthError) as refused:
+        await ending.told(**changed)
+    assert refused.value.code == "sign_in_refused"
+    assert await ending.store.session("pia-s1-None") is not None
+
+
+async def test_an_id_token_is_no_logout_token(ending: Ending) -> None:
+    with pytest.raises(AuthError):
+        await ending.sign_out.told("corp", signed(claims(ending.documents)))
+
+
+async def test_an_unknown_provider_tells_nothing(ending: Ending) -> None:
+    with pytest.raises(AuthError) as refused:
+        await ending.sign_out.told("nowhere", logout_token(ending.documents))
+    assert refused.value.code == "not_found"
+
+
+async def test_at_most_ten_thousand_logout_tokens_are_remembered(ending: Ending) -> None:
+    later = ending.clock.now + timedelta(minutes=1)
+    ending.sign_out._used.update({("x", str(number)): later for number in range(MAX_USED)})  # noqa: SLF001
+    with pytest.raises(AuthError):
+        await ending.told()
+    ending.clock.now = later
+    assert await ending.told() == 1
+
+
+async def test_a_browser_ends_its_session_at_the_provider_that_says_where(ending: Ending) -> None:
+    assert await ending.sign_out.url(ending.documents.url) is None
+    ending.documents.changed = {"end_session_endpoint": "https://corp.example/end"}
+    ending.clock.now += timedelta(minutes=10)
+    to = await ending.sign_out.url(ending.documents.url)
+    assert to is not None
+    query = {name: value for name, [value] in parse_qs(urlsplit(to).query).items()}
+    assert query == {"client_id": "headrace", "post_logout_redirect_uri": "https://headrace.example/sign-in"}
+    assert await ending.sign_out.url(None) is None
+    assert await ending.sign_out.url("https://other.example") is None
