@@ -1,7 +1,7 @@
 """Background beside an order changes nothing; what looks like it and states a requirement is never dropped."""
 
 import pytest
-from tests.pure.language.made import ROUTE, intent_of, read
+from tests.pure.language.made import HERE, ROUTE, intent_of, read
 
 COPIES = (
     "copy krios1:/a to archive:/a",
@@ -150,6 +150,26 @@ BLAME = (
     "somebody started it twice",
     "I picked the wrong patient",
 )
+# Reasons to stop a transfer, and requirements beside a new one.
+REASONS = (
+    "the movies are corrupt",
+    "the logs from Anna are wrong",
+    "the batch was rejected",
+    "Anna has moved it already",
+)
+# Times of something else, if an order has a time of its own.
+TIMES = (
+    "the disk fills at 6",
+    "the line is free at night",
+    "the line is free on Sunday",
+    "the link opens at 22:00",
+    "the link is free after 18:00",
+    "maintenance ends at 18:00",
+    "the maintenance starts at 18:00",
+    "the tape opens at 20:00",
+    "the queue closes at 17:00",
+    "the disk gets wiped on Friday",
+)
 POSITIONS = (
     "{why}, {order}",
     "{why}. {order}",
@@ -177,7 +197,6 @@ REQUIREMENTS = (
     "I'm just testing",
     "the disk has 50 GB left",
     "the link can take 1 Gb/s",
-    "the movies are corrupt",
     "the half maps are wrong",
     "we need the logs only",
     "Anna wants it encrypted",
@@ -187,7 +206,6 @@ REQUIREMENTS = (
     "Anna has to approve it",
     "the nights are quieter",
     "Friday is best",
-    "the disk fills at 6",
     "we are in a hurry",
     "there are duplicates",
     "the metadata is private",
@@ -224,7 +242,6 @@ REQUIREMENTS = (
     "Friday at noon is past the embargo",
     "the rest stays here",
     "batch B7698 is not ready",
-    "the logs from Anna are wrong",
     "we left some of it out",
     "the first half is done",
     "Tom wants to check it first",
@@ -262,6 +279,40 @@ def test_what_is_wrong_with_a_transfer_changes_no_order_to_stop_it(why: str) -> 
     for order in CONTROLS[:2]:
         assert intent_of(f"{order}, {why}") == intent_of(order)
         assert read(f"{ROUTE}, {why}").outcome == "ask"
+
+
+LOOKALIKES = [one for one in (HERE / "lookalikes.txt").read_text("utf-8").splitlines() if not one.startswith("#")]
+FRAMES = ("{why}, {order}", "{order}. {why}.", "{why}: {order}", "{order} - {why}", "{order} ({why})")
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_clauses_that_only_look_like_background_are_asked_about(frame: str) -> None:
+    routes = (COPIES[0], COPIES[1], COPIES[5], COPIES[7])
+    texts = [frame.format(why=one, order=routes[at % len(routes)]) for at, one in enumerate(LOOKALIKES)]
+    assert [text for text in texts if read(text).outcome == "intent"] == []
+
+
+@pytest.mark.parametrize("why", TIMES)
+def test_a_time_of_something_else_is_asked_about_beside_an_order_without_one(why: str) -> None:
+    for frame in POSITIONS:
+        assert read(frame.format(why=why, order=ROUTE)).outcome == "ask"
+
+
+def test_a_time_of_something_else_is_none_of_an_order_that_has_one() -> None:
+    order = "copy krios1:/a to archive:/a by tomorrow 13:30"
+    for why in (
+        "the board meets at 14:00 tomorrow",
+        "our scratch gets wiped on Friday",
+        "the exhibition opens tomorrow",
+    ):
+        assert intent_of(f"{why}, {order}") == intent_of(order)
+
+
+@pytest.mark.parametrize("why", REASONS)
+def test_news_of_the_data_is_a_reason_to_stop_and_none_to_go_on(why: str) -> None:
+    assert intent_of(f"cancel 7f3a21, {why}") == intent_of("cancel 7f3a21")
+    for frame in FRAMES:
+        assert read(frame.format(why=why, order=ROUTE)).outcome == "ask"
 
 
 @pytest.mark.parametrize("words", REQUIREMENTS)

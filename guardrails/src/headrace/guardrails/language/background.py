@@ -1,16 +1,21 @@
 """Background: clauses beside a request that say how things are, why, or who wants it. They own their words, no more.
 
-The phrases of `grammar/background.txt` say what such a clause looks like; one of them has to be all of a clause.
+It stands from mark to mark, beside an
+order that is whole without it. It is a statement or a heading (`statements.py`), a name below a letter, or a phrase of
+`grammar/background.txt`.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
 from headrace.guardrails.language.grammar import BACKGROUND, BACKGROUND_WORDS, TRANSFERS, words_of
 from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, plain_word
+from headrace.guardrails.language.statements import Beside, heads, tells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +29,9 @@ _ENDS = frozenset({",", ".", ";", "!", "?", ":", "<open>", "<close>", "<end>", "
 _GOES_ON = frozenset(words_of("after_background"))
 # What a span inside may fill without saying what is to be done; an endpoint may be named as the place of something.
 _SAYS_NOTHING = frozenset({"step", "noun", "it", "marker", "cue", "turn", "start", "at", "place"})
-_CONTROLS = frozenset({"cancel", "pause", "resume"})
-_ACTIONS = _CONTROLS | {*TRANSFERS, "status", "list", "modify", "confirm"}
+_ASKED_OF_ONE = frozenset({"cancel", "pause", "resume", "status", "list"})
+_ACTIONS = _ASKED_OF_ONE | {*TRANSFERS, "modify", "confirm"}
+_TIMES = frozenset({"start", "deadline", "window"})
 _MAX_ITEMS = 24
 _MAX_NAMES = 10
 _CLOSINGS = frozenset(words_of("closing_word"))
@@ -33,34 +39,70 @@ _TITLES = frozenset(words_of("title"))
 _RUNS_ON = frozenset(words_of("runs_on"))
 _OPENERS = _RUNS_ON | {*words_of("opens_background")}
 _GREETINGS = frozenset(words_of("calls"))
-_NAMES = ("background", "background before an order", "background heading", "background of a control")
-_ANYWHERE, _BEFORE, _HEADING, _OF_A_CONTROL = (
+_INITIALS = re.compile(r"[A-Z]{2}")
+_NAMES = ("background", "background before an order", "background of a control")
+_ANYWHERE, _BEFORE, _OF_A_CONTROL = (
     re.compile("|".join(rule.expression for rule in BACKGROUND if rule.name == name)) for name in _NAMES
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The items of a request, what the span of each says, which are times or unknown, and how often each is said."""
+
+    items: Sequence[Item]
+    said: Sequence[frozenset[Value]]
+    timed: Sequence[bool]
+    unknown: Sequence[bool]
+    times_said: Counter[Value]
+    times: int
+
+    def beside(self, at: int, end: int) -> Beside | None:
+        """Give what stands beside a clause; nothing if the clause says what to do, or nothing else does."""
+        inside = self.said[at:end]
+        rest = self.times_said - Counter(value for one in inside for value in one)
+        orders = _ACTIONS & rest.keys()
+        if not rest or any(one & _ACTIONS and not one <= _ASKED_OF_ONE | {"modify", "confirm"} for one in inside):
+            return None
+        return Beside(bool(orders) and orders <= _ASKED_OF_ONE, self.times > sum(self.timed[at:end]))
 
 
 def with_background(chosen: list[Chosen], items: Sequence[Item], words: Words, make: Make) -> list[Chosen]:
     """Give the spans with each clause of background as one that fills nothing, if anything else says what to do."""
     owners = {token: span for span in chosen for token in range(span.first, span.last)}
-    said = [_said(owners.get(item.first)) for item in items]
+    owned = [owners.get(item.first) for item in items]
+    said = [_said(span) for span in owned]
+    timed = [span is not None and any(fact.slot in _TIMES for fact in span.facts) for span in owned]
+    unknown = [span is None for span in owned]
+    text = _Text(items, said, timed, unknown, Counter(value for one in said for value in one), sum(timed))
     goals = {_name(fact.value) for span in chosen for fact in span.facts if fact.slot == "destination"} - {""}
     goals = goals if any(one & {*TRANSFERS} for one in said) else set()
     at, end = 0, None
     while at < len(items) and any(said):
-        if end := _signature(items, at) or _end_of(items, at, said):
+        if end := _signature(items, at) or _end_of(text, at):
             # A mark that belongs to the last word's span goes with it: "so that we have a copy - ...".
             span = owners.get(items[end - 1].first)
             while end < len(items) and span and items[end].symbol in _ENDS and items[end].first < span.last:
                 end += 1
-            first, last = items[at].first, items[end - 1].last
-            inside = [span for span in chosen if first <= span.first < last or first < span.last <= last]
             # "archive is full" beside a copy to archive is asked about.
-            apart = goals.isdisjoint(_name(item.value) for item in items[at:end])
-            if apart and all(first <= span.first and span.last <= last for span in inside):
-                made = make(_NAMES[0], (), words(first, last), first, last)
-                chosen = [*(span for span in chosen if span not in inside), made]
+            if goals.isdisjoint(_name(item.value) for item in items[at:end]):
+                # "7f3a21 eats the link, pause it": the transfer that is named stays named.
+                named = next((n for n in range(at, end) if items[n].symbol == "<id>"), end)
+                for start, stop in ((at, named), (named + 1, end)):
+                    chosen = _passed_over(chosen, items[start:stop], words, make)
         at = end or at + 1
     return sorted(chosen, key=lambda span: span.first)
+
+
+def _passed_over(chosen: list[Chosen], clause: Sequence[Item], words: Words, make: Make) -> list[Chosen]:
+    """Give the spans with one that fills nothing in place of those in a clause, if none reaches over its ends."""
+    if not clause:
+        return chosen
+    first, last = clause[0].first, clause[-1].last
+    inside = [span for span in chosen if first <= span.first < last or first < span.last <= last]
+    if not all(first <= span.first and span.last <= last for span in inside):
+        return chosen
+    return [*(span for span in chosen if span not in inside), make(_NAMES[0], (), words(first, last), first, last)]
 
 
 def _name(value: Value | None) -> str:
@@ -77,7 +119,10 @@ def _said(span: Chosen | None) -> frozenset[Value]:
 
 
 def _signature(items: Sequence[Item], at: int) -> int | None:
-    """Give the end of the names below a closing, at the end of a letter: "Kind regards, Dr. A. Novak"."""
+    """Give the end of the names or initials at the end of a letter: "Kind regards, Dr. A. Novak"."""
+    ends_here = {item.symbol for item in items[at + 1 : at + 4]} <= {".", "<end>"}
+    if at and items[at - 1].symbol == "." and ends_here and _INITIALS.fullmatch(items[at].text):
+        return at + 1
     if not at or plain_word(items[at - 1]) not in _CLOSINGS:
         return None
     names = [item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}") or item.text.isupper() for item in items[at:]]
@@ -88,27 +133,28 @@ def _signature(items: Sequence[Item], at: int) -> int | None:
     return len(items) if signed else None
 
 
-def _end_of(items: Sequence[Item], at: int, said: Sequence[frozenset[Value]]) -> int | None:
+def _end_of(text: _Text, at: int) -> int | None:
     """Give the end of the longest clause of background that starts here."""
+    items, said = text.items, text.said
     opens = at == 0 or items[at - 1].symbol in _ENDS or plain_word(items[at - 1]) in _GREETINGS
     if not opens and plain_word(items[at]) not in _OPENERS:
         return None
-    limit = next((n for n in range(at, len(items)) if said[n] - _ACTIONS or n == at + _MAX_ITEMS), len(items) - 1)
+    limit = min(at + _MAX_ITEMS, len(items) - 1)
     runs_on = plain_word(items[at]) in _RUNS_ON or items[at].text.startswith("@")
     ends = [end for end in range(at + 1, limit + 1) if _goes_on(items[end]) or (runs_on and said[end] & _ACTIONS)]
-    before = [one for one in said[:at] if one]
-    patterns = [_ANYWHERE, *([] if before else [_BEFORE]), *([_OF_A_CONTROL] if _is_stopped(before) else [])]
+    before = [one for one in said[:at] if one] if ends else []
+    last = next((one for one in reversed(before) if one & _ACTIONS), frozenset())
+    stopped = not _ASKED_OF_ONE.isdisjoint(last)
+    patterns = [_ANYWHERE, *([] if before else [_BEFORE]), *([_OF_A_CONTROL] if stopped else [])]
     for end in reversed(ends):
         clause = "".join(f"{_symbol(item)} " for item in items[at:end])
-        heads = not before and items[end].symbol in (":", "-") and _begins(items[end + 1], said[end + 1])
-        if any(pattern.fullmatch(clause) for pattern in (*patterns, *([_HEADING] if heads else []))):
+        listed = any(pattern.fullmatch(clause) for pattern in patterns)
+        if listed and all(one <= _ACTIONS for one in said[at:end]):
+            return end
+        beside = text.beside(at, end) if any(text.unknown[at:end]) else None
+        if beside and (tells(items[at:end], beside) or (not before and heads(items, at, end))):
             return end
     return None
-
-
-def _begins(item: Item, said: frozenset[Value]) -> bool:
-    """Say whether an order begins here: with its verb, with a place, or with a polite word."""
-    return bool(said & _ACTIONS) or isinstance(item.value, Place) or plain_word(item) in _GOES_ON
 
 
 def _symbol(item: Item) -> str:
@@ -118,8 +164,3 @@ def _symbol(item: Item) -> str:
 
 def _goes_on(item: Item) -> bool:
     return item.symbol in _ENDS or plain_word(item) in _GOES_ON
-
-
-def _is_stopped(before: Sequence[frozenset[Value]]) -> bool:
-    """Say whether the last order is about a transfer that there is: then a clause may say what is wrong with it."""
-    return bool(next((one & _CONTROLS for one in reversed(before) if one & _ACTIONS), None))

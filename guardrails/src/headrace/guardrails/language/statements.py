@@ -1,0 +1,234 @@
+"""Statements and headings beside a request, known by their shape and by what they hold.
+
+A statement has a subject that is neither the data nor the transfer, and a verb of its own that says what was or is. A
+heading is of nouns, names and numbers. The words of both are unknown to the phrases of a request, or listed in
+`grammar/background.txt` as saying nothing of a transfer. None of them is an operator, a value, or a word that could
+reach the order (`{reaches}`): a clause with one is asked about.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headrace.guardrails.intents.draft import Place
+from headrace.guardrails.language.grammar import words_of
+from headrace.guardrails.language.phrases import UNKNOWN_MARK, members, plain_word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headrace.guardrails.language.phrases import Item
+
+_REACHES = frozenset(words_of("reaches"))
+_OF_THE_REQUEST = frozenset(words_of("of_the_request"))
+_PLAIN = frozenset(word for one in members("plain") for word in words_of(f"plain.{one}")) | {*words_of("occasion")}
+_NOUNS = frozenset(words_of("plain.noun"))
+_ADVERBS = frozenset(words_of("plain.adverb"))
+_PREDICATES = _ADVERBS | {*words_of("plain.adjective")}
+_PLAIN_OF_ONE, _READY = frozenset(words_of("plain_of_one")), frozenset(words_of("readiness"))
+_PEOPLE = frozenset(words_of("person"))
+_LITTLE = frozenset(words_of("plain.little"))
+_BE, _HAVE = frozenset(words_of("verb_of.being")), frozenset(words_of("verb_of.having"))
+_WAS = frozenset(words_of("verb_of.before"))
+_PAST, _NOW = frozenset(words_of("verb_of.past")), frozenset(words_of("verb_of.present"))
+_VERBS = _BE | _HAVE | _PAST | _NOW
+_DETERMINERS = frozenset(words_of("determiner.any"))
+_PRONOUNS = frozenset(words_of("stands_for_data"))
+_DEMONSTRATIVES = frozenset(words_of("determiner.near"))
+_LINKS = frozenset(words_of("plain.link"))
+_TIME_VALUES = frozenset({"<when>", "<whens>", "<dur>", "<day>", "<clock>"})
+_NUMBERS = re.compile(r"<num>|~\^?[a-z]*[-.]?[0-9][a-z0-9._/-]*|~\^?[a-z]+[-_][a-z0-9_-]*[0-9]|[a-z]")
+_UNKNOWN = re.compile(r"~\^?[a-z][a-z'-]*")
+_PLURAL = re.compile(r"[^']*[^siu']s")
+_OPENERS = frozenset(words_of("runs_on")) | {*words_of("opens_background")}
+_GOES_ON = frozenset(words_of("after_background"))
+_GREETINGS = frozenset(words_of("calls"))
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the rest of a request says: whether it is about one transfer, and which times it gives itself."""
+
+    of_one: bool
+    timed: bool
+
+
+def tells(clause: Sequence[Item], beside: Beside) -> bool:
+    """Say whether a clause is a statement of what was or is, of something other than the data and the transfer."""
+    items = _without_asides(clause)
+    while items and plain_word(items[0]) in _OPENERS | _GOES_ON | _GREETINGS:
+        items = [] if len(items) > 1 and plain_word(items[1]) in _ADVERBS and items[0].symbol == "as" else items[1:]
+    words = [plain_word(item) for item in items]
+    verb = _verb_of(items, words)
+    if verb is None or sum(item.symbol == "<id>" for item in items) > beside.of_one:
+        return False
+    subject, rest = words[:verb], words[verb:]
+    times = [item.symbol in _TIME_VALUES for item in items]
+    if not _is_timely(clause, items, words, verb, own=beside.timed):
+        return False
+    known = [time or _is_plain(item) for time, item in zip(times, items, strict=True)]
+    if beside.of_one:
+        return all(one or _is_plain_of_one(item) for one, item in zip(known, items, strict=True))
+    if _READY.issuperset(rest[1:]) and rest[0] in _BE | _HAVE and _names_data(subject):
+        return True
+    return all(known) and _is_apart(items[: verb or 1]) and _says_no_wish(subject, rest, items[verb:])
+
+
+def _is_timely(clause: Sequence[Item], items: Sequence[Item], words: Sequence[str], verb: int, *, own: bool) -> bool:
+    """Say whether a time that is told is none of the order: it is past, or the order has one of its `own`."""
+    times = [item.symbol in _TIME_VALUES for item in items]
+    hour = any(one == "at" and after.symbol == "<num>" for one, after in zip(words, items[1:], strict=False))
+    past = words[verb] in _PAST or words[verb].endswith("ed") or words[verb] in _WAS or "been" in words[verb:]
+    if plain_word(clause[0]) == "since" and any(times):
+        return False
+    return (
+        "time" not in words[:verb] and not any(times[:verb]) and (own or not hour) and (own or past or not any(times))
+    )
+
+
+def _names_data(subject: Sequence[str]) -> bool:
+    """Say whether a subject is data as a whole: "the scans of the plates", but not "the first five scans"."""
+    data, small = _OF_THE_REQUEST - _PRONOUNS, _DETERMINERS | _LITTLE
+    nouns = [word for word in subject if word not in small]
+    whole = not any(word in _REACHES or word in _PREDICATES or _NUMBERS.fullmatch(word) for word in nouns)
+    return whole and bool(nouns) and nouns[0] in data
+
+
+def _is_plain_of_one(item: Item) -> bool:
+    """Say whether a word may be told beside an order about one transfer that there is."""
+    word = plain_word(item)
+    return item.symbol == "<id>" or word in _PLAIN_OF_ONE or word in _OF_THE_REQUEST - _REACHES
+
+
+def _without_asides(clause: Sequence[Item]) -> list[Item]:
+    """Leave out what a clause says in brackets, if it closes them: the name of a thing."""
+    items, depth = [], 0
+    for item in clause:
+        depth += item.symbol == "<open>"
+        if not depth or not (_is_plain(item) or item.symbol in ("<open>", "<close>")):
+            items.append(item)
+        depth -= item.symbol == "<close>"
+    return items if not depth else list(clause)
+
+
+def _verb_of(items: Sequence[Item], words: Sequence[str]) -> int | None:
+    """Give where the verb of a statement stands; what opens with a verb is an order."""
+    for at, word in enumerate(words):
+        if _is_short(words, at):
+            return at
+        regular = word.endswith("ed") and (word in _PLAIN_OF_ONE or items[at].symbol.startswith(UNKNOWN_MARK))
+        if at and (word in _VERBS or regular):
+            return at
+    return None
+
+
+def _is_short(words: Sequence[str], at: int) -> bool:
+    """Say whether a word holds its verb: "we're", "tape's back", but not "Anna's budget"."""
+    base, mark, verb = words[at].partition("'")
+    after = words[at + 1] if at + 1 < len(words) else ""
+    said = after in _PREDICATES or after in _LITTLE or after.endswith(("ing", "ed"))
+    return (
+        bool(mark) and (verb in ("re", "m", "ve") or (verb == "s" and (base in _DETERMINERS or said))) and bool(after)
+    )
+
+
+def _is_plain(item: Item) -> bool:
+    """Say whether a word says nothing of a transfer: listed so, or unknown to every phrase and no adverb of manner."""
+    word = plain_word(item)
+    if word in _REACHES:
+        return False
+    if "'" in word and word.partition("'")[0] in _PLAIN:
+        return True
+    if word in _PLAIN or word in _VERBS or _NUMBERS.fullmatch(item.symbol):
+        return True
+    if isinstance(item.value, Place):
+        return item.symbol == "<ep>"
+    return bool(_UNKNOWN.fullmatch(item.symbol)) and not word.endswith("ly")
+
+
+def _is_apart(subject: Sequence[Item]) -> bool:
+    """Say whether a subject is something other than the data, the transfer, and what Anna did to either."""
+    words = [plain_word(item).partition("'")[0] for item in subject]
+    return _OF_THE_REQUEST.isdisjoint(words) and not _opens_order(words)
+
+
+def _opens_order(words: Sequence[str]) -> bool:
+    """Say whether a bare word stands before an article: "blur the faces" is an order."""
+    return len(words) > 1 and words[0] not in _PLAIN and words[1] in _DETERMINERS
+
+
+def _says_no_wish(subject: Sequence[str], rest: Sequence[str], items: Sequence[Item]) -> bool:
+    """Say whether what is told has no place for a requirement: no modal, no part of the data, no one who does it."""
+    verb, after = rest[0], [word for word in rest[1:] if word not in _LINKS]
+    if any(_stands_alone(rest, at) for at in range(1, len(rest))):
+        return False
+    if "to" in rest[1:2] or "going to" in " ".join(rest):
+        return False
+    head = subject[-1] if subject else ""
+    marked = bool({*subject} & (_DETERMINERS | _PEOPLE)) or any(_NUMBERS.fullmatch(f"~{word}") for word in subject)
+    of_things = bool(_PLURAL.fullmatch(head)) and head not in _PLAIN and head not in _PEOPLE
+    told = [word for word in after if word not in _PREDICATES and word not in _LITTLE]
+    if verb in _BE or "'" in verb:
+        known = all(word in _PLAIN for word in subject)
+        state = not told or told[0].endswith("ing") or told[0] in _PLAIN
+        state = state or (not of_things and (known or told[0].endswith("ed") or rest[1] in _DETERMINERS | _PREDICATES))
+        ours = "'" in verb or subject[-1:] in (["we"], ["i"])
+        return state and (ours or not _is_about_data(items[1:]))
+    if verb in _HAVE:
+        done = bool(after) and (after[0] in _PREDICATES or after[0] in ("been", "become") or after[0].endswith("ed"))
+        ours = subject[-1:] in (["we"], ["i"], ["there"]) or head in _PLAIN
+        return (done or ours) and not _is_about_data(items[1:])
+    regular = verb not in _PAST and verb not in _NOW
+    return not (regular and not marked) and not of_things and not _is_about_data(items[1:])
+
+
+def _stands_alone(words: Sequence[str], at: int) -> bool:
+    """Say whether a word stands for the data, and neither behind "for" nor before a noun: "it", but not "this week"."""
+    before_noun = words[at] in _DEMONSTRATIVES and words[at + 1 : at + 2] and words[at + 1] in _PLAIN
+    return words[at] in _PRONOUNS and words[at - 1] not in _LINKS and not before_noun
+
+
+def _is_about_data(items: Sequence[Item]) -> bool:
+    """Say whether an object may be a part of the data: several of something that no list calls harmless."""
+    return any(
+        item.symbol.startswith(UNKNOWN_MARK) and _PLURAL.fullmatch(plain_word(item)) and plain_word(item) not in _PEOPLE
+        for item in items
+    ) or not _OF_THE_REQUEST.isdisjoint(plain_word(item) for item in items if plain_word(item) not in _DEMONSTRATIVES)
+
+
+def heads(items: Sequence[Item], at: int, end: int) -> bool:
+    """Say whether a clause is a heading of the order after it: nouns, names and numbers before a colon or dash."""
+    mark, clause = items[end], [item for item in _without_asides(items[at:end]) if item.symbol != ","]
+    clause = clause[:-1] if clause and plain_word(clause[-1]) in _GREETINGS else clause
+    words = [plain_word(item) for item in clause]
+    numbered = any(_NUMBERS.fullmatch(item.symbol) and item.text.lower() != "a" for item in clause)
+    purpose = words[:1] == ["for"] or words[:2] == ["needed", "for"]
+    until = next((n for n in range(end, len(items)) if items[n].symbol in (":", ".", "<end>")), end)
+    goes_on = (
+        mark.symbol == ","
+        and items[until].symbol == ":"
+        and not any(isinstance(item.value, Place) for item in items[end:until])
+    )
+    ends_so = mark.symbol in (":", "-", ";") or goes_on or (mark.symbol == "." and (not mark.text or numbered))
+    if purpose:
+        clause, words = clause[1 + (words[0] == "needed") :], words[1 + (words[0] == "needed") :]
+        several = any(item.symbol.startswith(UNKNOWN_MARK) and _PLURAL.fullmatch(plain_word(item)) for item in clause)
+        ends_so = mark.symbol in (":", ",", "-") and not several and _PEOPLE.isdisjoint(words)
+    data = _OF_THE_REQUEST - _PRONOUNS
+    known = [_is_plain(item) or plain_word(item) in data or (numbered and item.symbol == "<dur>") for item in clause]
+    if not clause or not ends_so or not all(known):
+        return False
+    verbs = any(
+        word in _VERBS or (word not in _PLAIN and ("'" in word or word.endswith(("ed", "ing")))) for word in words
+    )
+    nouns = [word for word in words if word not in _LITTLE and word not in _PREDICATES]
+    listed = len(words) == 1 and words[0] in _PLAIN
+    opens = (
+        not listed
+        and not _opens_order(words)
+        and words[0] not in _LINKS
+        and (words[0] in _NOUNS or words[0] not in _ADVERBS)
+    )
+    return opens and not verbs and bool(nouns) and words[-1] not in _LITTLE
