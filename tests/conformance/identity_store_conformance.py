@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from tests.conformance.people_store_conformance import ADA, GRACE, LATER, NOW, SESSION
+from tests.conformance.people_store_conformance import ADA, GRACE, LATER, NOW, SESSION, TOKEN
 
 from headrace.auth import Arrival, GroupBinding, IdentityStore, PeopleStore, PersonRecord, Role
 
@@ -159,7 +159,64 @@ async def a_providers_word_about_a_subject_ends_what_that_subject_began_there(st
     assert [one.hash for one in await stores.people.sessions_of("pn_alice")] == [local.hash]
 
 
+async def who_is_gone_elsewhere_is_suspended_until_they_are_back(stores: Stores) -> None:
+    alice = await stores.arrived()
+    await stores.people.add_session(replace(SESSION, person=alice.id, expires=NOW + timedelta(days=1)))
+    await stores.people.add_token(replace(TOKEN, person=alice.id))
+    await stores.identities.renew(CORP, "alice", None, LATER)
+    suspended = await stores.people.person(alice.id)
+    assert suspended is not None
+    assert (suspended.state, suspended.roles) == ("suspended", alice.roles)
+    assert (list(await stores.people.sessions_of(alice.id)), list(await stores.people.tokens_of(alice.id))) == ([], [])
+    assert [one.gone for one in await stores.identities.identities()] == [LATER]
+    await stores.identities.renew(CORP, "alice", ALICE.groups, LATER)
+    assert await stores.people.person(alice.id) == alice
+    assert [one.gone for one in await stores.identities.identities()] == [None]
+
+
+async def who_signs_in_elsewhere_again_is_back(stores: Stores) -> None:
+    alice = await stores.arrived()
+    await stores.identities.renew(CORP, "alice", None, LATER)
+    assert await stores.identities.arrive(ALICE, "pn_other", LATER) == alice
+
+
+async def one_identity_that_is_gone_suspends_whoever_has_it_until_it_is_taken_away(stores: Stores) -> None:
+    alice = await stores.arrived()
+    await stores.identities.link(alice.id, PARTNER, "al", NOW)
+    await stores.identities.renew(PARTNER, "al", None, LATER)
+    assert (await stores.identities.arrive(ALICE, "pn_other", LATER)).state == "suspended"
+    left = await stores.identities.unlink(PARTNER, "al")
+    assert left is not None
+    assert left.state == "active"
+
+
+async def who_loses_the_last_role_loses_sessions_and_tokens(stores: Stores) -> None:
+    alice = await stores.arrived()
+    await stores.people.add_session(replace(SESSION, person=alice.id, expires=NOW + timedelta(days=1)))
+    await stores.people.add_token(replace(TOKEN, person=alice.id))
+    await stores.identities.renew(CORP, "alice", frozenset({"staff"}), LATER)
+    assert len(await stores.people.tokens_of(alice.id)) == 1
+    await stores.identities.renew(CORP, "alice", frozenset({"data stewards"}), LATER)
+    assert (list(await stores.people.sessions_of(alice.id)), list(await stores.people.tokens_of(alice.id))) == ([], [])
+    await stores.identities.renew(CORP, "nobody", None, LATER)
+
+
+async def who_is_disabled_here_stays_that_whatever_is_said_elsewhere(stores: Stores) -> None:
+    alice = await stores.arrived()
+    await stores.people.disable(alice.id)
+    for groups in (None, ALICE.groups):
+        await stores.identities.renew(CORP, "alice", groups, LATER)
+        person = await stores.people.person(alice.id)
+        assert person is not None
+        assert person.state == "disabled"
+
+
 CHECKS: tuple[Check, ...] = (
+    who_is_gone_elsewhere_is_suspended_until_they_are_back,
+    who_signs_in_elsewhere_again_is_back,
+    one_identity_that_is_gone_suspends_whoever_has_it_until_it_is_taken_away,
+    who_loses_the_last_role_loses_sessions_and_tokens,
+    who_is_disabled_here_stays_that_whatever_is_said_elsewhere,
     who_arrives_with_a_bound_group_is_a_person_with_what_it_gives,
     who_arrives_without_a_role_is_not_kept,
     the_same_group_of_another_issuer_gives_nothing,

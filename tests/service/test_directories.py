@@ -4,8 +4,9 @@ import asyncio
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ from tests.servers.proxy import open_proxy
 from tests.servers.site import PASSWORD as LOCAL
 from tests.servers.site import Person, ShiftedClock, Site, started_site
 from tests.service.refusals import refused
+from tests.service.test_consent import plan_to_approve
+from tests.service.test_transfers import SLOW_BPS, large_set, until
 
+from headrace.api.jobs.local import LocalJobs
 from headrace.api.settings import Settings
 from headrace.auth import (
     Authenticator,
@@ -32,6 +36,7 @@ from headrace.auth import (
 )
 from headrace.auth.directory import Refusal
 from headrace.auth.directory_ldap import LdapDirectory
+from headrace.auth.directory_watch import DirectoryWatch
 from headrace.client import models as m
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("directory"), pytest.mark.timeout(180)]
@@ -354,9 +359,8 @@ async def test_a_local_person_of_the_same_name_comes_first_and_others_are_not_as
     assert (await house.sign_in("CORP\\alice")).principal.method == "directory"
 
 
-@pytest.fixture
-async def strict(tmp_path: Path, domain: Domain) -> AsyncIterator[Site]:
-    """A site that wants a proof with every yes, and knows the domain by a file."""
+def settings(tmp_path: Path, domain: Domain) -> Settings:
+    """The settings of a site that knows the domain by a file."""
     (tmp_path / "secret").write_text(PASSWORD + "\n", encoding="utf-8")
     (tmp_path / "directories.toml").write_text(
         f"""
@@ -370,10 +374,27 @@ async def strict(tmp_path: Path, domain: Domain) -> AsyncIterator[Site]:
         """,
         encoding="utf-8",
     )
-    settings = Settings(consent_proof="password", directories=str(tmp_path / "directories.toml"))
-    async with started_site(tmp_path, settings) as site:
+    return Settings(directories=str(tmp_path / "directories.toml"))
+
+
+@pytest.fixture
+async def strict(tmp_path: Path, domain: Domain) -> AsyncIterator[Site]:
+    """A site that wants a proof with every yes."""
+    async with started_site(tmp_path, replace(settings(tmp_path, domain), consent_proof="password")) as site:
         bound = m.GroupBinding(issuer=CORP, group=domain.sid("xfer-users"), roles=["requester"])
         await site.ada.port.bind_groups(m.GroupBindingsRequest(bindings=[bound], password=LOCAL))
+        yield site
+
+
+@pytest.fixture
+async def site(tmp_path: Path, domain: Domain) -> AsyncIterator[Site]:
+    async with started_site(tmp_path, settings(tmp_path, domain)) as site:
+        await site.start_both()
+        bindings = [
+            m.GroupBinding(issuer=CORP, group=domain.sid("xfer-users"), roles=["requester"]),
+            m.GroupBinding(issuer=CORP, group=domain.sid("xfer-admins"), roles=["approver"]),
+        ]
+        await site.ada.port.bind_groups(m.GroupBindingsRequest(bindings=bindings))
         yield site
 
 
@@ -408,3 +429,106 @@ async def test_sign_ins_at_the_directory_are_audited_with_person_method_and_addr
     assert (came.detail["method"], came.detail["issuer"], came.detail["address"]) == ("directory", CORP, HERE)
     assert (failed.detail["reason"], failed.detail["address"]) == (f"{CORP}: {Refusal.PASSWORD}", HERE)
     assert PASSWORD not in str([one.model_dump() for one in await strict.audited("")])
+
+
+async def test_who_leaves_the_directory_or_its_groups_loses_everything_and_comes_back_with_nothing(
+    site: Site, domain: Domain
+) -> None:
+    people = site.use_cases.people
+    alice, carol, bob = [await signed_in(site, f"{name}@corp.test") for name in ("alice", "carol", "bob")]
+    token, _ = await alice.token("transfer:read")
+    large_set(site)
+    (site.lab / "set").rename(site.lab / "large")
+    plan = await plan_to_approve(site)
+    await carol.approve(plan)
+    running = await alice.submit(await alice.plan("lab:/large", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    operator = await site.person("otto", "operator")
+    site.ada, ada = operator, site.ada
+    await until(site, running, "running")
+    domain.enable("alice", enabled=False)
+    domain.leave("carol", "xfer-admins")
+    try:
+        await people.look_for_leavers()
+        ended = await operator.end_of(running)
+        assert ended.error is not None
+        assert ended.error.code == "requester_inactive"
+        for gone in (alice, carol):
+            with pytest.raises(AuthError):
+                await people.of_session(gone.secret)
+        with pytest.raises(AuthError):
+            await people.of_token(token)
+        with refused("needs_approval"):
+            await ada.submit(plan)
+        assert (await people.of_session(bob.secret)).id == bob.principal.id
+        [suspended] = await site.audited("person_suspended")
+        assert (suspended.subject, suspended.detail["cause"]) == (alice.principal.id, f"what {CORP} says")
+    finally:
+        domain.enable("alice", enabled=True)
+        domain.join("carol", "xfer-admins")
+    await people.look_for_leavers()
+    assert {one.state for one in await ada.port.people()} == {"active"}
+    assert (await signed_in(site, "alice@corp.test")).principal.id == alice.principal.id
+    with refused("needs_approval"):
+        await ada.submit(plan)
+    with pytest.raises(AuthError):
+        await people.of_token(token)
+
+
+async def test_who_is_deleted_has_left_and_who_is_locked_out_or_must_change_the_password_has_not(
+    house: House, domain: Domain
+) -> None:
+    domain.add("zoe")
+    domain.add("lars")
+    for name in ("zoe", "lars"):
+        domain.join(name, "xfer-users")
+    zoe, lars = await house.sign_in("zoe@corp.test"), await house.sign_in("lars@corp.test")
+    for number in range(LOCK_AFTER):
+        await house.refusal("lars@corp.test", "guess", f"10.3.0.{number}")
+    domain.set("lars", pwdLastSet="0")
+    domain.delete("zoe")
+    try:
+        assert await house.door.directory_watch.look()
+        assert domain.number("lars", "lockoutTime")
+        assert (await house.door.sessions.principal(lars.secret)).id == lars.principal.id
+        with pytest.raises(AuthError):
+            await house.door.sessions.principal(zoe.secret)
+        assert not await house.door.directory_watch.look()
+    finally:
+        domain.delete("lars")
+
+
+async def test_nobody_has_left_a_directory_that_is_away_or_answers_for_nobody(
+    house: House, domain: Domain, caplog: pytest.LogCaptureFixture
+) -> None:
+    alice = await house.sign_in("alice@corp.test")
+    for other in ({"base": "OU=Nowhere,DC=corp,DC=test"}, {"secret": "not this"}):
+        blind = House(domain, **other)
+        watch = DirectoryWatch([blind.directory], house.store, house.clock)
+        assert not await watch.look()
+        assert "nobody knows who has left corp.test" in caplog.text
+    assert await house.door.sessions.principal(alice.secret) == alice.principal
+
+
+async def test_an_identity_that_no_account_can_have_is_that_of_nobody(house: House) -> None:
+    bob = await house.sign_in("bob@corp.test")
+    await house.store.link(bob.principal.id, CORP, "bob", house.clock())
+    assert await house.door.directory_watch.look()
+    with pytest.raises(AuthError):
+        await house.door.sessions.principal(bob.secret)
+
+
+async def test_who_has_left_is_looked_for_at_least_twice_a_minute(
+    tmp_path: Path, domain: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    periods: dict[str, float] = {}
+    every = LocalJobs.every
+
+    def told(self: LocalJobs, name: str, period_s: float, run: Callable[[], Awaitable[None]]) -> None:
+        periods[name] = period_s
+        every(self, name, period_s, run)
+
+    monkeypatch.setattr(LocalJobs, "every", told)
+    wanted = replace(settings(tmp_path, domain), directory_poll_s=17)
+    async with started_site(tmp_path, wanted):
+        assert periods["look for people who have left"] == 17
+    assert Settings().directory_poll_s * 2 <= 60

@@ -1819,6 +1819,11 @@ export interface components {
          */
         Identity: {
             /**
+             * Gone
+             * @description since when nobody gets in with it there
+             */
+            gone?: string | null;
+            /**
              * Groups
              * @default []
              */
@@ -2145,7 +2150,7 @@ export interface components {
             last_used: string;
             /**
              * Method
-             * @description how it was begun: `password`, `oidc`
+             * @description how it was begun: `password`, `directory`, `oidc`
              */
             method: string;
         };
@@ -2199,7 +2204,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "invited" | "active" | "disabled";
+            state: "invited" | "active" | "suspended" | "disabled";
         };
         /**
          * PersonUpdate

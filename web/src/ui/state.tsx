@@ -115,6 +115,8 @@ function personLook(state: Person["state"]): Look {
       return ["yellow", IconClock, t("person.state.invited")];
     case "active":
       return ["green", IconCircleCheck, t("person.state.active")];
+    case "suspended":
+      return ["orange", IconPlayerPause, t("person.state.suspended")];
     case "disabled":
       return ["gray", IconBan, t("person.state.disabled")];
   }

@@ -83,6 +83,9 @@ class Settings:
         "session", "session or password", "what comes with a yes, a policy, a token, or more rights for somebody"
     )
     oidc_issuers: str = _setting("", "path", "TOML file of the OpenID Connect providers at which people sign in")
+    directory_poll_s: int = _setting(
+        30, "s", "time between looks for people who have left a directory, or their groups"
+    )
     directories: str = _setting("", "path", "file that names the site's Active Directory domains; empty: none")
     max_nodes: int = _setting(256, "count", "nodes that may be enrolled")
     outbox_kept_s: int = _setting(604_800, "s", "time for which changes are kept for those who watch from afar")

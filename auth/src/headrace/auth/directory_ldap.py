@@ -97,7 +97,7 @@ class LdapDirectory:
     async def look_up(self, subjects: Collection[str]) -> Mapping[str, Account]:
         """See `Directory`."""
         found: dict[str, Account] = {}
-        wanted = sorted(subjects)
+        wanted = sorted(filter(_is_guid, subjects))
         for start in range(0, len(wanted), BATCH):
             found |= await self._ask(self._look_up, wanted[start : start + BATCH])
         return found
@@ -301,6 +301,14 @@ def _meant(
     if not names and typed.domain.casefold() == config.domain.casefold():
         names = [one for one in entries if _text(one[1], "sAMAccountName").casefold() == typed.user.casefold()]
     return names or entries
+
+
+def _is_guid(subject: str) -> bool:
+    """Whether this can be somebody's objectGUID, written as we write it; administrators link what they type."""
+    try:
+        return str(uuid.UUID(subject)) == subject
+    except ValueError:
+        return False
 
 
 def _one(entry: _Entry, name: str) -> bytes:

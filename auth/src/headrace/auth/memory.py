@@ -61,7 +61,12 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         invitation = self._invitations.get(hash)
         person = self._people.get(invitation.person) if invitation else None
-        if invitation is None or person is None or person.state == "disabled" or now >= invitation.expires:
+        if (
+            invitation is None
+            or person is None
+            or person.state not in {"invited", "active"}
+            or now >= invitation.expires
+        ):
             return None
         self._check_name(name, person.id)
         del self._invitations[hash]
@@ -98,8 +103,7 @@ class MemoryPeopleStore:
         if person not in self._people:
             return None
         self._people[person] = replace(self._people[person], state="disabled", password_hash=None)
-        self._tokens = {key: value for key, value in self._tokens.items() if value.person != person}
-        self._end_sessions(person)
+        self._end_all(person)
         self._drop_invitations(person)
         return self._people[person]
 
@@ -201,6 +205,16 @@ class MemoryPeopleStore:
             self._people[newcomer], self._identities[key] = person, seen
         return person
 
+    async def renew(self, issuer: str, subject: str, groups: frozenset[str] | None, now: datetime) -> None:
+        """See `IdentityStore`."""
+        known = self._identities.get((issuer, subject))
+        if known is None:
+            return
+        told = replace(known, gone=known.gone or now) if groups is None else replace(known, groups=groups, gone=None)
+        self._identities[issuer, subject] = told
+        if not self._refreshed(known.person).roles:
+            self._end_all(known.person)
+
     async def grant(
         self, person: str, roles: frozenset[Role] | None, groups: frozenset[str] | None
     ) -> PersonRecord | None:
@@ -253,7 +267,13 @@ class MemoryPeopleStore:
     def _refreshed(self, person: str) -> PersonRecord:
         identities = (one for one in self._identities.values() if one.person == person)
         self._people[person] = with_rights(self._people[person], identities, self._bindings)
+        if self._people[person].state == "suspended":
+            self._end_all(person)
         return self._people[person]
+
+    def _end_all(self, person: str) -> None:
+        self._end_sessions(person)
+        self._tokens = {key: value for key, value in self._tokens.items() if value.person != person}
 
     def _check_name(self, name: str, owner: str) -> None:
         others = (one for one in self._people.values() if one.id != owner and one.local)

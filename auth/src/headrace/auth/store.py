@@ -8,7 +8,8 @@ from typing import Literal, Protocol
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.principal import Kind, Method, Role, Scope
 
-PersonState = Literal["invited", "active", "disabled"]
+PersonState = Literal["invited", "active", "suspended", "disabled"]
+"""Suspended: an issuer says that one of a person's identities is no longer. Disabled: an administrator says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,8 @@ class IdentityRecord:
     groups: frozenset[str]
     created: datetime
     seen: datetime | None = None
+    gone: datetime | None = None
+    """Since when the issuer lets nobody in with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +146,14 @@ class IdentityStore(Protocol):
 
         Whoever is not known becomes a person with the id `newcomer`, unless no role would be theirs: then the answer
         has no roles, and nothing is stored.
+        """
+        ...
+
+    async def renew(self, issuer: str, subject: str, groups: frozenset[str] | None, now: datetime) -> None:
+        """Note what an issuer says of an identity: its groups of now, or that it is no longer (`None`).
+
+        A person with an identity that is no longer is suspended, until none is: sessions, tokens and approvals that are
+        not used yet are deleted. Who is left without a role loses them, too. Nothing happens if there is no identity.
         """
         ...
 

@@ -129,6 +129,7 @@ export const site = {
   "person.state.active": "Active",
   "person.state.disabled": "Disabled",
   "person.state.invited": "Invited",
+  "person.state.suspended": "Suspended",
 
   "policy.finding": "{rule}: {message}",
   "policy.state.active": "In force",

@@ -136,6 +136,8 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     jobs.every("export the audit head", settings.audit_head_s, audit.export_head)
     jobs.every("count strangers", LOOK_S, strangers.tell)
     jobs.every("remove old changes", _OUTBOX_PERIOD_S, partial(outbox.remove_old, settings.outbox_kept_s))
+    if use_cases.people.has_directories:
+        jobs.every("look for people who have left", settings.directory_poll_s, use_cases.people.look_for_leavers)
     return Whole(core, use_cases, HubEvents(core, use_cases))
 
 

@@ -105,6 +105,16 @@ class People:
         """Write which sessions and tokens were used, and end."""
         await self._auth.close()
 
+    @property
+    def has_directories(self) -> bool:
+        """Whether people come from a directory."""
+        return bool(self._auth.directory_watch)
+
+    async def look_for_leavers(self) -> None:
+        """See who has left a directory or its groups; what they have running is looked at again."""
+        if await self._auth.directory_watch.look():
+            self._core.reactions.tell()
+
     async def of_session(self, secret: str) -> Principal:
         """Return whose session this is."""
         return await self._auth.sessions.principal(secret)
@@ -305,7 +315,14 @@ def _person(record: PersonRecord, identities: Mapping[str, Sequence[IdentityReco
         state=record.state,
         created=record.created,
         identities=[
-            m.Identity(issuer=one.issuer, subject=one.subject, name=one.name, groups=sorted(one.groups), seen=one.seen)
+            m.Identity(
+                issuer=one.issuer,
+                subject=one.subject,
+                name=one.name,
+                groups=sorted(one.groups),
+                seen=one.seen,
+                gone=one.gone,
+            )
             for one in identities.get(record.id, ())
         ],
     )

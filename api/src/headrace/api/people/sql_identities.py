@@ -7,7 +7,7 @@ from sqlalchemy import delete, select
 
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_caller
-from headrace.api.people.sql_store import ELSEWHERE, person_of
+from headrace.api.people.sql_store import ELSEWHERE, end_all, person_of
 from headrace.api.store import Database, Tx
 from headrace.api.store.tables_site import GroupBindingRow, IdentityRow, PersonRow, SessionRow
 from headrace.auth import (
@@ -58,7 +58,7 @@ class SqlIdentityStore:
         async with self._database.write() as tx:
             row = await tx.get(IdentityRow, (arrival.issuer, arrival.subject))
             if row is not None:
-                row.name, row.groups, row.seen = arrival.name, groups, now
+                row.name, row.groups, row.seen, row.gone = arrival.name, groups, now, None
                 person = await tx.get_one(PersonRow, row.person)
                 if person.name_key.startswith(ELSEWHERE):
                     person.name = arrival.name
@@ -81,6 +81,20 @@ class SqlIdentityStore:
             detail = {**_rights(person), "issuer": arrival.issuer, "subject": arrival.subject}
             await self._note(tx, m.AuditKind.PERSON_ARRIVED, newcomer, detail, person=newcomer)
             return record
+
+    async def renew(self, issuer: str, subject: str, groups: frozenset[str] | None, now: datetime) -> None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(IdentityRow, (issuer, subject))
+            if row is None:
+                return
+            if groups is None:
+                row.gone = row.gone or now
+            else:
+                row.groups, row.gone = tuple(sorted(groups)), None
+            person = await self._refresh(tx, await tx.get_one(PersonRow, row.person), f"what {issuer} says")
+            if not person.roles:
+                await end_all(tx, person.id)
 
     async def grant(
         self, person: str, roles: frozenset[Role] | None, groups: frozenset[str] | None
@@ -174,6 +188,13 @@ class SqlIdentityStore:
         if (tuple(sorted(row.roles)), tuple(sorted(row.groups))) != (roles, groups):
             row.roles, row.groups = roles, groups
             await self._note(tx, m.AuditKind.RIGHTS_CHANGED, row.id, {**_rights(row), "cause": cause})
+        if row.state != record.state:
+            row.state = record.state
+            suspended = record.state == "suspended"
+            kind = m.AuditKind.PERSON_SUSPENDED if suspended else m.AuditKind.PERSON_BACK
+            await self._note(tx, kind, row.id, {"name": row.name, "cause": cause})
+            if suspended:
+                await end_all(tx, row.id)
         return record
 
     async def _note(
@@ -208,6 +229,7 @@ def _identity(row: IdentityRow) -> IdentityRecord:
         groups=frozenset(row.groups),
         created=row.created,
         seen=row.seen,
+        gone=row.gone,
     )
 
 

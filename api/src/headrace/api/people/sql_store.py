@@ -11,6 +11,7 @@ from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_address, current_caller
 from headrace.api.store import Database, Tx
 from headrace.api.store.tables_site import IdentityRow, InvitationRow, PersonRow, SessionRow, TokenRow
+from headrace.api.store.tables_work import ApprovalRow
 from headrace.auth import (
     InvitationRecord,
     NameTaken,
@@ -100,7 +101,7 @@ class SqlPeopleStore:
             # Nobody else writes until this transaction ends, so what is read here still holds when it is used up.
             invitation = await tx.get(InvitationRow, hash)
             row = await tx.get(PersonRow, invitation.person) if invitation else None
-            if invitation is None or row is None or row.state == "disabled" or invitation.expires <= now:
+            if invitation is None or row is None or row.state not in {"invited", "active"} or invitation.expires <= now:
                 return None
             await tx.delete(invitation)
             await tx.execute(delete(SessionRow).where(SessionRow.person == row.id))
@@ -153,8 +154,8 @@ class SqlPeopleStore:
             if row is None:
                 return None
             row.state, row.password_hash = "disabled", None
-            for table in (SessionRow, TokenRow, InvitationRow):
-                await tx.execute(delete(table).where(table.person == person))
+            await tx.execute(delete(InvitationRow).where(InvitationRow.person == person))
+            await end_all(tx, person)
             await self._note(tx, m.AuditKind.PERSON_DISABLED, row.id, {"name": row.name})
             return person_of(row)
 
@@ -282,6 +283,13 @@ class SqlPeopleStore:
 
     async def _note(self, tx: Tx, kind: m.AuditKind, subject: str, detail: Mapping[str, str]) -> None:
         await self._audit.append(tx, kind, caller=current_caller(), subject=subject, detail=detail)
+
+
+async def end_all(tx: Tx, person: str) -> None:
+    """End what somebody has begun with: sessions, tokens, approvals that are not used yet."""
+    for table in (SessionRow, TokenRow):
+        await tx.execute(delete(table).where(table.person == person))
+    await tx.execute(delete(ApprovalRow).where(ApprovalRow.approver == person, ApprovalRow.used_by.is_(None)))
 
 
 async def _flush_named(tx: Tx) -> None:

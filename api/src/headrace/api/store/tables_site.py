@@ -22,7 +22,7 @@ class PersonRow(Base):
     name: Mapped[str] = mapped_column(String(120))
     name_key: Mapped[str] = mapped_column(String(200), unique=True)
     kind: Mapped[Literal["person", "service"]] = mapped_column(String(16))
-    state: Mapped[Literal["invited", "active", "disabled"]] = mapped_column(String(16))
+    state: Mapped[Literal["invited", "active", "suspended", "disabled"]] = mapped_column(String(16))
     roles: Mapped[tuple[str, ...]] = mapped_column(Names)
     groups: Mapped[tuple[str, ...]] = mapped_column(Names)
     granted_roles: Mapped[tuple[str, ...]] = mapped_column(Names, default=())
@@ -65,6 +65,7 @@ class IdentityRow(Base):
     groups: Mapped[tuple[str, ...]] = mapped_column(Names)
     created: Mapped[datetime] = mapped_column(Utc)
     seen: Mapped[datetime | None] = mapped_column(Utc)
+    gone: Mapped[datetime | None] = mapped_column(Utc)
 
 
 class GroupBindingRow(Base):

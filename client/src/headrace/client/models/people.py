@@ -94,7 +94,7 @@ class OpenSession(Model):
     created: datetime
     expires: datetime
     last_used: datetime
-    method: str = Field(description="how it was begun: `password`, `oidc`")
+    method: str = Field(description="how it was begun: `password`, `directory`, `oidc`")
     current: bool = Field(default=False, description="whether this answer was asked for with it")
 
 
@@ -106,6 +106,7 @@ class Identity(Model):
     name: str = ""
     groups: list[str] = []
     seen: datetime | None = Field(default=None, description="the last sign-in there")
+    gone: datetime | None = Field(default=None, description="since when nobody gets in with it there")
 
 
 class Person(Model):
@@ -117,7 +118,7 @@ class Person(Model):
     groups: list[str] = []
     granted_roles: list[str] = []
     granted_groups: list[str] = []
-    state: Literal["invited", "active", "disabled"]
+    state: Literal["invited", "active", "suspended", "disabled"]
     created: datetime
     identities: list[Identity] = []
 
