@@ -1,7 +1,10 @@
 """A real OpenID provider (the npm package oidc-provider) in a process of its own, and people who sign in there."""
 
+import base64
+import hashlib
 import json
 import re
+import secrets
 import select
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +13,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 import httpx2
 
@@ -19,6 +22,8 @@ SECRET = "of a client in a test"  # noqa: S105
 PASSWORD = "of a person at the provider"  # noqa: S105
 READY_S = 30
 MOST_STEPS = 12
+BACK = "http://127.0.0.1:9/back"
+"""Where a program waits for the answer to its question for a token."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,47 @@ class OpenIdProvider:
         lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
         file.write_text("\n".join(["[[issuer]]", *lines, ""]), encoding="utf-8")
         return file
+
+    def token_for(self, resource: str, scope: str, user: str) -> dict[str, Any]:
+        """The tokens of a program, `notebook`, in which somebody has signed in, for a resource."""
+        self.administrate(
+            "clients",
+            client_id="notebook",
+            client_secret=SECRET,
+            redirect_uris=[BACK],
+            grant_types=["authorization_code"],
+            response_types=["code"],
+        )
+        verifier = secrets.token_urlsafe(48)
+        digest = hashlib.sha256(verifier.encode()).digest()
+        asked = {
+            "client_id": "notebook", "response_type": "code", "redirect_uri": BACK, "scope": f"openid {scope}",
+            "resource": resource, "code_challenge": base64.urlsafe_b64encode(digest).decode().rstrip("="),
+            "code_challenge_method": "S256",
+        }  # fmt: skip
+        code = walk(f"{self.url}/auth?{urlencode(asked)}", BACK, user)["code"]
+        return self.granted(
+            "notebook", grant_type="authorization_code", code=code, code_verifier=verifier, redirect_uri=BACK,
+            resource=resource,
+        )  # fmt: skip
+
+    def token_of(self, client: str, resource: str, scope: str) -> dict[str, Any]:
+        """The token of a program that calls in its own name."""
+        self.administrate(
+            "clients",
+            client_id=client,
+            client_secret=SECRET,
+            redirect_uris=[],
+            grant_types=["client_credentials"],
+            response_types=[],
+        )
+        return self.granted(client, grant_type="client_credentials", scope=scope, resource=resource)
+
+    def granted(self, client: str, **request: str) -> dict[str, Any]:
+        answer = httpx2.post(f"{self.url}/token", data=request, auth=(client, SECRET))
+        assert answer.status_code == HTTPStatus.OK, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
 
 
 def walk(start: str, back: str, user: str, password: str = PASSWORD) -> dict[str, str]:

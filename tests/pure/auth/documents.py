@@ -1,5 +1,7 @@
 """What a provider serves and signs: its documents by a real HTTP server, and tokens as it would make them."""
 
+import base64
+import hmac
 import json
 import threading
 from collections.abc import Iterator
@@ -91,3 +93,11 @@ def claims(documents: Documents, **changed: object) -> dict[str, Any]:
 
 def signed(given: dict[str, Any], key: Any = KEY, **header: str) -> str:  # noqa: ANN401 - any key
     return jwt.encode({"alg": "RS256", "kid": "one", **header}, given, key, algorithms=[header.get("alg", "RS256")])
+
+
+def by_public_key(body: dict[str, Any], **header: str) -> str:
+    """A token signed with HS256, whose key is the provider's public one."""
+    head = {"alg": "HS256", "kid": "one", **header}
+    text = ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in (head, body))
+    mac = hmac.digest(KEY.as_pem(private=False), text.encode(), "sha256")
+    return f"{text}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"

@@ -1,8 +1,5 @@
 """What is believed of an ID token, of a provider's documents, and of the file that declares providers."""
 
-import base64
-import hmac
-import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,7 +8,18 @@ from typing import Any
 import pytest
 from joserfc import jwt
 from joserfc.jwk import KeySet, OctKey, RSAKey
-from tests.pure.auth.documents import AT, KEY, LATER_KEY, NOW, Documents, OwnClock, claims, issuer_at, signed
+from tests.pure.auth.documents import (
+    AT,
+    KEY,
+    LATER_KEY,
+    NOW,
+    Documents,
+    OwnClock,
+    by_public_key,
+    claims,
+    issuer_at,
+    signed,
+)
 
 from headrace.auth import IssuerError, read_issuers
 from headrace.auth.oidc_claims import vouched
@@ -24,14 +32,6 @@ from headrace.auth.oidc_provider import (
     ProviderFailed,
     TokenRefused,
 )
-
-
-def by_public_key(body: dict[str, Any]) -> str:
-    """A token signed with HS256, whose key is the provider's public one."""
-    head = {"alg": "HS256", "kid": "one"}
-    text = ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in (head, body))
-    mac = hmac.digest(KEY.as_pem(private=False), text.encode(), "sha256")
-    return f"{text}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
 
 
 async def checked(documents: Documents, token: str, clock: Callable[[], datetime] = OwnClock()) -> Any:  # noqa: ANN401, B008

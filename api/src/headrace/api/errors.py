@@ -89,12 +89,18 @@ class Code(StrEnum):
 class ServiceError(Exception):
     """A refusal with a stable code; the message is fit for the caller."""
 
-    def __init__(self, code: Code | str, detail: str, *, fields: tuple[str, ...] = ()) -> None:
-        """`code` is a `Code`, or a documented code of the engine, guardrails or auth; `fields` names inputs."""
+    def __init__(
+        self, code: Code | str, detail: str, *, fields: tuple[str, ...] = (), scopes: tuple[str, ...] = ()
+    ) -> None:
+        """`code` is a `Code`, or a documented code of the engine, guardrails or auth; `fields` names inputs.
+
+        `scopes`: what a token would need.
+        """
         super().__init__(detail)
         self.code = code
         self.detail = detail
         self.fields = fields
+        self.scopes = scopes
 
 
 Objection = ServiceError | None

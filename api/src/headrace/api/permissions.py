@@ -105,7 +105,9 @@ def missing(principal: Principal, method: str) -> ServiceError | None:
     if access.scopes and not access.scopes & principal.scopes:
         wanted = " or ".join(sorted(access.scopes))
         return ServiceError(
-            Code.FORBIDDEN, f"this needs the scope {wanted}; ask an admin for the role, or use another token"
+            Code.FORBIDDEN,
+            f"this needs the scope {wanted}; ask an admin for the role, or use another token",
+            scopes=() if principal.session else tuple(sorted(access.scopes)),
         )
     return None
 

@@ -5,6 +5,7 @@ from headrace.auth.directory import Account, Directory, DirectoryAway, Directory
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.grants import Bindings, by_group, with_rights
 from headrace.auth.memory import MemoryPeopleStore
+from headrace.auth.oidc_access import is_access_token
 from headrace.auth.oidc_issuers import Issuer, IssuerError, read_issuers
 from headrace.auth.oidc_sign_in import SIGN_IN_LIMIT, Begun
 from headrace.auth.passwords import fold
@@ -71,6 +72,7 @@ __all__ = [
     "TooManyAttempts",
     "by_group",
     "fold",
+    "is_access_token",
     "network_of",
     "read_issuers",
     "scopes_of",

@@ -7,6 +7,7 @@ from headrace.auth.accounts import Accounts
 from headrace.auth.directory import Directory
 from headrace.auth.directory_sign_in import DirectorySignIn
 from headrace.auth.directory_watch import DirectoryWatch
+from headrace.auth.oidc_access import OidcTokens
 from headrace.auth.oidc_issuers import Issuer
 from headrace.auth.oidc_provider import Providers
 from headrace.auth.oidc_sign_in import OidcSignIn
@@ -51,6 +52,7 @@ class Authenticator:
         self.providers = Providers(issuers, steady or clock)
         self.oidc = OidcSignIn(self.providers, public_url, identities, self.sessions, pepper, clock)
         self.oidc_sign_out = OidcSignOut(self.providers, public_url, store, clock)
+        self.oidc_tokens = OidcTokens(self.providers, public_url, store, identities, clock)
         self._directories = DirectorySignIn(directories, identities, self.sessions, clock, steady or clock)
         self.directory_watch = DirectoryWatch(directories, identities, clock)
         self._people = store

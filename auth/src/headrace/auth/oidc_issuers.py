@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 MAX_ISSUERS: Final = 20
 _ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 _MAX_TEXT: Final = 300
+_MAX_SECONDS: Final = 86_400
 
 
 class IssuerError(ValueError):
@@ -30,6 +31,13 @@ class Issuer:
     scopes: tuple[str, ...] = ("openid", "profile", "email")
     groups_claim: str = "groups"
     ca_file: str | None = None
+    access_tokens: bool = False
+    """Whether its access tokens count at the API and at `/mcp`."""
+    audience: str | None = None
+    """What its access tokens call this service, beside the service's own URL."""
+    untyped_access_tokens: bool = False
+    """Whether it does not say `at+jwt` of its access tokens."""
+    access_token_max_s: int = 600
 
 
 def read_issuers(file: Path) -> tuple[Issuer, ...]:
@@ -79,6 +87,9 @@ def _issuer(table: Mapping[str, object], where: str, folder: Path) -> Issuer:
         values["client_secret"] = _secret(folder / str(values.pop("client_secret_file")), where)
     if "ca_file" in values:
         values["ca_file"] = str(folder / str(values["ca_file"]))
+    if values.get("audience") == values["client_id"]:
+        message = f"{where}: `audience` can't be the `client_id`: that is the audience of ID tokens"
+        raise IssuerError(message)
     return Issuer(**values)  # type: ignore[arg-type] # held to their types by the table below
 
 
@@ -106,6 +117,14 @@ def _are_scopes(value: object) -> bool:
     return isinstance(value, list) and "openid" in value and all(_is_text(one) and " " not in one for one in value)
 
 
+def _is_choice(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_SECONDS
+
+
 _TEXT: Final = "a text of one line"
 _FILE: Final = "the path of a file, from the folder of this one"
 _KEYS: Final[Mapping[str, tuple[bool, Callable[[object], bool], str]]] = {
@@ -117,5 +136,9 @@ _KEYS: Final[Mapping[str, tuple[bool, Callable[[object], bool], str]]] = {
     "scopes": (False, _are_scopes, "a list of scopes with `openid` among them"),
     "groups_claim": (False, _is_text, _TEXT),
     "ca_file": (False, _is_text, _FILE),
+    "access_tokens": (False, _is_choice, "true or false"),
+    "audience": (False, _is_text, _TEXT),
+    "untyped_access_tokens": (False, _is_choice, "true or false"),
+    "access_token_max_s": (False, _is_seconds, f"1 to {_MAX_SECONDS} (s)"),
 }
 """By key: whether it is needed, what it must be, and that in words."""

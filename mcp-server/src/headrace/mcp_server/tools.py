@@ -4,7 +4,7 @@ None of them can confirm or approve a plan: a yes inside a chat is no proof of a
 """
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
@@ -255,6 +255,22 @@ class Tools:
 _LOOK: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _PLAN: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=False, open_world_hint=False)
 _ACT: Final = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+
+
+SCOPE_OF_TOOL: Final[Mapping[str, str]] = {
+    "list_endpoints": "transfer:read",
+    "browse_endpoint": "transfer:plan",
+    "plan_transfer": "transfer:plan",
+    "revise_plan": "transfer:plan",
+    "explain_plan": "transfer:read",
+    "why_denied": "transfer:read",
+    "submit_plan": "transfer:run",
+    "list_transfers": "transfer:read",
+    "transfer_status": "transfer:read",
+    "control_transfer": "transfer:run",
+    "get_receipt": "transfer:read",
+}
+"""What a token needs for a tool at least; the service holds every call to its own table."""
 
 
 def all_tools(tools: Tools) -> list[Tool]:

@@ -9,11 +9,19 @@ from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from headrace.api.access.gate import Gate
-from headrace.api.http import event_routes, people_routes, plan_routes, sign_in_routes, site_routes, transfer_routes
+from headrace.api.http import (
+    event_routes,
+    metadata_routes,
+    people_routes,
+    plan_routes,
+    sign_in_routes,
+    site_routes,
+    transfer_routes,
+)
 from headrace.api.http.answers import PROBLEM_TYPE, install
 from headrace.api.http.console_files import mount_console
 from headrace.api.http.guard import Guard, Origins
-from headrace.api.mcp.mount import MCP_PATHS, McpDoor
+from headrace.api.mcp.mount import MCP_PATH, McpDoor
 
 PREFIX = "/api/v1"
 
@@ -44,12 +52,15 @@ def create_app(gate: Gate, origins: Origins) -> FastAPI:
     )
     app.state.gate = gate
     app.state.origins = origins
+    # What access tokens of providers are made for, where any count.
+    app.state.token_resource = gate.public_url if gate.use_cases.people.token_issuers else None
     api = APIRouter(prefix=PREFIX, responses={"default": _PROBLEM})
     for routes in (people_routes, sign_in_routes, plan_routes, transfer_routes, event_routes, site_routes):
         api.include_router(routes.router)
     app.include_router(api)
     install(app)
-    app.router.routes.extend(Route(path, door) for path in MCP_PATHS)
+    app.router.routes.append(Route(MCP_PATH, door))
+    app.include_router(metadata_routes.router)
     mount_console(app)
     limits = gate.settings
     app.add_middleware(

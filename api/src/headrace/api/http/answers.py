@@ -1,6 +1,8 @@
 """How refusals are answered: problem documents (RFC 9457), whatever raised them."""
 
 from http import HTTPStatus
+from typing import Final
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -8,13 +10,14 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from headrace.api.errors import Code
+from headrace.api.errors import Code, ServiceError
 from headrace.api.problems import KNOWN, make, problem_of
 from headrace.auth import TooManyAttempts
 from headrace.client import HeadraceError
 from headrace.client import models as m
 
 PROBLEM_TYPE = "application/problem+json"
+RESOURCE_METADATA: Final = "/.well-known/oauth-protected-resource"
 _CODES = {
     HTTPStatus.NOT_FOUND: (Code.NOT_FOUND, "there is nothing at this address; see /api/v1/openapi.json"),
     HTTPStatus.METHOD_NOT_ALLOWED: (Code.METHOD_NOT_ALLOWED, "this address does not take that method"),
@@ -37,17 +40,40 @@ def problem_response(problem: m.Problem, headers: dict[str, str] | None = None) 
     if problem.code in _PASSES:
         more.setdefault("retry-after", str(_RETRY_AFTER_S))
     if problem.status == HTTPStatus.UNAUTHORIZED:
-        more["www-authenticate"] = 'Bearer realm="headrace"'
+        more.setdefault("www-authenticate", challenge())
     return JSONResponse(problem.model_dump(mode="json"), problem.status, headers=more, media_type=PROBLEM_TYPE)
+
+
+def challenge(resource: str | None = None, **said: str) -> str:
+    """Return a challenge (RFC 6750); it names the metadata of a `resource` whose tokens providers make (RFC 9728)."""
+    parts = {"realm": "headrace", **said}
+    if resource is not None:
+        parts["resource_metadata"] = metadata_url(resource)
+    return "Bearer " + ", ".join(f'{name}="{value}"' for name, value in parts.items())
+
+
+def metadata_url(resource: str) -> str:
+    """Return where the metadata of a resource is (RFC 9728, 3.1)."""
+    parts = urlsplit(resource)
+    return f"{parts.scheme}://{parts.netloc}{RESOURCE_METADATA}{parts.path}"
 
 
 def install(app: FastAPI) -> None:
     """Answer everything that is raised under `app` with problem documents."""
 
     @app.exception_handler(Exception)
-    async def anything(_request: Request, error: Exception) -> JSONResponse:
-        headers = {"retry-after": str(error.retry_after_s)} if isinstance(error, TooManyAttempts) else None
-        return problem_response(problem_of(error), headers)
+    async def anything(request: Request, error: Exception) -> JSONResponse:
+        problem = problem_of(error)
+        headers = {"retry-after": str(error.retry_after_s)} if isinstance(error, TooManyAttempts) else {}
+        refusal = error.__cause__ if isinstance(error, HeadraceError) else error
+        if problem.status == HTTPStatus.UNAUTHORIZED:
+            failed = {"error": "invalid_token"} if "authorization" in request.headers else {}
+            headers["www-authenticate"] = challenge(request.app.state.token_resource, **failed)
+        elif isinstance(refusal, ServiceError) and refusal.scopes:
+            headers["www-authenticate"] = challenge(
+                request.app.state.token_resource, error="insufficient_scope", scope=refusal.scopes[0]
+            )
+        return problem_response(problem, headers)
 
     for known in (*KNOWN, HeadraceError):
         app.add_exception_handler(known, anything)

@@ -12,11 +12,16 @@ from headrace.api.access.gate import Gate
 from headrace.api.caller import Door
 from headrace.api.errors import Code, ServiceError
 from headrace.api.http.guard import UNSAFE_METHODS
-from headrace.auth import AuthCode, AuthError, Principal
+from headrace.auth import AuthCode, AuthError, Principal, is_access_token
 from headrace.client import models as m
 
 TOKEN_PREFIX = "hrt_"  # noqa: S105 - what a token begins with
 _UNKNOWN_ADDRESS = "unknown"
+
+
+def is_token(secret: str) -> bool:
+    """Whether this is a program's: an API token, or an access token of a provider."""
+    return secret.startswith(TOKEN_PREFIX) or is_access_token(secret)
 
 
 def gate_of(request: Request) -> Gate:
@@ -39,7 +44,7 @@ def secret_of(request: Request) -> tuple[str, Door]:
     """Return the secret that came with a request, and by which door it came; raises `not_signed_in`."""
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and credentials:
-        return credentials.strip(), Door.API if credentials.startswith(TOKEN_PREFIX) else Door.CLI
+        return credentials.strip(), Door.API if is_token(credentials) else Door.CLI
     cookie = request.cookies.get(cookie_name(request))
     if not cookie:
         raise AuthError(AuthCode.NOT_SIGNED_IN, "no bearer secret and no cookie")

@@ -1,24 +1,30 @@
-"""MCP at /mcp: the MCP server on this service's port, for whoever an API token belongs to."""
+"""MCP at /mcp: the MCP server on this service's port, for whoever an API token or a provider's access token belongs to.
 
+Which scope a tool needs is known before it is called, so that a client with an access token can ask for it (RFC 6750).
+"""
+
+import json
 from contextlib import AbstractAsyncContextManager
 
 from mcp.server.auth.provider import AccessToken
 from pydantic import ConfigDict
-from starlette.types import Receive, Scope, Send
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import Message, Receive, Scope, Send
 
 from headrace.api.access.acting import Acting
 from headrace.api.access.gate import Gate
 from headrace.api.caller import Door
 from headrace.api.errors import Code
-from headrace.api.http.answers import problem_response
+from headrace.api.http.answers import challenge, problem_response
 from headrace.api.http.guard import Origins
-from headrace.api.http.identity import TOKEN_PREFIX
+from headrace.api.http.identity import is_token
 from headrace.api.problems import make
-from headrace.auth import AuthCode, AuthError, Principal
+from headrace.auth import AuthCode, AuthError, Principal, is_access_token
 from headrace.client import HeadraceError
-from headrace.mcp_server import HttpAuth, agent_needed, http_app, make_server, running
+from headrace.mcp_server import SCOPE_OF_TOOL, HttpAuth, agent_needed, http_app, make_server, running
 
-MCP_PATHS = ("/mcp", "/.well-known/oauth-protected-resource/mcp")
+MCP_PATH = "/mcp"
 
 
 class VerifiedToken(AccessToken):
@@ -35,10 +41,10 @@ class McpDoor:
     def __init__(self, gate: Gate, origins: Origins) -> None:
         """Open the door of `gate` under `origins`."""
         self._gate = gate
-        public_url = gate.public_url
-        self._server = make_server(
-            self._port_for, console_url=public_url, http_auth=HttpAuth(verifier=self, public_url=public_url)
-        )
+        public_url, issuers = gate.public_url, gate.use_cases.people.token_issuers
+        self._resource = f"{public_url}{MCP_PATH}"
+        auth = HttpAuth(verifier=self, public_url=public_url, issuer_url=issuers[0] if issuers else None)
+        self._server = make_server(self._port_for, console_url=public_url, http_auth=auth)
         hosts, pages = sorted(origins.hosts), sorted(origins.origins)
         self._app = http_app(self._server, allowed_hosts=hosts, allowed_origins=pages)
 
@@ -47,20 +53,44 @@ class McpDoor:
         return running(self._server)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request to one of `MCP_PATHS`."""
-        if scope["path"] == MCP_PATHS[0] and scope["method"] != "POST":
+        """Answer a request to `MCP_PATH`."""
+        if scope["method"] != "POST":
             # A stream of what the server says by itself, or the end of a session: this one has neither.
             refusal = make(Code.METHOD_NOT_ALLOWED, "MCP is spoken here by POST; there are no sessions and no streams")
             await problem_response(refusal, {"allow": "POST"})(scope, receive, send)
             return
+        scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and is_access_token(token):
+            body, receive = await _read(receive)
+            missing = await self._missing_scope(token, body)
+            if missing is not None:
+                await self._ask_for(missing)(scope, receive, send)
+                return
         await self._app(scope, receive, send)
 
+    async def _missing_scope(self, token: str, body: bytes) -> str | None:
+        """Return the scope that an access token lacks for the tool that a request calls."""
+        try:
+            call = json.loads(body)
+            tool = call["params"]["name"] if call["method"] == "tools/call" else None
+        except (KeyError, TypeError, ValueError):
+            return None  # the server says what is wrong with it
+        needed = SCOPE_OF_TOOL.get(tool) if isinstance(tool, str) else None
+        verified = await self.verify_token(token) if needed else None
+        return needed if verified is not None and needed not in verified.scopes else None
+
+    def _ask_for(self, scope: str) -> JSONResponse:
+        refusal = make(Code.FORBIDDEN, f"this tool needs the scope {scope}; ask your provider for a token with it")
+        wanted = " ".join(sorted({scope, SCOPE_OF_TOOL["list_endpoints"]}))
+        asked = challenge(self._resource, error="insufficient_scope", scope=wanted)
+        return problem_response(refusal, {"www-authenticate": asked})
+
     async def verify_token(self, token: str) -> VerifiedToken | None:
-        """Verify an API token; sessions and everything else are refused (a password or session never passes MCP)."""
-        if not token.startswith(TOKEN_PREFIX):
+        """Verify an API token or an access token made for MCP here; a password or session never passes MCP."""
+        if not is_token(token):
             return None
         try:
-            principal = await self._gate.use_cases.people.of_token(token)
+            principal = await self._gate.use_cases.people.of_token(token, MCP_PATH)
         except AuthError:
             return None
         scopes = [str(scope) for scope in sorted(principal.scopes)]
@@ -69,6 +99,7 @@ class McpDoor:
             client_id=principal.agent or principal.id,
             scopes=scopes,
             subject=principal.id,
+            resource=self._resource,
             principal=principal,
         )
 
@@ -78,4 +109,17 @@ class McpDoor:
         if token.principal.agent is None:
             raise HeadraceError(make(Code.AGENT_NEEDED, agent_needed()))
         secret, people = token.token, self._gate.use_cases.people
-        return self._gate.acting_for(token.principal, Door.MCP, again=lambda: people.of_token(secret))
+        return self._gate.acting_for(token.principal, Door.MCP, again=lambda: people.of_token(secret, MCP_PATH))
+
+
+async def _read(receive: Receive) -> tuple[bytes, Receive]:
+    """Read a body, whose size the guard limits, and return what gives it once more."""
+    messages = [await receive()]
+    while messages[-1].get("more_body", False):
+        messages.append(await receive())
+    waiting = list(messages)
+
+    async def again() -> Message:
+        return waiting.pop(0) if waiting else await receive()
+
+    return b"".join(message.get("body", b"") for message in messages), again

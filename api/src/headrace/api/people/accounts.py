@@ -25,6 +25,7 @@ from headrace.auth import (
     SignedIn,
     TokenRecord,
     TokenWish,
+    is_access_token,
 )
 from headrace.client import models as m
 
@@ -119,9 +120,16 @@ class People:
         """Return whose session this is."""
         return await self._auth.sessions.principal(secret)
 
-    async def of_token(self, secret: str) -> Principal:
-        """Return whose API token this is."""
+    async def of_token(self, secret: str, resource: str = "") -> Principal:
+        """Return whose API token this is, or whose access token of a provider for this service's `resource`."""
+        if is_access_token(secret):
+            return await self._auth.oidc_tokens.principal(secret, resource)
         return await self._auth.tokens.principal(secret)
+
+    @property
+    def token_issuers(self) -> Sequence[str]:
+        """The providers whose access tokens count here."""
+        return [issuer.url for issuer in self._auth.oidc_tokens.issuers]
 
     async def bootstrap_link(self, *, recover: bool = False) -> str | None:
         """Make the one-time link for the first admin, or `None` when there is one (`recover`: also then)."""
