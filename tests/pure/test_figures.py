@@ -54,6 +54,7 @@ SENTENCES: Final[dict[str, tuple[str, ...]]] = {
         f"{password_sign_in.PERSON_LIMIT.attempts} for a name)",
         f"{KNOWN} wrong tries there shut one person out for {TRIES_MIN} minutes",
         f"under {passwords.MIN_PASSWORD} characters, fewer than {passwords.MIN_DISTINCT} different ones",
+        f"(by its first {passwords.JUDGED} characters)",
     ),
     "docs/policy.md": (
         f"default budget {facts.DEFAULT_PERSON_BUDGET_BYTES // facts.TIB} TiB",

@@ -106,7 +106,7 @@ class PasswordSignIn:
         if nameless and name is None:
             raise AuthError(AuthCode.NAME_REFUSED, "Choose the name that you will sign in with.")
         chosen = check_name(name) if nameless and name is not None else person.name
-        check_password(password, chosen)
+        await self._in_thread(check_password, password, chosen)
         try:
             active = await self._store.redeem(hashed, chosen, await self._hash(password), now)
         except NameTaken as error:
@@ -142,7 +142,7 @@ class PasswordSignIn:
                 AuthCode.NOT_ALLOWED, "Your password is not kept here; change it where you sign in with it."
             )
         await self.prove(by, password)
-        check_password(new, by.name)
+        await self._in_thread(check_password, new, by.name)
         await self._store.replace_password(by.id, await self._hash(new), keep=by.session_id or "")
 
     def _remember(self, network: str, person: str) -> None:

@@ -5,6 +5,7 @@ from typing import Final
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
+from zxcvbn import zxcvbn
 
 from headrace.auth.errors import AuthCode, AuthError
 
@@ -12,6 +13,10 @@ MIN_PASSWORD: Final = 12
 MAX_PASSWORD: Final = 1000
 MIN_DISTINCT: Final = 5
 MAX_NAME: Final = 64
+JUDGED: Final = 24
+"""Characters of a password whose guesses are counted: the time for that grows with their square and more."""
+MIN_SCORE: Final = 3
+"""zxcvbn's: at least a hundred million guesses."""
 
 _hasher: Final = PasswordHasher()
 _NAME_MARKS: Final = frozenset(" .-_@+'")
@@ -20,8 +25,8 @@ _NAME_MARKS: Final = frozenset(" .-_@+'")
 def check_password(password: str, name: str) -> None:
     """Hold a new password to the rule; raises `password_refused` that says what is wrong.
 
-    12 to 1,000 characters, at least 5 different ones, not the person's own name in it. Nothing else: no character
-    classes, no expiry.
+    12 to 1,000 characters, at least 5 different ones, not the person's own name in it, and not one of the first hundred
+    million that a guesser would try. No character classes, no expiry. May take half a second: in a thread.
     """
     if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
         raise AuthError(AuthCode.PASSWORD_REFUSED, f"A password has {MIN_PASSWORD} to {MAX_PASSWORD:,} characters.")
@@ -29,6 +34,11 @@ def check_password(password: str, name: str) -> None:
         raise AuthError(AuthCode.PASSWORD_REFUSED, f"A password has at least {MIN_DISTINCT} different characters.")
     if len(name) >= 3 and fold(name) in fold(password):  # noqa: PLR2004
         raise AuthError(AuthCode.PASSWORD_REFUSED, "A password does not contain your name.")
+    if zxcvbn(password[:JUDGED], [name, "headrace"])["score"] < MIN_SCORE:
+        raise AuthError(
+            AuthCode.PASSWORD_REFUSED,
+            "A password is not a common one, nor one with a few changes; choose another, such as four words.",
+        )
 
 
 def check_name(name: str) -> str:
