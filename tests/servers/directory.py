@@ -134,6 +134,11 @@ class Domain:
         with self.admin() as admin:
             admin.modify(self.dn(name), changes)
 
+    def set_rule(self, **numbers: int) -> None:
+        """Change rules of the whole domain."""
+        with self.admin() as admin:
+            admin.modify(BASE_DN, {name: [(MODIFY_REPLACE, [str(value)])] for name, value in numbers.items()})
+
     def enable(self, name: str, *, enabled: bool) -> None:
         self.set(name, userAccountControl=str(_NORMAL if enabled else _DISABLED))
 

@@ -1,6 +1,7 @@
 """People of a real Active Directory sign in with its passwords: by any of their names, into what their groups give."""
 
 import asyncio
+import json
 import socket
 import ssl
 import threading
@@ -19,8 +20,11 @@ from tests.servers.site import Person, ShiftedClock, Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_consent import plan_to_approve
 from tests.service.test_transfers import SLOW_BPS, large_set, until
+from typer.testing import CliRunner
 
+from headrace.api.clock import utc_now
 from headrace.api.jobs.local import LocalJobs
+from headrace.api.people.auth_command import auth
 from headrace.api.settings import Settings
 from headrace.auth import (
     Authenticator,
@@ -34,7 +38,8 @@ from headrace.auth import (
     SignedIn,
     TooManyAttempts,
 )
-from headrace.auth.directory import Refusal
+from headrace.auth.directory import Refusal, TypedName
+from headrace.auth.directory_check import check_directory
 from headrace.auth.directory_ldap import LdapDirectory
 from headrace.auth.directory_watch import DirectoryWatch
 from headrace.client import models as m
@@ -532,3 +537,81 @@ async def test_who_has_left_is_looked_for_at_least_twice_a_minute(
     async with started_site(tmp_path, wanted):
         assert periods["look for people who have left"] == 17
     assert Settings().directory_poll_s * 2 <= 60
+
+
+def checked(domain: Domain, name: str = "", *servers: str, **other: str) -> list[tuple[bool, str]]:
+    config = replace(config_of(*(servers or (domain.url,)), ca=str(domain.ca), attempts=3), **other)  # type: ignore[arg-type] # by name
+    return [(one.good, one.said) for one in check_directory(config, utc_now, TypedName.read(name))]
+
+
+async def test_a_configuration_that_works_is_shown_with_who_somebody_is_and_in_which_groups(domain: Domain) -> None:
+    domain.set_rule(lockoutThreshold=10)
+    try:
+        found = checked(domain, "alice@site.test")
+    finally:
+        domain.set_rule(lockoutThreshold=LOCK_AFTER)
+    assert all(good for good, _ in found), found
+    said = [text for _, text in found]
+    assert said[0] == f"{domain.url}: signed in as svc-headrace@corp.test over TLSv1.3"
+    assert "`alice` is alice@corp.test" in said[3]
+    assert {f"group {domain.sid(name)}  {name}" for name in ("xfer-users", "everyone-xfer")} <= set(said)
+    assert any(text.endswith("-513  Domain Users") for text in said)
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "said"),
+    [
+        ("", {"secret": "not this"}, "the password in `secret_file` is wrong"),
+        ("", {}, f"the domain locks accounts after {LOCK_AFTER} wrong passwords, and `attempts` is 3"),
+        ("nobody@corp.test", {}, "`nobody`: no account of this name below DC=corp,DC=test"),
+        ("alice@corp.test", {"base": "OU=Nowhere,DC=corp,DC=test"}, "`base` is no entry that the account can read"),
+    ],
+)
+async def test_a_configuration_that_does_not_work_is_said_in_words(
+    domain: Domain, name: str, other: dict[str, str], said: str
+) -> None:
+    assert [text for good, text in checked(domain, name, **other) if not good and said in text]
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        ("ldaps://127.0.0.1:1", "nothing listens there"),
+        ("ldaps://no-such-host.invalid", "nobody knows a host of this name"),
+    ],
+)
+async def test_a_server_that_is_not_there_is_said_in_words(domain: Domain, server: str, said: str) -> None:
+    found = checked(domain, "", server, domain.url)
+    assert (found[0][0], found[1][0], said in found[0][1]) == (False, True, True), found
+
+
+async def test_a_server_that_may_not_be_trusted_is_said_in_words(domain: Domain, tmp_path: Path) -> None:
+    other = tmp_path / "other.pem"
+    other.write_bytes(Authority.make().pem)
+    assert "its certificate is not by the authority in `ca`" in checked(domain, ca=str(other))[0][1]
+    with open_proxy() as proxy:
+        proxy.pass_to(f"{domain.address}:636")
+        found = checked(domain, "", proxy.url.replace("http", "ldaps"), domain.url)
+    assert "its certificate is for another host name" in found[0][1]
+    assert [good for good, _ in found][:2] == [False, True]
+
+
+async def test_a_wrong_clock_is_said(domain: Domain) -> None:
+    late = lambda: utc_now() + timedelta(minutes=7)  # noqa: E731 - a clock
+    config = config_of(domain.url, ca=str(domain.ca))
+    assert [one.said for one in check_directory(config, late) if not one.good and "s apart" in one.said]
+
+
+def test_the_command_checks_what_the_service_would_use(
+    tmp_path: Path, domain: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = CliRunner()
+    assert "no directories" in run.invoke(auth, ["check"]).output
+    monkeypatch.setenv("HEADRACE_DIRECTORIES", settings(tmp_path, domain).directories)
+    done = run.invoke(auth, ["check", "CORP\\alice"])
+    assert (done.exit_code, f"ad:corp.test\n  ok   {domain.url}: signed in" in done.output) == (1, True), done.output
+    assert "BAD  the domain locks accounts after" in done.output
+    assert json.loads(run.invoke(auth, ["check", "--json"]).output)[CORP][0]["good"]
+    assert "`alice` is no name in a domain" in run.invoke(auth, ["check", "alice"]).output
+    monkeypatch.setenv("HEADRACE_DIRECTORIES", str(tmp_path / "none.toml"))
+    assert run.invoke(auth, ["check"]).exit_code == 2

@@ -8,7 +8,7 @@ from tests.servers.directory import config_of
 
 from headrace.auth import DirectoryRefused
 from headrace.auth.directory import SUB_CODES, Refusal, TypedName, escaped, name_filter
-from headrace.auth.directory_ldap import _check_bind, _sid
+from headrace.auth.directory_ldap import _check_bind, sid_text
 
 CORP = config_of("ldaps://127.0.0.1:1", ca="/nowhere")
 
@@ -112,7 +112,7 @@ def test_a_refusal_without_a_known_sub_code_is_a_refusal(message: str) -> None:
 
 def test_a_sid_is_written_as_windows_writes_it() -> None:
     raw = bytes.fromhex("010500000000000515000000496e81426a530989 1b020ae0 50040000".replace(" ", ""))
-    assert _sid(raw) == "S-1-5-21-1115778633-2299089770-3758752283-1104"
+    assert sid_text(raw) == "S-1-5-21-1115778633-2299089770-3758752283-1104"
 
 
 def test_a_secret_is_shown_nowhere() -> None:

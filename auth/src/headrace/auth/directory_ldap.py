@@ -51,7 +51,7 @@ _NEVER: Final = {0, 0x7FFF_FFFF_FFFF_FFFF}
 _BROKEN: Final = (LDAPException, PyAsn1Error, OSError, LookupError, ValueError)
 """What ldap3 raises, also for answers that it can't read."""
 
-_Entry = Mapping[str, Sequence[bytes]]
+Entry = Mapping[str, Sequence[bytes]]
 
 
 class LdapDirectory:
@@ -82,7 +82,7 @@ class LdapDirectory:
         typed = TypedName.read(name)
         if typed is None or not typed.fits(self._config):
             raise DirectoryRefused(Refusal.NAME)
-        return await self._ask(self._find, typed)
+        return await self._ask(self.find_now, typed)
 
     async def check(self, account: Account, password: str) -> None:
         """See `Directory`. An empty password is never sent: a directory takes it for a question without a person."""
@@ -123,9 +123,10 @@ class LdapDirectory:
 
     # -- in threads --
 
-    def _find(self, typed: TypedName) -> Account:
-        with self._as_service() as connection:
-            meant = _meant(self._search(connection, name_filter(typed, self._config)), typed, self._config)
+    def find_now(self, typed: TypedName) -> Account:
+        """Find whose name this is, as `find` does. Blocks."""
+        with self.as_service() as connection:
+            meant = _meant(self.search(connection, name_filter(typed, self._config)), typed, self._config)
             if len(meant) == 1:
                 return self._account(connection, *meant[0])
         # Nobody shall learn from the time that an answer takes who has an account.
@@ -139,48 +140,48 @@ class LdapDirectory:
 
     def _look_up(self, subjects: Sequence[str]) -> dict[str, Account]:
         ids = "".join(f"(objectGUID={escaped(uuid.UUID(one).bytes_le)})" for one in subjects)
-        with self._as_service() as connection:
-            entries = self._search(connection, f"(&(objectClass=user)(|{ids}))")
+        with self.as_service() as connection:
+            entries = self.search(connection, f"(&(objectClass=user)(|{ids}))")
             accounts = [self._account(connection, *entry) for entry in entries]
         return {account.subject: account for account in accounts}
 
-    def _account(self, connection: Connection, dn: str, entry: _Entry) -> Account:
-        [(_, shown)] = self._search(connection, "(objectClass=*)", ("tokenGroups",), of=dn)
+    def _account(self, connection: Connection, dn: str, entry: Entry) -> Account:
+        [(_, shown)] = self.search(connection, "(objectClass=*)", ("tokenGroups",), of=dn)
         if "tokenGroups" not in shown:
             message = f"{self._config.account} may not read the groups (tokenGroups) of {dn}"
             raise DirectoryAway(message)
-        subject = str(uuid.UUID(bytes_le=_one(entry, "objectGUID")))
-        groups = frozenset(_sid(sid) for sid in shown["tokenGroups"])
+        subject = str(uuid.UUID(bytes_le=one_of(entry, "objectGUID")))
+        groups = frozenset(sid_text(sid) for sid in shown["tokenGroups"])
         refusal = self._refusal(entry)
         if len(groups) > MAX_GROUPS:
             groups, refusal = frozenset(), Refusal.GROUPS
         return Account(subject=subject, dn=dn, name=self._name(entry) or subject, groups=groups, refusal=refusal)
 
-    def _refusal(self, entry: _Entry) -> Refusal | None:
-        if int(_one(entry, "userAccountControl") or b"0") & _DISABLED:
+    def _refusal(self, entry: Entry) -> Refusal | None:
+        if int(one_of(entry, "userAccountControl") or b"0") & _DISABLED:
             return Refusal.DISABLED
-        ends = int(_one(entry, "accountExpires") or b"0")
+        ends = int(one_of(entry, "accountExpires") or b"0")
         now = self._clock() - datetime.fromtimestamp(0, UTC)
         if ends not in _NEVER and ends <= _UNIX_EPOCH_TICKS + int(now.total_seconds()) * _TICKS_A_SECOND:
             return Refusal.ENDED
         return None
 
-    def _name(self, entry: _Entry) -> str | None:
+    def _name(self, entry: Entry) -> str | None:
         """Return a name that nobody else has in this domain, when it keeps to the rule of people's names."""
-        short = _text(entry, "sAMAccountName")
-        for name in (_text(entry, "userPrincipalName"), f"{short}@{self._config.domain}" if short else ""):
+        short = text_of(entry, "sAMAccountName")
+        for name in (text_of(entry, "userPrincipalName"), f"{short}@{self._config.domain}" if short else ""):
             with suppress(AuthError):
                 return check_name(name)
         return None
 
-    def _search(
+    def search(
         self, connection: Connection, condition: str, attributes: Sequence[str] = _ATTRIBUTES, *, of: str | None = None
-    ) -> list[tuple[str, _Entry]]:
-        """Search below the base, or read the one entry `of`; anything but a whole answer is `DirectoryAway`."""
+    ) -> list[tuple[str, Entry]]:
+        """Search below the base, or read the one entry `of`; anything but a whole answer is `DirectoryAway`. Blocks."""
         connection.search(
-            of or self._config.base,
+            self._config.base if of is None else of,
             condition,
-            search_scope=BASE if of else SUBTREE,
+            search_scope=SUBTREE if of is None else BASE,
             attributes=list(attributes),
             time_limit=self._config.timeout_s,
         )
@@ -195,7 +196,8 @@ class LdapDirectory:
         ]
 
     @contextmanager
-    def _as_service(self) -> Iterator[Connection]:
+    def as_service(self) -> Iterator[Connection]:
+        """Open a connection of the account that looks people up; raises `DirectoryAway`. Blocks."""
         try:
             with self._opened(self._config.account, self._config.secret.encode()) as connection:
                 yield connection
@@ -291,15 +293,15 @@ def _check_bind(result: Mapping[str, Any]) -> None:
 
 
 def _meant(
-    entries: Sequence[tuple[str, _Entry]], typed: TypedName, config: DirectoryConfig
-) -> Sequence[tuple[str, _Entry]]:
+    entries: Sequence[tuple[str, Entry]], typed: TypedName, config: DirectoryConfig
+) -> Sequence[tuple[str, Entry]]:
     """Return whose name was typed: a sign-in name before a mail address, which several people may have."""
     if not typed.mail_like:
         return entries
     whole = f"{typed.user}@{typed.domain}".casefold()
-    names = [one for one in entries if _text(one[1], "userPrincipalName").casefold() == whole]
+    names = [one for one in entries if text_of(one[1], "userPrincipalName").casefold() == whole]
     if not names and typed.domain.casefold() == config.domain.casefold():
-        names = [one for one in entries if _text(one[1], "sAMAccountName").casefold() == typed.user.casefold()]
+        names = [one for one in entries if text_of(one[1], "sAMAccountName").casefold() == typed.user.casefold()]
     return names or entries
 
 
@@ -311,15 +313,17 @@ def _is_guid(subject: str) -> bool:
         return False
 
 
-def _one(entry: _Entry, name: str) -> bytes:
+def one_of(entry: Entry, name: str) -> bytes:
+    """Return an attribute's first value, empty where there is none."""
     return next(iter(entry.get(name, ())), b"")
 
 
-def _text(entry: _Entry, name: str) -> str:
-    return _one(entry, name).decode("utf-8", "replace")
+def text_of(entry: Entry, name: str) -> str:
+    """Return an attribute's first value as text."""
+    return one_of(entry, name).decode("utf-8", "replace")
 
 
-def _sid(raw: bytes) -> str:
+def sid_text(raw: bytes) -> str:
     """Write a security identifier as Windows does (MS-DTYP 2.4.2)."""
     parts = (raw[start : start + 4] for start in range(8, len(raw), 4))
     numbers = (int.from_bytes(part, "little") for part in parts)

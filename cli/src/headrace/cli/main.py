@@ -45,6 +45,7 @@ SECTIONS: Final = {
         "halts",
         "health",
         "audit",
+        "auth",
         "backup",
         "restore",
         "move-store",

@@ -1,0 +1,62 @@
+"""`headrace auth`: trying how people sign in, before they do."""
+
+import json
+import os
+from dataclasses import asdict
+from typing import Annotated, NoReturn
+
+import typer
+
+from headrace.api.clock import utc_now
+from headrace.api.people.directory_file import read_directories
+from headrace.api.settings import SettingError, Settings
+from headrace.auth.directory import TypedName
+from headrace.auth.directory_check import Finding, check_directory
+
+auth = typer.Typer(help="Try how people sign in.", no_args_is_help=True)
+
+_BAD = 1
+_USAGE = 2
+
+
+@auth.callback()
+def root() -> None:
+    """Try how people sign in."""
+
+
+@auth.command()
+def check(
+    name: Annotated[
+        str | None, typer.Argument(help="Also show who this is in a directory, and in which groups.")
+    ] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+) -> None:
+    """Try every server of the site's directories as the service would; ends with 1 when something is wrong."""
+    try:
+        directories = read_directories(Settings.from_environment(os.environ).directories)
+        typed = TypedName.read(name) if name is not None else None
+        if name is not None and not any(typed and typed.fits(config) for config in directories):
+            _stop(f"`{name}` is no name in a domain of this site; see `domain`, `netbios` and `suffixes`")
+        found: dict[str, list[Finding]] = {}
+        for config in directories:
+            found[config.issuer] = []
+            if not as_json:
+                typer.echo(config.issuer)
+            for finding in check_directory(config, utc_now, typed if typed and typed.fits(config) else None):
+                found[config.issuer].append(finding)
+                if not as_json:
+                    typer.echo(f"  {'ok ' if finding.good else 'BAD'}  {finding.said}")
+    except (SettingError, OSError) as error:
+        _stop(str(error))
+    if as_json:
+        typer.echo(json.dumps({issuer: list(map(asdict, findings)) for issuer, findings in found.items()}))
+    elif not directories:
+        typer.echo("this site has no directories (HEADRACE_DIRECTORIES is not set)")
+    if not all(finding.good for findings in found.values() for finding in findings):
+        raise typer.Exit(_BAD)
+
+
+def _stop(message: str) -> NoReturn:
+    typer.echo(f"headrace auth: {message}", err=True)
+    raise typer.Exit(_USAGE)
