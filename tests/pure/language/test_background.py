@@ -292,6 +292,12 @@ def test_clauses_that_only_look_like_background_are_asked_about(frame: str) -> N
     assert [text for text in texts if read(text).outcome == "intent"] == []
 
 
+def test_a_heading_stands_before_the_order_and_not_behind_it() -> None:
+    assert intent_of(f"gravel lot 7: {ROUTE}") == intent_of(ROUTE)
+    assert read(f"{ROUTE}. gravel lot 7: skip *.tmp").outcome == "ask"
+    assert read(f"{ROUTE}; gravel lot 7: *.mrc only").outcome == "ask"
+
+
 @pytest.mark.parametrize("why", TIMES)
 def test_a_time_of_something_else_is_asked_about_beside_an_order_without_one(why: str) -> None:
     for frame in POSITIONS:

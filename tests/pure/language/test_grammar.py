@@ -24,6 +24,8 @@ BY_CODE = {
     "conjunction",
     "filler",
     "reaches",
+    "announces",
+    "asked_for",
     "calls",
     "determiner",
     "person",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
 from headrace.guardrails.language.grammar import words_of
-from headrace.guardrails.language.phrases import UNKNOWN_MARK, members, plain_word
+from headrace.guardrails.language.phrases import UNKNOWN_MARK, Openings, members, plain_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,7 @@ _TIME_VALUES = frozenset({"<when>", "<whens>", "<dur>", "<day>", "<clock>"})
 _NUMBERS = re.compile(r"<num>|~\^?[a-z]*[-.]?[0-9][a-z0-9._/-]*|~\^?[a-z]+[-_][a-z0-9_-]*[0-9]|[a-z]")
 _UNKNOWN = re.compile(r"~\^?[a-z][a-z'-]*")
 _PLURAL = re.compile(r"[^']*[^siu']s")
+_ANNOUNCES = Openings(words_of("announces"))
 _OPENERS = frozenset(words_of("runs_on")) | {*words_of("opens_background")}
 _GOES_ON = frozenset(words_of("after_background"))
 _GREETINGS = frozenset(words_of("calls"))
@@ -58,6 +59,8 @@ class Beside:
 def tells(clause: Sequence[Item], beside: Beside) -> bool:
     """Say whether a clause is a statement of what was or is, of something other than the data and the transfer."""
     items = _without_asides(clause)
+    if items and (opener := _ANNOUNCES.at(items, 0)):
+        items = items[opener.count(" ") + 1 :]
     while items and plain_word(items[0]) in _OPENERS | _GOES_ON | _GREETINGS:
         items = [] if len(items) > 1 and plain_word(items[1]) in _ADVERBS and items[0].symbol == "as" else items[1:]
     words = [plain_word(item) for item in items]

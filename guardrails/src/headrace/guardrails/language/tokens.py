@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headrace.guardrails.language.fields import label_of
+from headrace.guardrails.language.grammar import words_of
 
 # An opening quote and what may close it.
 QUOTES = {
@@ -42,6 +43,7 @@ _COMPARED = re.compile(r"[<>]=?(?=\d)")
 _NEW_SENTENCE = re.compile(r"[ \t]*\n|\s+[A-Z][A-Za-z]*(?:'[a-z]+)?(?=[\s,.!](?!\S*[:/]))")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00b4": "'"})
 
+_ASKED_FOR = words_of("asked_for")
 _BEFORE_A_LIST = {".", ";", ":", ","}
 
 Kind = Literal["word", "quoted", "mark"]
@@ -184,8 +186,15 @@ def _peels(text: str, start: int, end: int) -> bool:
     if last == "?" and ("*" in chunk or "?" in chunk[:-1] or end < len(text.rstrip())):
         if _NEW_SENTENCE.match(text, end):
             return True
-        return chunk.count("?") == 1 and "*" not in chunk and not _looks_like_name(chunk)
+        one = chunk.count("?") == 1 and "*" not in chunk
+        return one and (not _looks_like_name(chunk) or _ends_question(text[:start]))
     return True
+
+
+def _ends_question(before: str) -> bool:
+    """Say whether a place behind these words may end a question that asks for something and names a place before it."""
+    sentence = re.split(r"[.!?]\s", before.lower())[-1]
+    return "/" in sentence and any(f" {opener} " in f" {sentence}" for opener in _ASKED_FOR)
 
 
 def _looks_like_name(chunk: str) -> bool:
