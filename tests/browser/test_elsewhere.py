@@ -1,13 +1,18 @@
 """Signing in and out at the site's provider, through its own pages."""
 
+import os
+import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from http import HTTPStatus
+from pathlib import Path
 
 import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.house import House, open_house
+from tests.servers.headrace import HEADRACE, Person
 from tests.servers.provider import PASSWORD, OpenIdProvider
 
 
@@ -15,13 +20,15 @@ from tests.servers.provider import PASSWORD, OpenIdProvider
 def house(provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A site whose staff, by the provider, are requesters."""
     folder = tmp_path_factory.mktemp("house")
-    with open_house(folder, nodes=False, settings={"oidc_issuers": str(provider.declared(folder))}) as opened:
+    file = provider.declared(folder, device_sign_in=True)
+    with open_house(folder, nodes=False, settings={"oidc_issuers": str(file)}) as opened:
         here = f"{opened.url}/api/v1/sign-in/corp"
         provider.client(
             "headrace", opened.url, "corp",
             post_logout_redirect_uris=[f"{opened.url}/sign-in"],
             backchannel_logout_uri=f"{here}/back-channel-logout",
             backchannel_logout_session_required=True,
+            grant_types=["authorization_code", "urn:ietf:params:oauth:grant-type:device_code"],
         )  # fmt: skip
         provider.person("pia", name="Pia Grün", groups=["staff"])
         provider.person("nik", name="Nik", groups=["visitors"])
@@ -34,6 +41,10 @@ def house(provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) ->
 
 def sign_in(page: Page, user: str) -> None:
     page.get_by_role("link", name="Sign in with Corporate account").click()
+    fill_in(page, user)
+
+
+def fill_in(page: Page, user: str) -> None:
     page.get_by_label("User").fill(user)
     page.get_by_label("Secret").fill(PASSWORD)
     page.get_by_role("button", name="Continue").click()
@@ -54,6 +65,24 @@ def test_somebody_signs_in_at_the_provider_sees_what_the_role_allows_and_signs_o
     page.get_by_role("button", name="Sign out here, too").click()
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     assert me(house, str(first)) == HTTPStatus.UNAUTHORIZED
+
+
+def test_the_command_line_signs_in_through_a_browser_of_any_device(house: House, tmp_path: Path) -> None:
+    person = Person("pia", house.url, tmp_path)
+    command = [str(HEADRACE), "login", "--provider", "corp"]
+    environment = {**os.environ, **person.environment}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as login:
+        assert login.stderr is not None
+        shown = re.search(r"Open (\S+) in a browser; the code is (\S+)", login.stderr.readline())
+        assert shown is not None
+        page = house.page(None, "/sign-in")
+        page.goto(shown[1])
+        expect(page.get_by_text(shown[2])).to_be_visible()
+        page.get_by_role("button", name="It is mine").click()
+        fill_in(page, "pia")
+        expect(page.get_by_text("Signed in on the other device")).to_be_visible()
+        assert login.wait(30) == 0
+    assert "Pia Grün" in person.run("whoami").out
 
 
 def test_who_has_no_role_here_is_told_so(house: House) -> None:

@@ -40,15 +40,14 @@ class OpenIdProvider:
     def client(self, name: str, service: str, issuer: str, **more: object) -> None:
         """Register the service under `service` as a client, as which it calls this provider `issuer`."""
         here = f"{service}/api/v1/sign-in/{issuer}"
-        self.administrate(
-            "clients",
-            client_id=name,
-            client_secret=SECRET,
-            redirect_uris=[f"{here}/callback"],
-            grant_types=["authorization_code"],
-            response_types=["code"],
-            **more,
-        )
+        values = {
+            "client_id": name,
+            "client_secret": SECRET,
+            "redirect_uris": [f"{here}/callback"],
+            "grant_types": ["authorization_code"],
+            "response_types": ["code"],
+        }
+        self.administrate("clients", **{**values, **more})
 
     def person(self, subject: str, **claims: object) -> None:
         """Make somebody who can sign in here, with these claims, or change them."""

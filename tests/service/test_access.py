@@ -15,7 +15,10 @@ from headrace.auth import Scope
 from headrace.client import Headrace
 from headrace.client import models as m
 
-AT_PROVIDERS = {"ways_to_sign_in", "begin_sign_in", "finish_sign_in", "back_channel_logout"}
+AT_PROVIDERS = {
+    "ways_to_sign_in", "begin_sign_in", "finish_sign_in", "back_channel_logout", "begin_device_sign_in",
+    "ask_device_sign_in",
+}  # fmt: skip
 PUBLIC = {"health", "sign_in", "accept_invitation"} | AT_PROVIDERS
 """What may be called without being signed in."""
 OWN = {"sign_out"}

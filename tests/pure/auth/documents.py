@@ -38,6 +38,9 @@ class Documents:
         self.changed: dict[str, object] = {}
         self.asked = 0
         self.away = False
+        self.posted: list[str] = []
+        self.answers: dict[str, tuple[int, Any]] = {}
+        """By path, what a request with a body is answered."""
 
     def of(self, path: str) -> Any:  # noqa: ANN401 - JSON
         if self.away:
@@ -63,6 +66,15 @@ def served() -> Iterator[Documents]:
         def do_GET(self) -> None:
             document = documents.of(self.path)
             self.send_response(503 if document is None else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps(document).encode())
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            documents.posted.append(self.path)
+            status, document = documents.answers.get(self.path, (404, {"error": "nothing_here"}))
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
             self.end_headers()
             self.wfile.write(json.dumps(document).encode())
 

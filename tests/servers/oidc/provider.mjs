@@ -46,7 +46,12 @@ function makeProvider(issuer, keys) {
     clientDefaults: { id_token_signed_response_alg: "RS256" },
     features: {
       devInteractions: { enabled: false },
-      deviceFlow: { enabled: true },
+      deviceFlow: {
+        enabled: true,
+        userCodeInputSource: (context, form) => { context.body = `<!doctype html><title>Code</title>${form}<button form="op.deviceInputForm">Check</button>`; },
+        userCodeConfirmSource: (context, form, client, device, code) => { context.body = `<!doctype html><title>Code</title><p>${code}</p>${form}<button form="op.deviceConfirmForm">It is mine</button>`; },
+        successSource: (context) => { context.body = "<!doctype html><title>Done</title><p>Signed in on the other device</p>"; },
+      },
       clientCredentials: { enabled: true },
       backchannelLogout: { enabled: true },
       rpInitiatedLogout: {

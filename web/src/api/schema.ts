@@ -939,6 +939,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sign-in/{provider}/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin Device Sign In
+         * @description Begin a sign-in at a provider on another device, where the person types a code.
+         */
+        post: operations["begin_device_sign_in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/{provider}/device/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask Device Sign In
+         * @description Ask whether the person has signed in on the other device; the session comes once.
+         */
+        post: operations["ask_device_sign_in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/site/halt": {
         parameters: {
             query?: never;
@@ -1524,6 +1564,40 @@ export interface components {
             rules: components["schemas"]["Rule"][];
             /** Why */
             why: string;
+        };
+        /**
+         * DeviceAnswer
+         * @description The session, once the person has signed in on another device.
+         */
+        DeviceAnswer: {
+            session?: components["schemas"]["Session"] | null;
+        };
+        /**
+         * DeviceQuestion
+         * @description Whether the person has signed in on another device.
+         */
+        DeviceQuestion: {
+            /** Kept */
+            kept: string;
+        };
+        /**
+         * DeviceSignIn
+         * @description A sign-in on another device: open `uri` and type `user_code`, or open `whole_uri`; then ask with `kept`.
+         */
+        DeviceSignIn: {
+            /**
+             * Interval S
+             * @description wait so long between two questions
+             */
+            interval_s: number;
+            /** Kept */
+            kept: string;
+            /** Uri */
+            uri: string;
+            /** User Code */
+            user_code: string;
+            /** Whole Uri */
+            whole_uri?: string | null;
         };
         /**
          * Endpoint
@@ -2776,6 +2850,12 @@ export interface components {
          * @description A provider at which people may sign in: `id` is how the API calls it, `name` is what people read.
          */
         Provider: {
+            /**
+             * Device
+             * @description whether people may sign in there on another device
+             * @default false
+             */
+            device: boolean;
             /** Id */
             id: string;
             /** Name */
@@ -3391,6 +3471,9 @@ export type Confirmation = components['schemas']['Confirmation'];
 export type ControlRequest = components['schemas']['ControlRequest'];
 export type DecidingFact = components['schemas']['DecidingFact'];
 export type Decision = components['schemas']['Decision'];
+export type DeviceAnswer = components['schemas']['DeviceAnswer'];
+export type DeviceQuestion = components['schemas']['DeviceQuestion'];
+export type DeviceSignIn = components['schemas']['DeviceSignIn'];
 export type Endpoint = components['schemas']['Endpoint'];
 export type EndpointUpdate = components['schemas']['EndpointUpdate'];
 export type Entry = components['schemas']['Entry'];
@@ -5059,6 +5142,72 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_device_sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceSignIn"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask_device_sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceQuestion"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceAnswer"];
+                };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
             default: {

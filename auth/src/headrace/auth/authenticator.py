@@ -8,6 +8,7 @@ from headrace.auth.directory import Directory
 from headrace.auth.directory_sign_in import DirectorySignIn
 from headrace.auth.directory_watch import DirectoryWatch
 from headrace.auth.oidc_access import OidcTokens
+from headrace.auth.oidc_device import OidcDevice
 from headrace.auth.oidc_issuers import Issuer
 from headrace.auth.oidc_provider import Providers
 from headrace.auth.oidc_sign_in import OidcSignIn
@@ -51,6 +52,7 @@ class Authenticator:
         self.passwords = PasswordSignIn(store, self.sessions, pepper, clock, steady or clock)
         self.providers = Providers(issuers, steady or clock)
         self.oidc = OidcSignIn(self.providers, public_url, identities, self.sessions, pepper, clock)
+        self.oidc_device = OidcDevice(self.providers, self.oidc, pepper, clock, steady or clock)
         self.oidc_sign_out = OidcSignOut(self.providers, public_url, store, clock)
         self.oidc_tokens = OidcTokens(self.providers, public_url, store, identities, clock)
         self._directories = DirectorySignIn(directories, identities, self.sessions, clock, steady or clock)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from joserfc.errors import JoseError
-from joserfc.jwt import JWTClaimsRegistry
+from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
 
 from headrace.auth.errors import AuthError
 from headrace.auth.oidc_issuers import Issuer
@@ -35,12 +35,13 @@ class Vouched:
     sid: str | None
 
 
-def vouched(token: Signed, issuer: Issuer, nonce: str, now: datetime) -> Vouched:
-    """Check the claims of an ID token; raises `TokenRefused`."""
+def vouched(token: Signed, issuer: Issuer, nonce: str | None, now: datetime) -> Vouched:
+    """Check the claims of an ID token (`nonce`: of the sign-in, where it had one); raises `TokenRefused`."""
     if token.typ not in {"", "jwt"}:
         message = f"`typ` is `{token.typ[:50]}`: no ID token"
         raise TokenRefused(message)
     claims = token.claims
+    wanted: ClaimsOption = {"essential": True, "value": nonce} if nonce is not None else {}
     try:
         JWTClaimsRegistry(
             now=int(now.timestamp()),
@@ -50,7 +51,7 @@ def vouched(token: Signed, issuer: Issuer, nonce: str, now: datetime) -> Vouched
             sub={"essential": True},
             exp={"essential": True},
             iat={"essential": True},
-            nonce={"essential": True, "value": nonce},
+            nonce=wanted,
         ).validate(dict(claims))
     except JoseError as error:
         message = f"{type(error).__name__}: {error}"[:200]

@@ -38,6 +38,8 @@ class Issuer:
     untyped_access_tokens: bool = False
     """Whether it does not say `at+jwt` of its access tokens."""
     access_token_max_s: int = 600
+    device_sign_in: bool = False
+    """Whether people may sign in without a browser of their own machine (RFC 8628)."""
 
 
 def read_issuers(file: Path) -> tuple[Issuer, ...]:
@@ -139,6 +141,7 @@ _KEYS: Final[Mapping[str, tuple[bool, Callable[[object], bool], str]]] = {
     "access_tokens": (False, _is_choice, "true or false"),
     "audience": (False, _is_text, _TEXT),
     "untyped_access_tokens": (False, _is_choice, "true or false"),
+    "device_sign_in": (False, _is_choice, "true or false"),
     "access_token_max_s": (False, _is_seconds, f"1 to {_MAX_SECONDS} (s)"),
 }
 """By key: whether it is needed, what it must be, and that in words."""

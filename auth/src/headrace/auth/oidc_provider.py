@@ -7,7 +7,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import httpx2
 from authlib.integrations.base_client import OAuthError  # type: ignore[import-untyped] # it says no types
@@ -40,7 +40,15 @@ class ProviderFailed(Exception):  # noqa: N818 - says what is the case
 
 
 class TokenRefused(Exception):  # noqa: N818 - says what is the case
-    """A token that is not what it must be; the message is for the log and never holds the token."""
+    """A token that is not what it must be; the message is for the log and never holds the token.
+
+    `code` is what the provider calls the reason, when it refused to make one.
+    """
+
+    def __init__(self, message: str, *, code: str = "") -> None:
+        """Say why."""
+        super().__init__(message)
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +61,7 @@ class Discovered:
     says_issuer: bool
     """Whether every answer of the authorization endpoint names the issuer (RFC 9207)."""
     end_session_endpoint: str | None = None
+    device_authorization_endpoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +99,19 @@ class Provider:
         )
         return str(url)
 
-    async def id_token(self, *, code: str, verifier: str, redirect_uri: str) -> str:
-        """Exchange a code for an ID token; raises `ProviderFailed`, `TokenRefused`."""
+    async def id_token(self, **granted: str) -> str:
+        """Exchange what was granted (a code, and what belongs to it) for an ID token.
+
+        Raises `ProviderFailed`, `TokenRefused` with the provider's code.
+        """
         endpoint = (await self.discovered()).token_endpoint
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                answer = await self._http().fetch_token(
-                    endpoint,
-                    grant_type="authorization_code",
-                    code=code,
-                    code_verifier=verifier,
-                    redirect_uri=redirect_uri,
-                )
+                answer = await self._http().fetch_token(endpoint, **granted)
         except OAuthError as error:
-            message = f"the provider does not exchange the code: {str(error.error)[:100]}"
-            raise TokenRefused(message) from error
+            code = str(error.error)[:100]
+            message = f"the provider does not exchange the code: {code}"
+            raise TokenRefused(message, code=code) from error
         except (httpx2.HTTPError, TimeoutError, ValueError) as error:
             message = f"{endpoint}: {type(error).__name__}: {error}"
             raise ProviderFailed(message) from error
@@ -113,6 +120,17 @@ class Provider:
             message = "the provider gave no ID token"
             raise TokenRefused(message)
         return token
+
+    async def device_codes(self) -> dict[str, object]:
+        """Ask for the codes of a sign-in on another device (RFC 8628); raises `ProviderFailed`."""
+        endpoint = (await self.discovered()).device_authorization_endpoint
+        if endpoint is None:
+            message = "the discovery document has no `device_authorization_endpoint`"
+            raise ProviderFailed(message)
+        http, scope = self._http(), " ".join(self.issuer.scopes)
+        data = {"client_id": self.issuer.client_id, "scope": scope}
+        auth = http.client_auth(http.token_endpoint_auth_method)
+        return await self._json(endpoint, method="POST", data=data, auth=auth)
 
     async def verified(self, token: str) -> Signed:
         """Verify the signature of a token, and nothing else; raises `ProviderFailed`, `TokenRefused`.
@@ -158,6 +176,7 @@ class Provider:
             jwks_uri=needed("jwks_uri"),
             says_issuer=document.get("authorization_response_iss_parameter_supported") is True,
             end_session_endpoint=url("end_session_endpoint"),
+            device_authorization_endpoint=url("device_authorization_endpoint"),
         )
 
     async def _fetch_keys(self) -> KeySet:
@@ -168,11 +187,11 @@ class Provider:
             message = f"{url}: the keys can't be used: {type(error).__name__}"
             raise ProviderFailed(message) from error
 
-    async def _json(self, url: str) -> dict[str, object]:
+    async def _json(self, url: str, method: str = "GET", **request: Any) -> dict[str, object]:  # noqa: ANN401 - the client's
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 answer = await self._http().request(
-                    "GET", url, withhold_token=True, headers={"accept": "application/json"}
+                    method, url, withhold_token=True, headers={"accept": "application/json"}, **request
                 )
             document = json.loads(answer.raise_for_status().content)
         except (httpx2.HTTPError, TimeoutError, ValueError) as error:

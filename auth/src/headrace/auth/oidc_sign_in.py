@@ -109,20 +109,24 @@ class OidcSignIn:
         try:
             await _require_issuer(provider, answer)
             token = await provider.id_token(
-                code=_code(answer), verifier=under_way.verifier, redirect_uri=self.redirect_uri(issuer)
+                grant_type="authorization_code",
+                code=_code(answer),
+                code_verifier=under_way.verifier,
+                redirect_uri=self.redirect_uri(issuer),
             )
             found = vouched(await provider.verified(token), provider.issuer, under_way.nonce, self._clock())
         except TokenRefused as error:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"{issuer}: {error}") from error
         except ProviderFailed as error:
             raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
-        return Arrived(await self._arrive(found), under_way.next)
+        return Arrived(await self.arrive(found), under_way.next)
 
     def redirect_uri(self, issuer: str) -> str:
         """Return the address that a provider must know: each has one of its own, so none can answer for another."""
         return f"{self._public_url}/api/v1/sign-in/{issuer}/callback"
 
-    async def _arrive(self, found: Vouched) -> SignedIn:
+    async def arrive(self, found: Vouched) -> SignedIn:
+        """Begin a session of somebody whom a provider vouches for. Raises `sign_in_refused`, `no_role`."""
         arrival = Arrival(issuer=found.issuer, subject=found.subject, name=found.name, groups=found.groups)
         person = await self._identities.arrive(arrival, new_person_id(), self._clock())
         if person.state != "active":

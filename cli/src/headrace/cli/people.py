@@ -1,5 +1,6 @@
 """Commands about people: login, logout, whoami, invite, people, token."""
 
+import asyncio
 import sys
 from functools import partial
 from typing import Annotated
@@ -31,11 +32,17 @@ def login(
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input's first line.")
     ] = False,
+    provider: Annotated[
+        str | None, typer.Option(help="Sign in at this provider of the site, in a browser on any device.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Sign in and remember the session; with --link, choose your password first."""
 
     def work(command: Command) -> Exit:
+        if provider is not None:
+            session, url = _at_provider(command, provider), command.headrace.url
+            return _signed_in(command, session, url)
         if not command.out.interactive and (not password_stdin or (name is None and link is None)):
             command.out.note("Nobody is there to be asked: give --name and --password-stdin.")
             return Exit.USAGE
@@ -47,17 +54,38 @@ def login(
             password = _password(from_stdin=password_stdin, new=False)
             url = command.headrace.url
             session = command.wait(command.headrace.sign_in(m.SignIn(name=person, password=password)))
-        path = saved.remember(url, session)
-        command.out.say(f"Signed in to {url} as {session.me.name} until {local_time(session.expires)}.")
-        command.out.note(f"The session is kept in {path}.")
-        if url != saved.service_url():
-            command.out.note(
-                f"Other commands still talk to {saved.service_url()}; to talk to this one: HEADRACE_SERVICE={url}"
-            )
-        command.out.document({"service": url, "me": session.me.model_dump(), "expires": session.expires.isoformat()})
-        return Exit.DONE
+        return _signed_in(command, session, url)
 
     run(work, as_json=json)
+
+
+def _signed_in(command: Command, session: m.Session, url: str) -> Exit:
+    """Remember a session, and say so."""
+    path = saved.remember(url, session)
+    command.out.say(f"Signed in to {url} as {session.me.name} until {local_time(session.expires)}.")
+    command.out.note(f"The session is kept in {path}.")
+    if url != saved.service_url():
+        command.out.note(
+            f"Other commands still talk to {saved.service_url()}; to talk to this one: HEADRACE_SERVICE={url}"
+        )
+    command.out.document({"service": url, "me": session.me.model_dump(), "expires": session.expires.isoformat()})
+    return Exit.DONE
+
+
+def _at_provider(command: Command, provider: str) -> m.Session:
+    """Show the code to type at a provider, and wait until that is done; the service says when it is too late."""
+    begun = command.wait(command.headrace.begin_device_sign_in(provider))
+    command.out.note(f"Open {begun.whole_uri or begun.uri} in a browser; the code is {begun.user_code}")
+    question = m.DeviceQuestion(kept=begun.kept)
+
+    async def asked() -> m.Session:
+        while True:
+            answer = await command.headrace.ask_device_sign_in(provider, question)
+            if answer.session is not None:
+                return answer.session
+            await asyncio.sleep(begun.interval_s)
+
+    return command.wait(asked())
 
 
 def logout(*, json: Json = False) -> None:

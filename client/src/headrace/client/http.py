@@ -57,6 +57,16 @@ class HttpHeadrace:
         self._wire.require_privacy()
         return await self._wire.post(m.Session, "invitations/accept", acceptance)
 
+    async def begin_device_sign_in(self, provider: str) -> m.DeviceSignIn:
+        """Begin a sign-in at a provider, on another device."""
+        self._wire.require_privacy()
+        return await self._wire.post(m.DeviceSignIn, f"sign-in/{segment(provider)}/device")
+
+    async def ask_device_sign_in(self, provider: str, question: m.DeviceQuestion) -> m.DeviceAnswer:
+        """Ask whether the person has signed in there."""
+        self._wire.require_privacy()
+        return await self._wire.post(m.DeviceAnswer, f"sign-in/{segment(provider)}/device/session", question)
+
     async def sign_out(self) -> None:
         """End the session whose secret this object holds."""
         await self._wire.delete("sessions/current")

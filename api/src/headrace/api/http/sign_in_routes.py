@@ -69,6 +69,20 @@ async def finish_sign_in(request: Request, gate: TheGate, provider: ProviderId) 
     return answer
 
 
+@router.post("/{provider}/device", status_code=HTTPStatus.CREATED)
+async def begin_device_sign_in(request: Request, gate: TheGate, provider: ProviderId) -> m.DeviceSignIn:
+    """Begin a sign-in at a provider on another device, where the person types a code."""
+    return await gate.use_cases.people.begin_on_device(provider, address_of(request))
+
+
+@router.post("/{provider}/device/session")
+async def ask_device_sign_in(
+    request: Request, gate: TheGate, provider: ProviderId, body: m.DeviceQuestion
+) -> m.DeviceAnswer:
+    """Ask whether the person has signed in on the other device; the session comes once."""
+    return await gate.use_cases.people.ask_device(provider, body.kept, address_of(request))
+
+
 @router.post("/{provider}/back-channel-logout", response_class=Response)
 async def back_channel_logout(request: Request, gate: TheGate, provider: ProviderId) -> Response:
     """Take a provider's word that sessions have ended there (`logout_token`, a form), and end them here."""

@@ -1,8 +1,8 @@
 """People as the doors see them: signing in, invitations, API tokens. The rules are `auth`'s."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from typing import TypeVar
 
@@ -65,7 +65,11 @@ class People:
 
     def ways(self) -> m.SignInWays:
         """Say at which providers people may sign in."""
-        return m.SignInWays(providers=[m.Provider(id=one.id, name=one.name) for one in self._auth.providers.issuers])
+        return m.SignInWays(
+            providers=[
+                m.Provider(id=one.id, name=one.name, device=one.device_sign_in) for one in self._auth.providers.issuers
+            ]
+        )
 
     async def begin_at(self, provider: str, path: str) -> Begun:
         """Begin a sign-in at a provider that goes on at a path of this service."""
@@ -76,16 +80,46 @@ class People:
     ) -> tuple[m.Session, str]:
         """Start a session of somebody whom a provider sends back, and say where it goes on; a refusal is audited."""
         try:
-            with coming_from(address):
+            async with self._arriving(address):
                 arrived = await self._auth.oidc.finish(provider, kept, answer)
-        except AuthError as error:
-            if error.code in {AuthCode.SIGN_IN_REFUSED, AuthCode.NO_ROLE}:
-                await self._refused(error, address)
-            raise
         finally:
             # What this person's groups give may be another thing than before, also for what runs.
             self._core.reactions.tell()
         return _session(arrived.signed_in), arrived.next
+
+    @asynccontextmanager
+    async def _arriving(self, address: str) -> AsyncIterator[None]:
+        try:
+            with coming_from(address):
+                yield
+        except AuthError as error:
+            if error.code in {AuthCode.SIGN_IN_REFUSED, AuthCode.NO_ROLE}:
+                await self._refused(error, address)
+            raise
+
+    async def begin_on_device(self, provider: str, address: str) -> m.DeviceSignIn:
+        """Begin a sign-in at a provider, on another device."""
+        begun = await self._auth.oidc_device.begin(provider, address)
+        return m.DeviceSignIn(
+            uri=begun.uri,
+            whole_uri=begun.whole_uri,
+            user_code=begun.user_code,
+            interval_s=begun.interval_s,
+            kept=begun.kept,
+        )
+
+    async def ask_device(self, provider: str, kept: str, address: str) -> m.DeviceAnswer:
+        """Start a session of somebody who has signed in on another device; a refusal is audited."""
+        try:
+            async with self._arriving(address):
+                signed_in = await self._auth.oidc_device.ask(provider, kept)
+        except AuthError:
+            self._core.reactions.tell()
+            raise
+        if signed_in is None:
+            return m.DeviceAnswer()
+        self._core.reactions.tell()
+        return m.DeviceAnswer(session=_session(signed_in))
 
     async def sign_out(self, secret: str, address: str) -> m.SignedOut:
         """End a session, and say where its provider ends its own."""

@@ -50,6 +50,9 @@ from headrace.client.models.intents import (
 )
 from headrace.client.models.people import (
     AcceptInvitation,
+    DeviceAnswer,
+    DeviceQuestion,
+    DeviceSignIn,
     GroupBinding,
     GroupBindings,
     GroupBindingsRequest,
@@ -161,6 +164,9 @@ __all__ = [
     "Count",
     "DecidingFact",
     "Decision",
+    "DeviceAnswer",
+    "DeviceQuestion",
+    "DeviceSignIn",
     "Endpoint",
     "EndpointUpdate",
     "Entry",

@@ -31,6 +31,7 @@ class Provider(Model):
 
     id: str
     name: str
+    device: bool = Field(default=False, description="whether people may sign in there on another device")
 
 
 class SignInWays(Model):
@@ -45,6 +46,28 @@ class Session(Model):
     secret: Annotated[str, Field(repr=False)]
     expires: datetime
     me: Me
+
+
+class DeviceSignIn(Model):
+    """A sign-in on another device: open `uri` and type `user_code`, or open `whole_uri`; then ask with `kept`."""
+
+    uri: str
+    whole_uri: str | None = None
+    user_code: str
+    interval_s: int = Field(description="wait so long between two questions")
+    kept: Annotated[str, Field(repr=False)]
+
+
+class DeviceQuestion(Model):
+    """Whether the person has signed in on another device."""
+
+    kept: Annotated[str, StringConstraints(max_length=4000), Field(repr=False)]
+
+
+class DeviceAnswer(Model):
+    """The session, once the person has signed in on another device."""
+
+    session: Session | None = None
 
 
 class SignedOut(Model):

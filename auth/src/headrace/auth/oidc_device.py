@@ -1,0 +1,164 @@
+"""Signing in at a provider on another device (RFC 8628): for the command line, which has no browser that comes back.
+
+The service is the provider's client; the command line gets a signed text that stands for the sign-in, and asks with it.
+Nobody is signed in by it who does not type the code at the provider, but whoever talks a person into that gets the
+session: so it is off unless a site turns it on.
+"""
+
+import base64
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
+from headrace.auth.oidc_claims import vouched
+from headrace.auth.oidc_issuers import is_secure
+from headrace.auth.oidc_provider import Provider, ProviderFailed, Providers, TokenRefused
+from headrace.auth.oidc_sign_in import SIGN_IN_LIMIT, OidcSignIn
+from headrace.auth.secret_forms import Pepper
+from headrace.auth.sessions import SignedIn
+from headrace.auth.throttle import Limit, Throttle, network_of
+
+BEGIN_LIMIT: Final = Limit(30, timedelta(minutes=15))
+"""Sign-ins that one network begins."""
+INTERVAL_S: Final = 5
+"""Between two questions, unless the provider wants more."""
+MAX_INTERVAL_S: Final = 60
+MAX_WAITING: Final = 10_000
+"""Sign-ins whose last question is remembered."""
+_MAX_KEPT: Final = 4000
+_MAX_TEXT: Final = 1000
+_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceBegun:
+    """What a person is shown (`uri`, `user_code`; `whole_uri` has both), and what the command line asks with."""
+
+    uri: str
+    whole_uri: str | None
+    user_code: str
+    interval_s: int
+    kept: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    issuer: str
+    code: str
+    interval_s: int
+    until: float
+
+
+class OidcDevice:
+    """Signs people in at providers where they type a code."""
+
+    def __init__(
+        self,
+        providers: Providers,
+        sign_in: OidcSignIn,
+        pepper: Pepper,
+        clock: Callable[[], datetime],
+        steady: Callable[[], datetime],
+    ) -> None:
+        """`steady` measures waits, however the clock is set."""
+        self._providers = providers
+        self._sign_in = sign_in
+        self._pepper = pepper
+        self._clock = clock
+        self._steady = steady
+        self._throttle = Throttle()
+        self._asked: OrderedDict[str, datetime] = OrderedDict()
+
+    async def begin(self, issuer: str, address: str) -> DeviceBegun:
+        """Begin a sign-in. Raises `not_found`, `too_many_attempts`, `provider_failed`."""
+        provider = self._provider(issuer)
+        wait = self._throttle.attempt({f"network:{network_of(address)}": BEGIN_LIMIT}, self._steady())
+        if wait is not None:
+            raise TooManyAttempts(int(wait.total_seconds()) + 1)
+        try:
+            given = await provider.device_codes()
+            uri, user_code, code = (_text(given, key) for key in ("verification_uri", "user_code", "device_code"))
+            whole = _text(given, "verification_uri_complete") if "verification_uri_complete" in given else None
+            if not is_secure(uri) or (whole is not None and not is_secure(whole)):
+                message = "`verification_uri` is no https URL"
+                raise ProviderFailed(message)  # noqa: TRY301 - one way out for all that the provider answers
+        except ProviderFailed as error:
+            raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
+        interval, lasts = _seconds(given, "interval", INTERVAL_S), _seconds(given, "expires_in", 600)
+        interval_s = min(max(interval, INTERVAL_S), MAX_INTERVAL_S)
+        until = self._clock() + min(timedelta(seconds=lasts), SIGN_IN_LIMIT)
+        waiting = _Waiting(issuer=issuer, code=code, interval_s=interval_s, until=until.timestamp())
+        return DeviceBegun(uri, whole, user_code, interval_s, self._seal(waiting))
+
+    async def ask(self, issuer: str, kept: str) -> SignedIn | None:
+        """Ask whether the person has signed in there; `None`: not yet.
+
+        Raises `not_found`, `sign_in_expired`, `sign_in_refused`, `no_role`, `provider_failed`.
+        """
+        provider, waiting = self._provider(issuer), self._open(kept, issuer)
+        if not self._may_ask(waiting):
+            return None
+        try:
+            token = await provider.id_token(grant_type=_GRANT, device_code=waiting.code)
+            found = vouched(await provider.verified(token), provider.issuer, None, self._clock())
+        except TokenRefused as error:
+            if error.code in {"authorization_pending", "slow_down"}:
+                return None
+            code = AuthCode.SIGN_IN_EXPIRED if error.code == "expired_token" else AuthCode.SIGN_IN_REFUSED
+            raise AuthError(code, f"{issuer}: {error}") from error
+        except ProviderFailed as error:
+            raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
+        return await self._sign_in.arrive(found)
+
+    def _provider(self, issuer: str) -> Provider:
+        provider = self._providers.named(issuer)
+        if not provider.issuer.device_sign_in:
+            raise AuthError(AuthCode.NOT_FOUND, "This provider signs nobody in on another device.")
+        return provider
+
+    def _may_ask(self, waiting: _Waiting) -> bool:
+        """Whether the provider may be asked now: its interval has passed, whoever asks how often."""
+        now = self._steady()
+        last = self._asked.get(waiting.code)
+        if last is not None and now < last + timedelta(seconds=waiting.interval_s):
+            return False
+        self._asked[waiting.code] = now
+        self._asked.move_to_end(waiting.code)
+        while len(self._asked) > MAX_WAITING:
+            self._asked.popitem(last=False)
+        return True
+
+    def _seal(self, waiting: _Waiting) -> str:
+        payload = base64.urlsafe_b64encode(json.dumps(asdict(waiting)).encode()).decode("ascii")
+        return f"{payload}.{self._pepper.hash(_sealed(payload))}"
+
+    def _open(self, kept: str, issuer: str) -> _Waiting:
+        payload, _, seal = kept.partition(".")
+        if len(kept) > _MAX_KEPT or not self._pepper.fits(_sealed(payload), seal):
+            raise AuthError(AuthCode.SIGN_IN_EXPIRED, "no sign-in on another device is under way")
+        waiting = _Waiting(**json.loads(base64.urlsafe_b64decode(payload)))
+        if waiting.issuer != issuer or self._clock().timestamp() >= waiting.until:
+            raise AuthError(AuthCode.SIGN_IN_EXPIRED, "the sign-in on another device began too long ago, or elsewhere")
+        return waiting
+
+
+def _text(given: Mapping[str, object], key: str) -> str:
+    value = given.get(key)
+    if not isinstance(value, str) or not 0 < len(value) <= _MAX_TEXT or not value.isprintable():
+        message = f"`{key}` of the answer is no text of one line"
+        raise ProviderFailed(message)
+    return value
+
+
+def _seconds(given: Mapping[str, object], key: str, default: int) -> int:
+    value = given.get(key, default)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else default
+
+
+def _sealed(payload: str) -> str:
+    """Return what is hashed: nothing else that this key hashes begins so."""
+    return f"device:{payload}"
