@@ -3,6 +3,7 @@
 mod support;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
@@ -155,6 +156,35 @@ async fn an_attempt_that_can_not_start_on_both_nodes_runs_on_neither() {
         .await
         .expect_err("refused");
     assert_eq!((&*refused.code, refused.retryable), ("node_busy", true));
+}
+
+#[tokio::test]
+async fn a_node_forgets_a_transfer_once_what_was_told_to_stop_has_ended() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let half = site.ticket_with("tr_deaf", &from, &to, |body| {
+        body["execution"]["destination"]["root"] = json!("none");
+    });
+    let refused = start(&site, &half, "tr_deaf").await.expect_err("refused");
+    assert_eq!(refused.code, "root_unknown");
+    until(|| {
+        let told = &from.mover.attempt("tr_deaf").asked_to_stop;
+        told.load(Ordering::Relaxed)
+    })
+    .await;
+    let (transfer, other) = (id("tr_deaf"), id("tr_other"));
+    let ending = async {
+        // What comes after it over the same stream is done: the node has heard of it.
+        let forgotten = site.hub.forget(&other, &[from.key]).await;
+        assert_eq!(*from.mover.forgotten.lock(), ["tr_other"]);
+        complete(&site, (&from, &from), "tr_deaf", "");
+        forgotten
+    };
+    let nodes = [from.key];
+    let (forgotten, earlier) = tokio::join!(site.hub.forget(&transfer, &nodes), ending);
+    forgotten.expect("forgotten");
+    earlier.expect("forgotten");
+    assert_eq!(*from.mover.forgotten.lock(), ["tr_other", "tr_deaf"]);
 }
 
 #[tokio::test]
@@ -867,6 +897,62 @@ async fn a_node_that_serves_all_the_requests_it_can_still_stops_at_once() {
     tasks.run_until(steering).await;
 }
 
+/// How many ends a node keeps to tell.
+fn ends(node: &TestNode) -> usize {
+    let kept = node.state.join("ends").read_dir().expect("a folder");
+    kept.filter(|end| {
+        let end = end.as_ref().expect("an end").path();
+        end.extension().is_some_and(|kind| kind == "json")
+    })
+    .count()
+}
+
+/// The list of files of the end that a node keeps of the first attempt.
+fn list_of(node: &TestNode, transfer: &str) -> PathBuf {
+    let path = node.state.join("ends").join(format!("{transfer}-1.json"));
+    let text = std::fs::read_to_string(path).expect("an end");
+    let end: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    end["files_list"].as_str().expect("a list").into()
+}
+
+#[tokio::test]
+async fn an_end_whose_list_can_not_be_read_is_told_whole_later() {
+    let mut site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let keys = [from.key, to.key];
+    for transfer in ["tr_1", "tr_2"] {
+        start(&site, &site.ticket(transfer, &from, &to), transfer)
+            .await
+            .expect("started");
+    }
+    site.hub.close().await;
+    from.attachment(Result::is_err).await.expect_err("detached");
+    to.attachment(Result::is_err).await.expect_err("detached");
+    for transfer in ["tr_1", "tr_2"] {
+        complete(&site, (&from, &to), transfer, "{\"a\":1}\n");
+    }
+    until(|| ends(&from) == 2 && ends(&to) == 2).await;
+    let list = list_of(&to, "tr_1");
+    std::fs::remove_file(&list).expect("removed");
+    std::fs::create_dir(&list).expect("what is there and can't be read");
+    site.restart_hub(&keys).await;
+    // Told after the other.
+    assert_eq!(site.end_of("tr_2").await.outcome, Outcome::Complete);
+    // While nobody asks for it, or it is gone for a moment.
+    site.hub.close().await;
+    to.attachment(Result::is_err).await.expect_err("detached");
+    std::fs::remove_dir(&list).expect("removed");
+    std::fs::write(&list, "{\"a\":1}\n").expect("a list");
+    site.restart_hub(&keys).await;
+    let told = site.end_of("tr_1").await;
+    let files = told.files_list.expect("a list");
+    assert_eq!(
+        std::fs::read_to_string(files).expect("a list"),
+        "{\"a\":1}\n"
+    );
+    until(|| ends(&to) == 0).await;
+}
+
 #[tokio::test]
 async fn an_end_whose_list_is_gone_holds_up_no_other_and_is_no_lie() {
     let mut site = Site::start().await;
@@ -882,18 +968,8 @@ async fn an_end_whose_list_is_gone_holds_up_no_other_and_is_no_lie() {
     for transfer in ["tr_1", "tr_2"] {
         complete(&site, (&from, &to), transfer, "x");
     }
-    let ends = |node: &TestNode| {
-        let kept = node.state.join("ends").read_dir().expect("a folder");
-        kept.filter(|end| {
-            let end = end.as_ref().expect("an end").path();
-            end.extension().is_some_and(|kind| kind == "json")
-        })
-        .count()
-    };
     until(|| ends(&from) == 2 && ends(&to) == 2).await;
-    let text = std::fs::read_to_string(to.state.join("ends/tr_1-1.json")).expect("an end");
-    let end: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    std::fs::remove_file(end["files_list"].as_str().expect("a list")).expect("removed");
+    std::fs::remove_file(list_of(&to, "tr_1")).expect("removed");
     site.restart_hub(&[from.key, to.key]).await;
     let mut ends_told = HashMap::new();
     while ends_told.len() < 2 {

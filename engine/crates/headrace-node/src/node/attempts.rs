@@ -1,6 +1,6 @@
 //! The attempts of a node: tickets are verified here, ends are kept until the hub has acknowledged them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(super) struct Attempts {
     ends_dir: PathBuf,
     lists_dir: PathBuf,
     running: Mutex<HashMap<Id, Running>>,
-    ends: Mutex<HashMap<AttemptId, End>>,
+    ends: Mutex<BTreeMap<AttemptId, End>>,
     /// How many are running, for who waits until none is.
     count: watch::Sender<usize>,
     /// Rung when an end waits to be reported.
@@ -135,7 +135,7 @@ impl Attempts {
         running.chain(self.ends.lock().keys().cloned()).collect()
     }
 
-    /// Ends that wait for their acknowledgement.
+    /// Ends that wait for their acknowledgement, by transfer.
     pub(super) fn ends(&self) -> Vec<End> {
         self.ends.lock().values().cloned().collect()
     }
@@ -557,8 +557,8 @@ impl Attempts {
     }
 }
 
-fn read_ends(folder: &Path) -> Result<HashMap<AttemptId, End>, Problem> {
-    let mut ends = HashMap::new();
+fn read_ends(folder: &Path) -> Result<BTreeMap<AttemptId, End>, Problem> {
+    let mut ends = BTreeMap::new();
     for file in std::fs::read_dir(folder).map_err(|error| Problem::state("read", folder, &error))? {
         let path = file
             .map_err(|error| Problem::state("read", folder, &error))?

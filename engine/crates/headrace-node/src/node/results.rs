@@ -69,7 +69,7 @@ async fn tell(end: &End, mut client: ControlClient<Channel>) -> Result<(), Probl
             .map_err(Problem::from)
     };
     let (sent, finished) = tokio::join!(sending, finishing);
-    finished.map_or_else(|refused| Err(sent.err().unwrap_or(refused)), |_| Ok(()))
+    sent.and(finished.map(|_| ()))
 }
 
 async fn send_lists(end: &End, parts: &mpsc::Sender<FinishPart>) -> Result<(), Problem> {
