@@ -1,7 +1,7 @@
 """Tries a configuration of a directory, and says in words what is wrong with it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -9,6 +9,7 @@ from ldap3 import Connection
 
 from headrace.auth.directory import DirectoryAway, DirectoryConfig, DirectoryRefused, TypedName, escaped
 from headrace.auth.directory_ldap import LdapDirectory, one_of, text_of
+from headrace.auth.findings import Finding
 
 MAX_SKEW: Final = timedelta(seconds=60)
 _WORDS: Final = (
@@ -22,14 +23,6 @@ _WORDS: Final = (
     ("startTLS", "it does not take StartTLS"),
     ("wrong version number", "it does not speak TLS on this port"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check has found."""
-
-    good: bool
-    said: str
 
 
 def check_directory(

@@ -78,6 +78,8 @@ class Provider:
     def __init__(self, issuer: Issuer, steady: Callable[[], datetime]) -> None:
         """`steady` measures how old an answer is, however the clock is set. Nothing is asked yet."""
         self.issuer = issuer
+        self.date: str | None = None
+        """What the last answer said the time was."""
         self._client: AsyncOAuth2Client | None = None
         self._discovered = _Remembered(self._discover, steady)
         self._keys = _Remembered(self._fetch_keys, steady)
@@ -86,6 +88,14 @@ class Provider:
         """End its connections."""
         if self._client is not None:
             await self._client.aclose()
+
+    async def document(self) -> Mapping[str, object]:
+        """Ask for the discovery document anew; raises `ProviderFailed`."""
+        return await self._json(f"{self.issuer.url.rstrip('/')}/.well-known/openid-configuration")
+
+    async def keys(self) -> KeySet:
+        """Return the provider's keys; raises `ProviderFailed`."""
+        return await self._keys.get()
 
     async def discovered(self) -> Discovered:
         """Return what the provider says of itself; raises `ProviderFailed`."""
@@ -151,7 +161,7 @@ class Provider:
         return Signed(typ=str(found.header.get("typ", "")).lower().removeprefix("application/"), claims=found.claims)
 
     async def _discover(self) -> Discovered:
-        document = await self._json(f"{self.issuer.url.rstrip('/')}/.well-known/openid-configuration")
+        document = await self.document()
         if document.get("issuer") != self.issuer.url:
             message = f"the discovery document is of the issuer `{str(document.get('issuer'))[:200]}`"
             raise ProviderFailed(message)
@@ -193,6 +203,7 @@ class Provider:
                 answer = await self._http().request(
                     method, url, withhold_token=True, headers={"accept": "application/json"}, **request
                 )
+            self.date = answer.headers.get("date")
             document = json.loads(answer.raise_for_status().content)
         except (httpx2.HTTPError, TimeoutError, ValueError) as error:
             message = f"{url}: {type(error).__name__}: {error}"

@@ -92,7 +92,7 @@ class OidcSignIn:
             url = await provider.authorization_url(
                 state=under_way.state,
                 verifier=under_way.verifier,
-                redirect_uri=self.redirect_uri(issuer),
+                redirect_uri=redirect_uri(self._public_url, issuer),
                 nonce=under_way.nonce,
             )
         except ProviderFailed as error:
@@ -112,7 +112,7 @@ class OidcSignIn:
                 grant_type="authorization_code",
                 code=_code(answer),
                 code_verifier=under_way.verifier,
-                redirect_uri=self.redirect_uri(issuer),
+                redirect_uri=redirect_uri(self._public_url, issuer),
             )
             found = vouched(await provider.verified(token), provider.issuer, under_way.nonce, self._clock())
         except TokenRefused as error:
@@ -120,10 +120,6 @@ class OidcSignIn:
         except ProviderFailed as error:
             raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
         return Arrived(await self.arrive(found), under_way.next)
-
-    def redirect_uri(self, issuer: str) -> str:
-        """Return the address that a provider must know: each has one of its own, so none can answer for another."""
-        return f"{self._public_url}/api/v1/sign-in/{issuer}/callback"
 
     async def arrive(self, found: Vouched) -> SignedIn:
         """Begin a session of somebody whom a provider vouches for. Raises `sign_in_refused`, `no_role`."""
@@ -151,6 +147,11 @@ class OidcSignIn:
         if self._clock().timestamp() >= under_way.until:
             raise AuthError(AuthCode.SIGN_IN_EXPIRED, "the sign-in began too long ago")
         return under_way
+
+
+def redirect_uri(public_url: str, issuer: str) -> str:
+    """Return the address that a provider must know: each has one of its own, so none can answer for another."""
+    return f"{public_url}/api/v1/sign-in/{issuer}/callback"
 
 
 async def _require_issuer(provider: Provider, answer: Mapping[str, str]) -> None:

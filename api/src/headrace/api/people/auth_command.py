@@ -1,8 +1,10 @@
 """`headrace auth`: trying how people sign in, before they do."""
 
+import asyncio
 import json
 import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -10,8 +12,12 @@ import typer
 from headrace.api.clock import utc_now
 from headrace.api.people.directory_file import read_directories
 from headrace.api.settings import SettingError, Settings
+from headrace.auth import Issuer, IssuerError, read_issuers
 from headrace.auth.directory import TypedName
-from headrace.auth.directory_check import Finding, check_directory
+from headrace.auth.directory_check import check_directory
+from headrace.auth.findings import Finding
+from headrace.auth.oidc_check import check_issuer
+from headrace.client.text import visible
 
 auth = typer.Typer(help="Try how people sign in.", no_args_is_help=True)
 
@@ -32,13 +38,15 @@ def check(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
 ) -> None:
-    """Try every server of the site's directories as the service would; ends with 1 when something is wrong."""
+    """Try the site's providers and directories as the service would; ends with 1 when something is wrong."""
     try:
-        directories = read_directories(Settings.from_environment(os.environ).directories)
+        settings = Settings.from_environment(os.environ)
+        issuers = read_issuers(Path(settings.oidc_issuers)) if settings.oidc_issuers else ()
+        directories = read_directories(settings.directories)
         typed = TypedName.read(name) if name is not None else None
         if name is not None and not any(typed and typed.fits(config) for config in directories):
             _stop(f"`{name}` is no name in a domain of this site; see `domain`, `netbios` and `suffixes`")
-        found: dict[str, list[Finding]] = {}
+        found = {issuer.url: asyncio.run(_try(issuer, settings.public_url, as_json=as_json)) for issuer in issuers}
         for config in directories:
             found[config.issuer] = []
             if not as_json:
@@ -46,15 +54,30 @@ def check(
             for finding in check_directory(config, utc_now, typed if typed and typed.fits(config) else None):
                 found[config.issuer].append(finding)
                 if not as_json:
-                    typer.echo(f"  {'ok ' if finding.good else 'BAD'}  {finding.said}")
-    except (SettingError, OSError) as error:
+                    _say(finding)
+    except (SettingError, IssuerError, OSError) as error:
         _stop(str(error))
     if as_json:
         typer.echo(json.dumps({issuer: list(map(asdict, findings)) for issuer, findings in found.items()}))
-    elif not directories:
-        typer.echo("this site has no directories (HEADRACE_DIRECTORIES is not set)")
+    elif not found:
+        typer.echo("this site has no providers and no directories (HEADRACE_OIDC_ISSUERS, HEADRACE_DIRECTORIES)")
     if not all(finding.good for findings in found.values() for finding in findings):
         raise typer.Exit(_BAD)
+
+
+async def _try(issuer: Issuer, public_url: str, *, as_json: bool) -> list[Finding]:
+    found = []
+    if not as_json:
+        typer.echo(issuer.url)
+    async for finding in check_issuer(issuer, public_url.rstrip("/"), utc_now):
+        found.append(finding)
+        if not as_json:
+            _say(finding)
+    return found
+
+
+def _say(finding: Finding) -> None:
+    typer.echo(f"  {'ok ' if finding.good else 'BAD'}  {visible(finding.said)}")
 
 
 def _stop(message: str) -> NoReturn:

@@ -1,0 +1,23 @@
+"""`headrace auth check` against a real OpenID provider."""
+
+import json
+from pathlib import Path
+
+from tests.servers.headrace import Person
+from tests.servers.provider import OpenIdProvider
+
+
+def test_auth_check_ends_with_one_and_says_what_is_wrong_with_a_provider(
+    provider: OpenIdProvider, tmp_path: Path
+) -> None:
+    operator = Person("operator", "", tmp_path)
+    provider.client("checked", "http://127.0.0.1", "corp")
+    file = str(provider.declared(tmp_path, client="checked"))
+    checked = operator.run("auth", "check", HEADRACE_OIDC_ISSUERS=file)
+    assert checked.code == 0, checked.out
+    assert "it knows the client `checked`" in checked.out
+    (tmp_path / "client.secret").write_text("wrong")
+    refused = operator.run("auth", "check", "--json", HEADRACE_OIDC_ISSUERS=file)
+    assert refused.code == 1
+    [told] = [one["said"] for one in json.loads(refused.out)[provider.url] if not one["good"]]
+    assert "`client_id` or the secret is wrong" in told
