@@ -28,6 +28,8 @@ const DIRECT_BYTES: usize = 2 * RECORD_BYTES;
 const MIN_RECEIVE_BYTES: usize = RECORD_BYTES / 2;
 /// Records without content in a row that are taken for an attack, as rustls does.
 const MAX_EMPTY_RECORDS: u32 = 32;
+/// Changes of keys in a row, each after less than half a record of content, that are taken for an attack: each costs more than a record.
+const MAX_HASTY_UPDATES: u32 = 32;
 /// Records under one key: half of what is safe for AES-GCM (section 5.5).
 const RECORDS_PER_KEY: u64 = 1 << 23;
 
@@ -35,7 +37,7 @@ const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 const CLOSE_NOTIFY: [u8; 2] = [1, 0];
-const BAD_RECORD_MAC: [u8; 2] = [2, 20];
+const FATAL: u8 = 2;
 const KEY_UPDATE: u8 = 24;
 
 /// Set by the reading side when the other end wants us to change our keys, and done by the writing side.
@@ -52,6 +54,9 @@ pub(crate) struct Opener {
     /// Ciphertext in `inbound`.
     sealed: (usize, usize),
     empty_records: u32,
+    /// Content under the present keys, and how often in a row keys were changed after too little.
+    content_bytes: usize,
+    hasty_updates: u32,
     /// Why nothing more will be read: said again to whoever asks again.
     over: Option<Over>,
 }
@@ -63,7 +68,17 @@ enum Over {
     CutOff,
     Altered,
     Alert(u8),
-    Malformed(&'static str),
+    Malformed(Refusal, &'static str),
+}
+
+/// The alerts for what is no TLS (RFC 8446, section 6.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    UnexpectedMessage = 10,
+    RecordOverflow = 22,
+    IllegalParameter = 47,
+    DecodeError = 50,
+    InternalError = 80,
 }
 
 impl From<Over> for io::Error {
@@ -80,7 +95,7 @@ impl From<Over> for io::Error {
                     AlertDescription::from(number)
                 ),
             ),
-            Over::Malformed(what) => Self::new(InvalidData, format!("TLS: {what}")),
+            Over::Malformed(_, what) => Self::new(InvalidData, format!("TLS: {what}")),
         }
     }
 }
@@ -94,6 +109,8 @@ impl Opener {
             plain: (0, 0),
             sealed: (0, 0),
             empty_records: 0,
+            content_bytes: 0,
+            hasty_updates: 0,
             over: None,
         }
     }
@@ -109,15 +126,24 @@ impl Opener {
         receive: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
     ) -> io::Result<()> {
         while !out.is_empty() {
-            let count = self.read(out, receive)?;
-            out = &mut out[count..];
+            let read = self.read(out, receive);
+            if read.is_err() {
+                // What `receive` had given may be lost with it.
+                self.over.get_or_insert(Over::CutOff);
+            }
+            out = &mut out[read?..];
         }
         Ok(())
     }
 
-    /// Whether what was read is altered or no TLS, of which the other side is told.
-    pub(crate) fn is_refusing(&self) -> bool {
-        matches!(self.over, Some(Over::Altered | Over::Malformed(_)))
+    /// The alert for the other side when what was read is altered or no TLS.
+    pub(crate) fn refusal(&self) -> Option<u8> {
+        const BAD_RECORD_MAC: u8 = 20;
+        match self.over? {
+            Over::Altered => Some(BAD_RECORD_MAC),
+            Over::Malformed(refusal, _) => Some(refusal as u8),
+            Over::Closed | Over::CutOff | Over::Alert(_) => None,
+        }
     }
 
     /// Read at least one record, or what is left of one; answers how much of `out` was filled, which may be nothing yet.
@@ -203,12 +229,19 @@ impl Opener {
         match content {
             Ok(Content::Data(count)) if count > 0 => {
                 self.empty_records = 0;
+                self.content_bytes = self.content_bytes.saturating_add(count);
                 return Ok(count);
             }
             Ok(Content::Data(_)) => {}
             Ok(Content::KeyUpdate { asked }) => {
                 if self.keys.update().is_none() {
-                    return self.end(Over::Malformed("no further keys"));
+                    return self.end(Over::Malformed(Refusal::InternalError, "no further keys"));
+                }
+                let is_hasty = std::mem::take(&mut self.content_bytes) < RECORD_BYTES / 2;
+                self.hasty_updates = if is_hasty { self.hasty_updates + 1 } else { 0 };
+                if self.hasty_updates > MAX_HASTY_UPDATES {
+                    let what = "keys are changed too often";
+                    return self.end(Over::Malformed(Refusal::UnexpectedMessage, what));
                 }
                 if asked {
                     self.owed.store(true, Ordering::Release);
@@ -220,7 +253,8 @@ impl Opener {
         }
         self.empty_records += 1;
         if self.empty_records > MAX_EMPTY_RECORDS {
-            return self.end(Over::Malformed("too many records without content"));
+            let what = "too many records without content";
+            return self.end(Over::Malformed(Refusal::UnexpectedMessage, what));
         }
         Ok(0)
     }
@@ -261,14 +295,24 @@ fn sealed_length(sealed: &[u8]) -> Result<Option<usize>, Over> {
         return if sealed.len() < HEADER_BYTES {
             Ok(None)
         } else {
-            Err(Over::Malformed("what arrived is no record of TLS 1.3"))
+            Err(no_record(Refusal::DecodeError))
         };
     };
     let length = usize::from(u16::from_be_bytes([high, low]));
-    if kind != APPLICATION_DATA || !(TAG_BYTES + 1..=MAX_SEALED_BYTES).contains(&length) {
-        return Err(Over::Malformed("what arrived is no record of TLS 1.3"));
+    if kind != APPLICATION_DATA {
+        return Err(no_record(Refusal::UnexpectedMessage));
+    }
+    if length > MAX_SEALED_BYTES {
+        return Err(no_record(Refusal::RecordOverflow));
+    }
+    if length <= TAG_BYTES {
+        return Err(no_record(Refusal::DecodeError));
     }
     Ok((length <= rest.len()).then_some(HEADER_BYTES + length))
+}
+
+fn no_record(refusal: Refusal) -> Over {
+    Over::Malformed(refusal, "what arrived is no record of TLS 1.3")
 }
 
 /// Decrypt the record at `bytes[at..]` to the start of `bytes`.
@@ -280,15 +324,20 @@ fn open(keys: &mut Keys, bytes: &mut [u8], at: usize) -> Result<Content, Over> {
     // The type stands after the content, and zeros may follow it.
     let kind_at = bytes[..length].iter().rposition(|byte| *byte != 0);
     let Some((content, &[kind, ..])) = kind_at.map(|at| bytes.split_at(at)) else {
-        return Err(Over::Malformed("a record without a type"));
+        let what = "a record without a type";
+        return Err(Over::Malformed(Refusal::UnexpectedMessage, what));
     };
+    let out_of_place = |refusal| Err(Over::Malformed(refusal, "a record that has no place here"));
     match (kind, content) {
-        (APPLICATION_DATA, _) if content.len() <= RECORD_BYTES => Ok(Content::Data(content.len())),
+        (_, content) if content.len() > RECORD_BYTES => out_of_place(Refusal::RecordOverflow),
+        (APPLICATION_DATA, _) => Ok(Content::Data(content.len())),
         (ALERT, &[level, number]) => Ok(Content::Alert([level, number])),
         (HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, asked @ 0..=1]) => {
             Ok(Content::KeyUpdate { asked: asked == 1 })
         }
-        _ => Err(Over::Malformed("a record that has no place here")),
+        (HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, _]) => out_of_place(Refusal::IllegalParameter),
+        (ALERT, _) | (HANDSHAKE, &[KEY_UPDATE, ..]) => out_of_place(Refusal::DecodeError),
+        _ => out_of_place(Refusal::UnexpectedMessage),
     }
 }
 
@@ -356,15 +405,16 @@ impl Sealer {
         self.alert(CLOSE_NOTIFY, send)
     }
 
-    /// Say that what was read is not what was sent.
+    /// Say what was wrong with what was read.
     ///
     /// # Errors
     /// As [`Self::write_all`].
     pub(crate) fn say_refused(
         &mut self,
+        alert: u8,
         send: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
-        self.alert(BAD_RECORD_MAC, send)
+        self.alert([FATAL, alert], send)
     }
 
     fn alert(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use aws_lc_rs::hkdf;
 use parking_lot::Mutex;
 use rustls::{CipherSuite, KeyLog};
+use zeroize::Zeroizing;
 
 /// Bytes of a record's nonce.
 pub(crate) const NONCE_BYTES: usize = 12;
@@ -101,12 +102,13 @@ impl hkdf::KeyType for Length {
     }
 }
 
-/// What protects the records of one direction, one after the other.
+/// What protects the records of one direction, one after the other. Secrets, keys and nonces of ours are wiped when they are dropped; what a cipher
+/// expands a key to is wiped by aws-lc, and not by ring.
 pub(crate) struct Keys {
     suite: CipherSuite,
     secret: Secret,
     aead: Aead,
-    iv: [u8; NONCE_BYTES],
+    iv: Zeroizing<[u8; NONCE_BYTES]>,
     /// Number of the next record under these keys.
     sequence: u64,
 }
@@ -124,8 +126,8 @@ impl fmt::Debug for Keys {
 impl Keys {
     /// Keys for this suite; `None` for one that is not of TLS 1.3.
     pub(crate) fn new(suite: CipherSuite, secret: Secret) -> Option<Self> {
-        let mut iv = [0; NONCE_BYTES];
-        secret.fill(b"iv", &mut iv)?;
+        let mut iv = Zeroizing::new([0; NONCE_BYTES]);
+        secret.fill(b"iv", &mut *iv)?;
         Some(Self {
             suite,
             aead: Aead::new(suite, &secret)?,
@@ -161,7 +163,7 @@ impl Keys {
 
     /// The nonce of the next record (section 5.3).
     fn nonce(&mut self) -> Option<[u8; NONCE_BYTES]> {
-        let mut nonce = self.iv;
+        let mut nonce = *self.iv;
         for (byte, number) in nonce[4..].iter_mut().zip(self.sequence.to_be_bytes()) {
             *byte ^= number;
         }
@@ -194,7 +196,7 @@ macro_rules! key_of {
             CipherSuite::TLS13_CHACHA20_POLY1305_SHA256 => &CHACHA20_POLY1305,
             _ => return None,
         };
-        let mut key = [0; 32];
+        let mut key = Zeroizing::new([0; 32]);
         let key = &mut key[..algorithm.key_len()];
         $secret.fill(b"key", key)?;
         LessSafeKey::new(UnboundKey::new(algorithm, key).ok()?)

@@ -212,9 +212,11 @@ impl TlsStream {
             ..
         } = self;
         let outcome = opener.read_exact(out, &mut |room| receive(socket, room, idle));
-        if outcome.is_err() && opener.is_refusing() {
+        if outcome.is_err()
+            && let Some(alert) = opener.refusal()
+        {
             // As far as it still listens.
-            drop(sealer.say_refused(&mut |sealed| socket.write_all(sealed)));
+            drop(sealer.say_refused(alert, &mut |sealed| socket.write_all(sealed)));
         }
         outcome
     }
@@ -280,12 +282,13 @@ impl TlsReader {
     ) -> io::Result<()> {
         let Self { opener, socket, .. } = self;
         let outcome = opener.read_exact(out, &mut |room| receive(socket, room, idle));
-        if outcome.is_err() && opener.is_refusing() {
-            // Not when somebody is writing: a reader never waits for a writer, which may wait for the other side's reader.
-            if let Some(mut writing) = self.writing.try_lock() {
-                let (socket, sealer) = &mut *writing;
-                drop(sealer.say_refused(&mut |sealed| socket.write_all(sealed)));
-            }
+        // Not when somebody is writing: a reader never waits for a writer, which may wait for the other side's reader.
+        if outcome.is_err()
+            && let Some(alert) = opener.refusal()
+            && let Some(mut writing) = self.writing.try_lock()
+        {
+            let (socket, sealer) = &mut *writing;
+            drop(sealer.say_refused(alert, &mut |sealed| socket.write_all(sealed)));
         }
         outcome
     }

@@ -142,27 +142,95 @@ fn a_peer_that_sends_nothing_but_empty_records_is_refused() {
         .read_exact(&mut [0], &mut pieces(&wire, &[wire.len()]))
         .expect_err("refused");
     assert_eq!(error.to_string(), "TLS: too many records without content");
-    assert!(opener.is_refusing());
+    assert_eq!(opener.refusal(), Some(10));
 }
 
 #[test]
-fn what_has_no_place_after_a_handshake_is_refused() {
+fn what_has_no_place_after_a_handshake_is_refused_by_its_alert() {
     let ticket = [4, 0, 0, 1, 0];
-    let split_update = [KEY_UPDATE, 0, 0];
-    for (kind, content) in [
-        (HANDSHAKE, &ticket[..]),
-        (HANDSHAKE, &split_update),
-        (20, &[1]),
-        (ALERT, &[1]),
+    let too_long = vec![1; RECORD_BYTES + 1];
+    for (kind, content, alert) in [
+        (HANDSHAKE, &ticket[..], 10),
+        (HANDSHAKE, &[KEY_UPDATE, 0, 0], 50),
+        (HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 2], 47),
+        (20, &[1], 10),
+        (0, &[0], 10),
+        (ALERT, &[1], 50),
+        (APPLICATION_DATA, &too_long, 22),
     ] {
         let (mut sealer, mut opener) = pair(SUITES[0]);
-        sealer.put(kind, &mut [content, &[]]).expect("sealed");
-        let wire = sealer.outbound.clone();
+        let wire = record(&mut sealer, kind, content);
         let error = opener
             .read_exact(&mut [0], &mut pieces(&wire, &[wire.len()]))
             .expect_err("refused");
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert_eq!(opener.refusal(), Some(alert), "{kind} {content:?}");
     }
+    let headers: [([u8; HEADER_BYTES], u8); 5] = [
+        ([APPLICATION_DATA, 3, 3, 0xff, 0xff], 22),
+        ([APPLICATION_DATA, 3, 3, 0, 16], 50),
+        ([HANDSHAKE, 3, 3, 0, 40], 10),
+        ([ALERT, 3, 3, 0, 2], 10),
+        (*b"GET /", 50),
+    ];
+    for (header, alert) in headers {
+        let (_, mut opener) = pair(SUITES[0]);
+        let read = opener.read_exact(&mut [0], &mut pieces(&header, &[HEADER_BYTES]));
+        assert!(read.is_err());
+        assert_eq!(opener.refusal(), Some(alert), "{header:?}");
+    }
+}
+
+/// One record of any length, as a peer may seal it.
+fn record(sealer: &mut Sealer, kind: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = [content, &[kind]].concat();
+    let [high, low] = u16::try_from(bytes.len() + TAG_BYTES)
+        .expect("a short one")
+        .to_be_bytes();
+    let header = [APPLICATION_DATA, 3, 3, high, low];
+    let tag = sealer.keys.seal(header, &mut bytes).expect("sealed");
+    [&header[..], &bytes, &tag].concat()
+}
+
+#[test]
+fn a_peer_that_changes_its_keys_all_the_time_is_refused() {
+    for (content, is_refused) in [(RECORD_BYTES / 2, false), (RECORD_BYTES / 2 - 1, true)] {
+        let (mut sealer, mut opener) = pair(SUITES[0]);
+        sealer.records_per_key = 1;
+        let mut wire = Vec::new();
+        for _ in 0..MAX_HASTY_UPDATES + 3 {
+            wire.append(&mut seal(&mut sealer, &[], &vec![7; content]));
+        }
+        let mut out = vec![0; content * (MAX_HASTY_UPDATES as usize + 3)];
+        let read = opener.read_exact(&mut out, &mut pieces(&wire, &[wire.len()]));
+        assert_eq!(read.is_err(), is_refused, "{read:?}");
+        assert_eq!(opener.refusal(), is_refused.then_some(10));
+    }
+}
+
+#[test]
+fn nothing_is_read_after_a_wait_that_was_given_up() {
+    let (mut sealer, mut opener) = pair(SUITES[0]);
+    let whole = content(3 * RECORD_BYTES);
+    let wire = seal(&mut sealer, &[], &whole);
+    let (first, rest) = wire.split_at(RECORD_BYTES + 9);
+    let sizes = [wire.len()];
+    let mut first = pieces(first, &sizes);
+    let mut out = vec![0; 3 * RECORD_BYTES];
+    let given_up = opener.read_exact(&mut out, &mut |room| match first(room)? {
+        0 => Err(io::ErrorKind::TimedOut.into()),
+        count => Ok(count),
+    });
+    assert_eq!(
+        given_up.expect_err("given up").kind(),
+        io::ErrorKind::TimedOut
+    );
+    let again = opener.read_exact(&mut out, &mut pieces(rest, &[rest.len()]));
+    assert_eq!(
+        again.expect_err("cut").to_string(),
+        "the connection was cut off"
+    );
+    assert_eq!(opener.refusal(), None);
 }
 
 #[test]
