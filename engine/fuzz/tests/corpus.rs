@@ -12,9 +12,12 @@ use headrace_core::integrity::piece_hash;
 use headrace_core::journal::{Identity, Landed, Record};
 use headrace_core::list::{ListEntry, ListWriter};
 use headrace_core::manifest::Item;
-use headrace_core::message::{Decision, FileResult, Hello, Join, Message, Role, Totals, VERSIONS};
+use headrace_core::message::{
+    Decision, FileResult, Hello, Join, Message, Order, Role, Totals, VERSIONS,
+};
 use headrace_core::name::RelPath;
 use headrace_core::sealed::{Document, DocumentType};
+use headrace_core::ticket::Shard;
 use headrace_core::value::Digest;
 use headrace_core::version::Version;
 use headrace_fuzz::{TARGETS, authority, node};
@@ -65,6 +68,8 @@ fn messages() -> Vec<(&'static str, Message)> {
         transfer: transfer(),
         attempt: 1,
         plan: Digest([9; 32]),
+        shard: Shard::WHOLE,
+        order: Order::Components,
         session: [3; 16],
         unit_bytes: 1 << 20,
         window: 1024,
@@ -128,6 +133,7 @@ fn journal() -> Vec<u8> {
         Record::Start {
             transfer: "tr_1".parse().expect("an id"),
             plan: Digest([9; 32]),
+            shard: Shard::WHOLE,
             unit_bytes: 1 << 20,
         },
         Record::Begun {
@@ -211,7 +217,8 @@ fn ticket() -> Vec<u8> {
     sealed(
         DocumentType::Ticket,
         &json!({
-            "id": "tk_1", "plan_digest": Digest([9; 32]), "transfer": "tr_1", "attempt": "1", "person": "ada",
+            "id": "tk_1", "plan_digest": Digest([9; 32]), "transfer": "tr_1", "attempt": "1",
+            "shard": {"fence": "1", "number": "0"}, "person": "ada",
             "source_node": node().public(), "destination_node": other,
             "execution": {
                 "action": "copy",
@@ -223,7 +230,7 @@ fn ticket() -> Vec<u8> {
                 },
                 "on_conflict": "fail", "compare": "size-mtime", "preserve": ["mode", "mtime"], "verify": "in-transit",
                 "checksums": [], "encryption": "required", "delete_source": false, "delete_extraneous": false,
-                "max_files": "10", "max_bytes": "1000", "overwrites": nothing, "deletes": nothing,
+                "max_files": "10", "max_bytes": "1000", "max_entries": "20", "overwrites": nothing, "deletes": nothing,
                 "rate_ceiling_bps": null, "qos_class": "bulk",
             },
             "rate_ceiling_bps": "1000", "only_failed": false, "not_before": FROM, "expires": UNTIL,
@@ -238,7 +245,7 @@ fn statement() -> Vec<u8> {
         DocumentType::Statement,
         &json!({
             "role": "source", "node": node().public(), "plan_digest": digest, "transfer": "tr_1", "attempt": "1",
-            "outcome": "complete", "files": "1", "bytes": "5", "identical": "0", "failed": "0", "deleted": "0",
+            "shard": {"fence": "1", "number": "0"}, "outcome": "complete", "files": "1", "bytes": "5", "identical": "0", "failed": "0", "deleted": "0",
             "resent_bytes": "0", "list_digest": digest, "root": digest, "verified": "in-transit", "encrypted": true,
             "cipher": "TLS13_AES_128_GCM_SHA256", "started": FROM, "ended": UNTIL, "changed": ["x"],
         }),

@@ -81,6 +81,7 @@ def counts(**changes: Any) -> SurveyCounts:  # noqa: ANN401 - any field of the c
         "source_kind": "dir",
         "files": 20_000,
         "bytes": 1_636_177_994,
+        "source_entries": 20_900,
         "identical_files": 12,
         "destination_files": 12,
         "destination_free_bytes": 1 << 42,

@@ -34,7 +34,13 @@ from headrace.guardrails import (
     verify,
     why,
 )
-from headrace.guardrails.seal.execution import MIN_GROWTH_BYTES, MIN_GROWTH_FILES, NO_LIST_DIGEST, nanoseconds
+from headrace.guardrails.seal.execution import (
+    MIN_GROWTH_BYTES,
+    MIN_GROWTH_ENTRIES,
+    MIN_GROWTH_FILES,
+    NO_LIST_DIGEST,
+    nanoseconds,
+)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +86,7 @@ def test_an_execution_has_exactly_the_agreed_form() -> None:
         "delete_extraneous": False,
         "max_files": "21000",
         "max_bytes": "1717986894",
+        "max_entries": "21945",
         "overwrites": {"count": "0", "digest": NO_LIST_DIGEST},
         "deletes": {"count": "0", "digest": NO_LIST_DIGEST},
         "rate_ceiling_bps": "2000000000",
@@ -111,11 +118,12 @@ def test_what_was_asked_for_explicitly_is_kept() -> None:
     assert execution.preserve == ("mtime",)
 
 
-@given(st.integers(0, 2**60), st.integers(0, 2**60))
-def test_a_source_may_outgrow_its_survey_by_five_percent_or_a_little(files: int, size: int) -> None:
-    execution = execution_of(Asked(), route()).surveyed(counts(files=files, bytes=size))
+@given(st.integers(0, 2**60), st.integers(0, 2**60), st.integers(0, 2**60))
+def test_a_source_may_outgrow_its_survey_by_five_percent_or_a_little(files: int, size: int, entries: int) -> None:
+    execution = execution_of(Asked(), route()).surveyed(counts(files=files, bytes=size, source_entries=entries))
     assert execution.max_files - files == max(MIN_GROWTH_FILES, -(-files * 5 // 100))
     assert execution.max_bytes - size == max(MIN_GROWTH_BYTES, -(-size * 5 // 100))
+    assert execution.max_entries - entries == max(MIN_GROWTH_ENTRIES, -(-entries * 5 // 100))
 
 
 @given(st.datetimes(timezones=st.just(UTC)))

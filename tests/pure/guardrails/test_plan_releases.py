@@ -247,6 +247,7 @@ def test_invariant_2_a_ticket_carries_the_plans_execution_verbatim() -> None:
     assert ticket["plan_digest"] == PLAIN.digest
     assert (ticket["source_node"], ticket["destination_node"]) == (NODE_A, NODE_B)
     assert (ticket["transfer"], ticket["attempt"], ticket["person"]) == ("tr_1", "1", "pn_ada")
+    assert ticket["shard"] == {"fence": "1", "number": "0"}
     assert (ticket["not_before"], ticket["expires"]) == ("2026-11-25T20:30:00.000Z", "2026-11-25T20:45:00.000Z")
     assert timedelta(minutes=15) == TICKET_LIFETIME
 

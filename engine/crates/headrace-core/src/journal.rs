@@ -4,11 +4,13 @@
 //! before counts. Records are written after the data they speak of is durable, so the journal never claims too much.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
 
 use crate::codec::{CodecError, Put, Reader};
 use crate::entry::Entry;
 use crate::integrity::PieceHash;
 use crate::name::RelPath;
+use crate::ticket::Shard;
 use crate::value::{Digest, Id};
 use crate::version::Version;
 
@@ -61,6 +63,8 @@ pub enum Record {
         transfer: Id,
         /// The plan.
         plan: Digest,
+        /// Which part of it.
+        shard: Shard,
         /// Bytes of a unit.
         unit_bytes: u64,
     },
@@ -123,12 +127,15 @@ impl Record {
             Self::Start {
                 transfer,
                 plan,
+                shard,
                 unit_bytes,
             } => {
                 // 1 began the journals of older releases, which know other fields: to this one they say nothing.
                 out.push(9);
                 out.put_sized(transfer.as_str().as_bytes());
                 out.extend_from_slice(&plan.0);
+                out.extend_from_slice(&shard.number.to_le_bytes());
+                out.extend_from_slice(&shard.fence.to_le_bytes());
                 out.extend_from_slice(&unit_bytes.to_le_bytes());
             }
             Self::Begun {
@@ -206,6 +213,10 @@ impl Record {
                         max_bytes: 64,
                     })?,
                 plan: Digest(reader.array("plan")?),
+                shard: Shard {
+                    number: reader.u64("shard")?,
+                    fence: reader.u64("fence")?,
+                },
                 unit_bytes: reader.u64("unit bytes")?,
             },
             2 => Self::Begun {
@@ -281,75 +292,108 @@ pub struct PartState {
     pub units: BTreeMap<u64, PieceHash>,
 }
 
-/// A file that landed, as it is remembered: about 80 bytes each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LandedState {
-    /// BLAKE3 of the content.
-    pub hash: PieceHash,
-    /// Inode number at the destination.
-    pub inode: u64,
-    /// Whether it certainly got its name, if it was to get one at all.
-    pub published: bool,
+/// Takes what a replay finds of files that landed: there may be more of them than memory holds.
+pub trait Landings {
+    /// A file landed; `published` says whether it certainly got its name, if it was to get one at all. Of one path, the last counts.
+    ///
+    /// # Errors
+    /// When it can't be kept.
+    fn add(&mut self, landed: Landed, published: bool) -> io::Result<()>;
+
+    /// What came before counts no more.
+    fn clear(&mut self);
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Unpublished {
-    key: [u8; 16],
-    size: u64,
-    part: Option<u64>,
+/// Keeps nothing.
+impl Landings for () {
+    fn add(&mut self, _: Landed, _: bool) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn clear(&mut self) {}
 }
 
-/// What a journal says, read from its start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Start {
+    transfer: Id,
+    plan: Digest,
+    shard: Shard,
+    unit_bytes: u64,
+}
+
+/// What a journal says, read from its start; files that landed are given away. It grows with the folders that were made (about 40 bytes each) and with the units
+/// of files that have not landed.
 #[derive(Debug, Clone, Default)]
 pub struct Replay {
-    start: Option<(Id, Digest, u64)>,
+    start: Option<Start>,
     parts: BTreeMap<u64, PartState>,
-    landed: HashMap<[u8; 16], LandedState>,
     /// Inode numbers of folders that were made, by their path.
     made: HashMap<[u8; 16], u64>,
     /// Folders with temporaries that no other record speaks of.
     used: BTreeSet<RelPath>,
-    unpublished: Vec<Unpublished>,
+    /// What landed in the epoch that was last begun.
+    unpublished: Vec<Landed>,
     landed_bytes: u64,
     next_part: u64,
 }
 
 impl Replay {
     /// Read all whole records of `bytes`; also says how many bytes they take. What follows them is to be cut off.
-    #[must_use]
-    pub fn read(bytes: &[u8]) -> (Self, usize) {
+    ///
+    /// # Errors
+    /// Those of `landings`.
+    pub fn read(bytes: &[u8], landings: &mut dyn Landings) -> io::Result<(Self, usize)> {
         let mut replay = Self::default();
         let mut at = 0;
         while let Some((record, length)) = Record::read(&bytes[at..]) {
-            replay.apply(record);
+            replay.apply(record, landings)?;
             at += length;
         }
-        (replay, at)
+        replay.end(landings)?;
+        Ok((replay, at))
+    }
+
+    /// There are no more records.
+    ///
+    /// # Errors
+    /// Those of `landings`.
+    pub fn end(&mut self, landings: &mut dyn Landings) -> io::Result<()> {
+        self.unpublished
+            .drain(..)
+            .try_for_each(|landed| landings.add(landed, false))
     }
 
     /// Add one record.
-    pub fn apply(&mut self, record: Record) {
+    ///
+    /// # Errors
+    /// Those of `landings`.
+    pub fn apply(&mut self, record: Record, landings: &mut dyn Landings) -> io::Result<()> {
         match record {
             Record::Start {
                 transfer,
                 plan,
+                shard,
                 unit_bytes,
             } => {
-                let is_same =
-                    |start: &(Id, Digest, u64)| (&start.0, &start.1) == (&transfer, &plan);
-                if self.start.as_ref().is_some_and(is_same) {
-                    // Only units are of another size: what is whole still is.
-                    self.parts.clear();
-                } else {
+                if !self.is_of(&transfer, &plan, shard.number) {
                     // What was recorded before is of another plan: none of it counts.
+                    landings.clear();
                     *self = Self {
                         // Their temporaries are this transfer's all the same.
                         used: std::mem::take(&mut self.used),
                         next_part: self.next_part,
                         ..Self::default()
                     };
+                } else if self.unit_bytes() != Some(unit_bytes) {
+                    // Only units are of another size: what is whole still is.
+                    self.parts.clear();
                 }
-                self.start = Some((transfer, plan, unit_bytes));
+                self.start = Some(Start {
+                    transfer,
+                    plan,
+                    shard,
+                    unit_bytes,
+                });
             }
             Record::Used { path } => {
                 self.used.insert(path);
@@ -382,40 +426,36 @@ impl Replay {
             Record::Dropped { part } => {
                 self.parts.remove(&part);
             }
-            Record::Landed(landed) => {
-                let key = key(&landed.path, &landed.identity);
-                let state = LandedState {
-                    hash: landed.hash,
-                    inode: landed.inode,
-                    published: false,
-                };
-                self.landed.insert(key, state);
-                let (size, part) = (landed.identity.size, landed.part);
-                self.unpublished.push(Unpublished { key, size, part });
-            }
+            Record::Landed(landed) => self.unpublished.push(landed),
             Record::Published => {
-                for Unpublished { key, size, part } in self.unpublished.drain(..) {
-                    if let Some(state) = self.landed.get_mut(&key) {
-                        state.published = true;
-                    }
-                    self.landed_bytes = self.landed_bytes.saturating_add(size);
-                    part.and_then(|part| self.parts.remove(&part));
+                for landed in self.unpublished.drain(..) {
+                    self.landed_bytes = self.landed_bytes.saturating_add(landed.identity.size);
+                    landed.part.and_then(|part| self.parts.remove(&part));
+                    landings.add(landed, true)?;
                 }
             }
         }
+        Ok(())
     }
 
-    /// Whether the journal is of this transfer and plan.
+    /// Whether the journal is of this part of this plan.
     #[must_use]
-    pub fn is_of(&self, transfer: &Id, plan: &Digest) -> bool {
-        let start = self.start.as_ref();
-        start.is_some_and(|(ours, theirs, _)| (ours, theirs) == (transfer, plan))
+    pub fn is_of(&self, transfer: &Id, plan: &Digest, shard: u64) -> bool {
+        self.start.as_ref().is_some_and(|start| {
+            (&start.transfer, &start.plan, start.shard.number) == (transfer, plan, shard)
+        })
+    }
+
+    /// The last fencing number under which something was written; 0 for the journal of nothing.
+    #[must_use]
+    pub fn fence(&self) -> u64 {
+        self.start.as_ref().map_or(0, |start| start.shard.fence)
     }
 
     /// Bytes of its units; `None` for the journal of nothing.
     #[must_use]
     pub fn unit_bytes(&self) -> Option<u64> {
-        self.start.as_ref().map(|(_, _, unit_bytes)| *unit_bytes)
+        self.start.as_ref().map(|start| start.unit_bytes)
     }
 
     /// Folders, relative to the root, in which there may be temporaries that no other record speaks of.
@@ -433,12 +473,6 @@ impl Replay {
     #[must_use]
     pub fn take_parts(&mut self) -> BTreeMap<u64, PartState> {
         std::mem::take(&mut self.parts)
-    }
-
-    /// A file that landed, if this very state of the source did.
-    #[must_use]
-    pub fn landed(&self, path: &RelPath, identity: &Identity) -> Option<LandedState> {
-        self.landed.get(&key(path, identity)).copied()
     }
 
     /// The inode number of the folder that was made here.
@@ -460,17 +494,7 @@ impl Replay {
     }
 }
 
-/// Sixteen bytes that stand for a path and a state of it: a chance of 2^-64 that two of a billion files share them.
-fn key(path: &RelPath, identity: &Identity) -> [u8; 16] {
-    let mut fields = path.as_bytes().to_vec();
-    fields.push(0);
-    put_identity(identity, &mut fields);
-    let mut key = [0; 16];
-    key.copy_from_slice(&blake3::hash(&fields).as_bytes()[..16]);
-    key
-}
-
-/// The same for a folder, of which only the path counts.
+/// Sixteen bytes that stand for the path of a folder: a chance of 2^-64 that two of a billion share them.
 fn folder_key(path: &RelPath) -> [u8; 16] {
     let mut key = [0; 16];
     key.copy_from_slice(&blake3::hash(path.as_bytes()).as_bytes()[..16]);
@@ -502,10 +526,13 @@ mod tests {
             )
         };
         prop_oneof![
-            any::<([u8; 32], u64)>().prop_map(|(plan, unit_bytes)| Record::Start {
-                transfer: "tr_1".parse().expect("an id"),
-                plan: Digest(plan),
-                unit_bytes,
+            any::<([u8; 32], u64, u64, u64)>().prop_map(|(plan, number, fence, unit_bytes)| {
+                Record::Start {
+                    transfer: "tr_1".parse().expect("an id"),
+                    plan: Digest(plan),
+                    shard: Shard { fence, number },
+                    unit_bytes,
+                }
             }),
             (0..9_u64, paths(), identity(), any::<u64>()).prop_map(
                 |(part, path, identity, inode)| Record::Begun {
@@ -567,55 +594,56 @@ mod tests {
             let mut bytes = write(&records);
             let last = whole.len() + torn.index(bytes.len() - whole.len());
             bytes.truncate(last);
-            prop_assert_eq!(Replay::read(&bytes).1, whole.len());
+            prop_assert_eq!(Replay::read(&bytes, &mut ()).expect("read").1, whole.len());
 
             let mut bytes = write(&records);
             let at = whole.len() + flip.index(bytes.len() - whole.len());
             bytes[at] ^= 0x40;
-            prop_assert_eq!(Replay::read(&bytes).1, whole.len());
+            prop_assert_eq!(Replay::read(&bytes, &mut ()).expect("read").1, whole.len());
         }
 
         #[test]
         fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            let (_, length) = Replay::read(&bytes);
+            let (_, length) = Replay::read(&bytes, &mut ()).expect("read");
             prop_assert!(length <= bytes.len());
         }
     }
 
+    /// Keeps what landed.
+    #[derive(Default)]
+    struct All(Vec<(u64, bool)>);
+
+    impl Landings for All {
+        fn add(&mut self, landed: Landed, published: bool) -> io::Result<()> {
+            self.0.push((landed.inode, published));
+            Ok(())
+        }
+
+        fn clear(&mut self) {
+            self.0.clear();
+        }
+    }
+
+    fn replay(records: &[Record]) -> (Replay, Vec<(u64, bool)>) {
+        let mut all = All::default();
+        let (replay, _) = Replay::read(&write(records), &mut all).expect("read");
+        (replay, all.0)
+    }
+
     #[test]
-    fn a_landed_file_is_known_by_path_and_state_of_its_source() {
-        let path = RelPath::from_bytes(b"a/b").expect("a path");
-        let identity = source();
-        let landed = Landed {
-            path: path.clone(),
-            identity,
-            hash: [7; 32],
-            inode: 9,
-            part: None,
+    fn files_that_landed_are_told_with_what_is_known_of_their_names() {
+        let landed = |inode| {
+            Record::Landed(Landed {
+                path: RelPath::from_bytes(b"a/b").expect("a path"),
+                identity: source(),
+                hash: [7; 32],
+                inode,
+                part: None,
+            })
         };
-        let (replay, _) = Replay::read(&write(&[Record::Landed(landed.clone())]));
-        assert_eq!(
-            replay.landed(&path, &identity).map(|state| state.published),
-            Some(false)
-        );
-        let (replay, _) = Replay::read(&write(&[Record::Landed(landed), Record::Published]));
-        assert_eq!(
-            replay
-                .landed(&path, &identity)
-                .map(|state| (state.published, state.inode)),
-            Some((true, 9))
-        );
-        assert_eq!(
-            replay.landed(
-                &path,
-                &Identity {
-                    version: Version::new(b"2").expect("short"),
-                    ..identity
-                }
-            ),
-            None
-        );
-        assert_eq!(replay.landed(&RelPath::root(), &identity), None);
+        let (said, all) = replay(&[landed(9), landed(8), Record::Published, landed(7)]);
+        assert_eq!(all, [(9, true), (8, true), (7, false)]);
+        assert_eq!(said.landed_bytes(), 2 * source().size);
     }
 
     #[test]
@@ -632,12 +660,7 @@ mod tests {
             part: 4,
             units: vec![(0, [1; 32]), (2, [2; 32])],
         };
-        let (replay, _) = Replay::read(&write(&[
-            begun(3),
-            begun(4),
-            units,
-            Record::Dropped { part: 3 },
-        ]));
+        let (replay, _) = replay(&[begun(3), begun(4), units, Record::Dropped { part: 3 }]);
         assert_eq!(replay.parts().keys().copied().collect::<Vec<_>>(), [4]);
         assert_eq!(
             replay.parts()[&4].units.keys().copied().collect::<Vec<_>>(),
@@ -653,6 +676,7 @@ mod tests {
         let start = |plan, unit_bytes| Record::Start {
             transfer: "tr_1".parse().expect("an id"),
             plan: Digest([plan; 32]),
+            shard: Shard::WHOLE,
             unit_bytes,
         };
         let landed = Landed {
@@ -677,19 +701,32 @@ mod tests {
                 inode: 9,
             },
         ];
-        let (replay, _) = Replay::read(&write(&before));
-        assert_eq!(replay.made(&path), Some(9));
-        let with = |start| Replay::read(&write(&[&before[..], &[start]].concat())).0;
+        let (replay_before, _) = replay(&before);
+        assert_eq!(replay_before.made(&path), Some(9));
+        let with = |start| replay(&[&before[..], &[start]].concat());
         // Units of another size: what is whole still counts.
-        let replay = with(start(1, 4));
-        assert_eq!((replay.parts().len(), replay.unit_bytes()), (0, Some(4)));
-        assert!(replay.landed(&path, &identity).is_some());
-        assert_eq!(replay.made(&path), Some(9));
-        let replay = with(start(2, 16));
-        assert_eq!(replay.parts().len(), 0);
-        assert_eq!(replay.landed(&path, &identity), None);
-        assert_eq!(replay.made(&path), None);
+        let (other_units, landed) = with(start(1, 4));
+        assert_eq!(other_units.parts().len(), 0);
+        assert_eq!(other_units.unit_bytes(), Some(4));
+        assert_eq!(landed, [(1, true)]);
+        assert_eq!(other_units.made(&path), Some(9));
+        // Given out again: all of it counts.
+        let again = Record::Start {
+            transfer: "tr_1".parse().expect("an id"),
+            plan: Digest([1; 32]),
+            shard: Shard {
+                fence: 2,
+                ..Shard::WHOLE
+            },
+            unit_bytes: 16,
+        };
+        let (again, landed) = with(again);
+        assert_eq!((again.parts().len(), again.fence()), (1, 2));
+        assert_eq!(landed.len(), 1);
+        let (other_plan, landed) = with(start(2, 16));
+        assert_eq!((other_plan.parts().len(), landed.len()), (0, 0));
+        assert_eq!(other_plan.made(&path), None);
         // Its number is not used again all the same.
-        assert_eq!(replay.next_part(), 8);
+        assert_eq!(other_plan.next_part(), 8);
     }
 }

@@ -8,6 +8,7 @@ use crate::codec::{CodecError, Put, Reader};
 use crate::entry::Entry;
 use crate::integrity::PieceHash;
 use crate::manifest::{Item, MAX_ITEMS, put_entry, put_failure, read_entry, read_failure};
+use crate::ticket::Shard;
 use crate::value::{Digest, Id};
 use crate::wire::{FrameType, HEADER_BYTES, Header, WireError};
 
@@ -35,6 +36,10 @@ pub struct Hello {
     pub attempt: u64,
     /// The plan.
     pub plan: Digest,
+    /// Which part of it.
+    pub shard: Shard,
+    /// In which order the source lists; what the source says counts.
+    pub order: Order,
     /// Names this session among those of the attempt; chosen by the side that listens, zero from the other.
     pub session: [u8; 16],
     /// Bytes of a unit; what the destination says counts.
@@ -43,6 +48,15 @@ pub struct Hello {
     pub window: u32,
     /// Streams the sender would like, 0 for no wish.
     pub streams: u16,
+}
+
+/// The order in which a source says its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// By the bytes of each name on the way, a folder before what it holds.
+    Components,
+    /// One of a later release.
+    Unknown(u8),
 }
 
 /// Which end of the transfer a node is in a session.
@@ -351,6 +365,12 @@ impl Hello {
         out.put_sized(self.transfer.as_str().as_bytes());
         out.extend_from_slice(&self.attempt.to_le_bytes());
         out.extend_from_slice(&self.plan.0);
+        out.extend_from_slice(&self.shard.number.to_le_bytes());
+        out.extend_from_slice(&self.shard.fence.to_le_bytes());
+        out.push(match self.order {
+            Order::Components => 0,
+            Order::Unknown(number) => number,
+        });
         out.extend_from_slice(&self.session);
         out.extend_from_slice(&self.unit_bytes.to_le_bytes());
         out.extend_from_slice(&self.window.to_le_bytes());
@@ -375,6 +395,14 @@ impl Hello {
             transfer: read_id(reader)?,
             attempt: reader.u64("attempt")?,
             plan: Digest(reader.array("plan")?),
+            shard: Shard {
+                number: reader.u64("shard")?,
+                fence: reader.u64("fence")?,
+            },
+            order: match reader.u8("order")? {
+                0 => Order::Components,
+                number => Order::Unknown(number),
+            },
             session: reader.array("session")?,
             unit_bytes: reader.u64("unit")?,
             window: reader.u32("window")?,

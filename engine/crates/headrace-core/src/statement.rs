@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::sealed::{Document, DocumentError, DocumentType, PublicKey, SigningKey};
-use crate::ticket::Verify;
+use crate::ticket::{Shard, Verify};
 use crate::value::{Digest, Id, Label, Timestamp, decimal};
 
 /// Largest count in a statement, and of progress: what keeps them (databases) has signed numbers of 64 bits.
@@ -47,6 +47,8 @@ pub struct Statement {
     /// Its attempt.
     #[serde(with = "decimal")]
     pub attempt: u64,
+    /// Which part of the plan.
+    pub shard: Shard,
     /// Whether everything arrived.
     pub outcome: Achieved,
     /// Files that were copied.
@@ -140,6 +142,7 @@ mod tests {
             plan_digest: Digest::of(b"plan"),
             transfer: "tr_1".parse().expect("an id"),
             attempt: 1,
+            shard: Shard::WHOLE,
             outcome: Achieved::Complete,
             files: 2,
             bytes: MAX_COUNT,

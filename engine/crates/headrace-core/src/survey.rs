@@ -55,6 +55,8 @@ pub struct Counts {
     pub files: u64,
     /// Bytes of those.
     pub bytes: u64,
+    /// Names of the source that the filters take: files and folders, whatever happens to them, and what can't be copied.
+    pub source_entries: u64,
     /// Folders that would be made.
     pub directories: u64,
     /// How many of `files` are symlinks.
@@ -220,6 +222,7 @@ impl<W: Write, S: Read + Write + Seek> Surveyor<'_, W, S> {
             self.counts.excluded_files += 1;
             return Ok(());
         }
+        self.counts.source_entries += 1;
         if source.kind == Kind::Other {
             self.counts.skipped_special += 1;
             return Ok(());

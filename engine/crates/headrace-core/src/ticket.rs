@@ -135,6 +135,9 @@ pub struct Execution {
     /// Most bytes that may be copied.
     #[serde(with = "decimal")]
     pub max_bytes: u64,
+    /// Most names that the source may bring: files, folders, and what can't be copied.
+    #[serde(with = "decimal")]
+    pub max_entries: u64,
     /// The overwrite list.
     pub overwrites: ListDigest,
     /// The delete list.
@@ -193,6 +196,26 @@ impl Execution {
     }
 }
 
+/// Which part of a plan is meant, and who may work on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shard {
+    /// Rises each time the shard is given out: what knows of a later one refuses an earlier one.
+    #[serde(with = "decimal")]
+    pub fence: u64,
+    /// From 0. All that a plan does is its shard 0, so far.
+    #[serde(with = "decimal")]
+    pub number: u64,
+}
+
+impl Shard {
+    /// All of a plan, given out for the first time.
+    pub const WHOLE: Self = Self {
+        fence: 1,
+        number: 0,
+    };
+}
+
 /// What a ticket says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -206,6 +229,8 @@ pub struct Ticket {
     /// From 1, rising.
     #[serde(with = "decimal")]
     pub attempt: u64,
+    /// Which part of the plan.
+    pub shard: Shard,
     /// Who asked.
     pub person: Label,
     /// Key of the source node.
@@ -294,6 +319,11 @@ impl VerifiedTicket {
         }
         if ticket.attempt == 0 {
             return Err(malformed("attempts count from 1".to_owned()));
+        }
+        if ticket.shard.number != Shard::WHOLE.number {
+            return Err(malformed(
+                "it is for a shard, and nodes carry whole plans so far".to_owned(),
+            ));
         }
         let part = match (ticket.source_node == me, ticket.destination_node == me) {
             (true, true) => Part::Both,
@@ -416,7 +446,7 @@ mod tests {
         let (source, destination) = (key(8).public(), key(9).public());
         let empty = json!({"count": "0", "digest": Digest::of(b"")});
         json!({
-            "id": "tk_1", "plan_digest": Digest::of(b"plan"), "transfer": "tr_1", "attempt": "1", "person": "ada",
+            "id": "tk_1", "plan_digest": Digest::of(b"plan"), "transfer": "tr_1", "attempt": "1", "shard": {"fence": "1", "number": "0"}, "person": "ada",
             "source_node": source, "destination_node": destination,
             "execution": {
                 "action": "copy",
@@ -428,7 +458,7 @@ mod tests {
                 },
                 "on_conflict": "fail", "compare": "size-mtime", "preserve": ["mode", "mtime"], "verify": "in-transit",
                 "checksums": [], "encryption": "required", "delete_source": false, "delete_extraneous": false,
-                "max_files": "21000", "max_bytes": "1717986918", "overwrites": empty, "deletes": empty,
+                "max_files": "21000", "max_bytes": "1717986918", "max_entries": "30000", "overwrites": empty, "deletes": empty,
                 "rate_ceiling_bps": null, "qos_class": "bulk"
             },
             "rate_ceiling_bps": null, "only_failed": false, "not_before": NOW, "expires": NOW.plus_ms(900_000),
@@ -545,6 +575,8 @@ mod tests {
             ("/source_node", json!(key(7).public())),
             ("/attempt", json!("0")),
             ("/attempt", json!(1)),
+            ("/shard/number", json!("1")),
+            ("/shard", json!({"number": "0"})),
             ("/execution/delete_source", json!(true)),
             ("/execution/delete_extraneous", json!(true)),
             ("/execution/overwrites", list.clone()),
@@ -583,6 +615,7 @@ mod tests {
         assert_eq!(renewal("/expires", json!(later)), Some(later));
         assert_eq!(renewal("/rate_ceiling_bps", json!("1000")), expires);
         assert_eq!(renewal("/attempt", json!("2")), None);
+        assert_eq!(renewal("/shard/fence", json!("2")), None);
         assert_eq!(renewal("/execution/max_files", json!("1")), None);
         assert_eq!(renewal("/expires", json!(NOW.plus_ms(899_000))), expires);
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use headrace_core::codec::to_usize;
-use headrace_core::journal::{MAX_RECORD_BYTES, Record, Replay};
+use headrace_core::journal::{Landings, MAX_RECORD_BYTES, Record, Replay};
 
 use crate::storage::{Folder, Holding, Part, Writing};
 
@@ -19,11 +19,16 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Open the journal `name` in `folder`, or make an empty one; also gives what it says. A torn end is cut off.
+    /// Open the journal `name` in `folder`, or make an empty one; also gives what it says, but for the files that landed, which `landings`
+    /// takes. A torn end is cut off.
     ///
     /// # Errors
-    /// What the storage answers.
-    pub fn open(folder: &dyn Folder, name: &[u8]) -> io::Result<(Self, Replay)> {
+    /// What the storage answers, and `landings`.
+    pub fn open(
+        folder: &dyn Folder,
+        name: &[u8],
+        landings: &mut dyn Landings,
+    ) -> io::Result<(Self, Replay)> {
         let part = match folder.reopen(name, Writing::Buffered) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let part = folder.create(name, Holding::Named, Writing::Buffered)?;
@@ -32,7 +37,7 @@ impl Journal {
             }
             answer => answer?,
         };
-        let (replay, length) = replay(&*part)?;
+        let (replay, length) = replay(&*part, landings)?;
         // What follows a torn record was never promised, and must not come back behind the records written next. The next commit
         // makes this durable together with them.
         part.set_size(length)?;
@@ -74,7 +79,7 @@ impl Journal {
     }
 }
 
-fn replay(part: &dyn Part) -> io::Result<(Replay, u64)> {
+fn replay(part: &dyn Part, landings: &mut dyn Landings) -> io::Result<(Replay, u64)> {
     let mut replay = Replay::default();
     let mut buffer = vec![0; READ_BYTES];
     let (mut offset, mut filled) = (0_u64, 0);
@@ -83,13 +88,14 @@ fn replay(part: &dyn Part) -> io::Result<(Replay, u64)> {
         filled += count;
         let mut used = 0;
         while let Some((record, length)) = Record::read(&buffer[used..filled]) {
-            replay.apply(record);
+            replay.apply(record, landings)?;
             used += length;
         }
         buffer.copy_within(used..filled, 0);
         filled -= used;
         offset += used as u64;
         if used == 0 || count == 0 {
+            replay.end(landings)?;
             return Ok((replay, offset));
         }
     }
@@ -105,6 +111,8 @@ impl std::fmt::Debug for Journal {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use headrace_core::journal::{Identity, Landed};
     use headrace_core::name::RelPath;
     use headrace_core::version::Version;
@@ -127,10 +135,25 @@ mod tests {
         }
     }
 
-    fn known(replay: &Replay, number: u64) -> bool {
-        replay
-            .landed(&RelPath::root(), &landed(number).identity)
-            .is_some()
+    /// The numbers of what landed.
+    #[derive(Default)]
+    struct Numbers(BTreeSet<u64>);
+
+    impl Landings for Numbers {
+        fn add(&mut self, landed: Landed, _: bool) -> io::Result<()> {
+            self.0.insert(landed.inode);
+            Ok(())
+        }
+
+        fn clear(&mut self) {
+            self.0.clear();
+        }
+    }
+
+    fn open(folder: &dyn Folder) -> (Journal, BTreeSet<u64>) {
+        let mut landed = Numbers::default();
+        let (journal, _) = Journal::open(folder, b"journal", &mut landed).expect("open");
+        (journal, landed.0)
     }
 
     #[test]
@@ -140,7 +163,7 @@ mod tests {
             .store("state")
             .folder(&RelPath::root())
             .expect("the root");
-        let (mut journal, _) = Journal::open(&*folder, b"journal").expect("made");
+        let (mut journal, _) = open(&*folder);
         for number in 0..50_000 {
             journal.push(&Record::Landed(landed(number)));
         }
@@ -152,13 +175,12 @@ mod tests {
         // A coin of 4 tears the write of the last record in the middle.
         disk.power_cycle(|| 4);
 
-        let (mut journal, replay) = Journal::open(&*folder, b"journal").expect("there");
-        assert!((0..50_000).all(|number| known(&replay, number)));
-        assert!(!known(&replay, 99_999));
+        let (mut journal, known) = open(&*folder);
+        assert!(known.into_iter().eq(0..50_000));
         journal.push(&Record::Landed(landed(100_000)));
         journal.commit().expect("committed");
-        let (_, replay) = Journal::open(&*folder, b"journal").expect("there");
-        assert!(known(&replay, 0) && known(&replay, 100_000));
+        let (_, known) = open(&*folder);
+        assert!(known.contains(&0) && known.contains(&100_000));
     }
 
     #[test]
@@ -177,11 +199,11 @@ mod tests {
             .create(b"journal", Holding::Named, Writing::Buffered)
             .expect("made");
         part.write_at(&bytes, 0).expect("written");
-        let (mut journal, replay) = Journal::open(&*folder, b"journal").expect("there");
-        assert!(!known(&replay, 1) && !known(&replay, 2));
+        let (mut journal, known) = open(&*folder);
+        assert!(known.is_empty());
         journal.push(&Record::Landed(landed(3)));
         journal.commit().expect("committed");
-        let (_, replay) = Journal::open(&*folder, b"journal").expect("there");
-        assert!(known(&replay, 3) && !known(&replay, 2));
+        let (_, known) = open(&*folder);
+        assert!(known.into_iter().eq([3]));
     }
 }

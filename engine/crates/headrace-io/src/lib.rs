@@ -6,6 +6,7 @@ pub mod disk;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod journal;
+pub mod landed;
 pub mod probe;
 mod records;
 pub mod root;

@@ -367,12 +367,12 @@ fn a_move_of_nothing_is_missing_its_source() {
 
 #[test]
 fn ceilings_end_the_attempt() {
-    for (max_files, max_bytes) in [(1, 1 << 40), (10, 5)] {
+    // The folder itself is a name, too.
+    for (max_files, max_bytes, max_entries) in [(1, 1 << 40, 9), (10, 5, 9), (10, 1 << 40, 2)] {
         let mut pair = Pair::new();
-        (
-            pair.ticket.execution.max_files,
-            pair.ticket.execution.max_bytes,
-        ) = (max_files, max_bytes);
+        let execution = &mut pair.ticket.execution;
+        (execution.max_files, execution.max_bytes) = (max_files, max_bytes);
+        execution.max_entries = max_entries;
         put(&pair.from(), "a", b"123");
         put(&pair.from(), "b", b"456");
         let (source, destination) = pair.run();
@@ -518,6 +518,18 @@ fn an_earlier_attempt_is_refused_after_a_later_one() {
     pair.ticket.attempt = 2;
     assert_eq!(pair.run().1.outcome, Outcome::Complete);
     pair.ticket.attempt = 1;
+    let refused = start(&pair.destination.plane, pair.destination_spec()).expect_err("refused");
+    assert_eq!(refused.code, Code::AttemptSuperseded);
+}
+
+#[test]
+fn work_that_was_given_out_again_is_refused_to_who_had_it_before() {
+    let mut pair = Pair::new();
+    put(&pair.from(), "a", b"1");
+    pair.ticket.shard.fence = 2;
+    assert_eq!(pair.run().1.outcome, Outcome::Complete);
+    pair.ticket.attempt = 2;
+    pair.ticket.shard.fence = 1;
     let refused = start(&pair.destination.plane, pair.destination_spec()).expect_err("refused");
     assert_eq!(refused.code, Code::AttemptSuperseded);
 }

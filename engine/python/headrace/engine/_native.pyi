@@ -153,6 +153,8 @@ class Survey:
     files: int
     """Regular files and symlinks that would be copied."""
     bytes: int
+    source_entries: int
+    """Names of the source that the filters take, folders included."""
     directories: int
     symlinks: int
     identical_files: int

@@ -465,5 +465,8 @@ proptest! {
         }
         prop_assert_eq!((counts.files, counts.directories, counts.excluded_files), (files, folders, excluded));
         prop_assert_eq!(counts.skipped_special, special);
+        // Folders that filters leave empty are counted all the same.
+        prop_assert!(counts.source_entries >= files + folders + special);
+        prop_assert_eq!(counts.source_entries, source.values().filter(|entry| rules.filter.selects(entry) != Verdict::Excluded && !entry.path.has_part()).count() as u64);
     }
 }

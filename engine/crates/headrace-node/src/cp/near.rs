@@ -111,12 +111,14 @@ impl Copier<'_> {
         let Execution {
             max_files,
             max_bytes,
+            max_entries,
             overwrites,
             ..
         } = plan.planned.execution.clone();
         let asked = Execution {
             max_files,
             max_bytes,
+            max_entries,
             overwrites,
             ..self.draft()?
         };
@@ -169,6 +171,8 @@ impl Copier<'_> {
         let counts = &surveyed.survey.counts;
         execution.max_files = counts.files + counts.files / GROWTH;
         execution.max_bytes = counts.bytes.saturating_add(counts.bytes / GROWTH);
+        // The folder itself is a name, too.
+        execution.max_entries = 1 + counts.source_entries + counts.source_entries / GROWTH;
         execution.overwrites = surveyed.survey.overwrites;
         let planned = Planned {
             transfer: sign::id("tr")?,

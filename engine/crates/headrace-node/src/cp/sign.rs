@@ -4,7 +4,7 @@ use headrace_core::list::ListDigest;
 use headrace_core::permit::Permit;
 use headrace_core::sealed::{Document, DocumentType, SigningKey};
 use headrace_core::ticket::{
-    Action, Compare, Encryption, Execution, OnConflict, Place, Preserve, Ticket,
+    Action, Compare, Encryption, Execution, OnConflict, Place, Preserve, Shard, Ticket,
 };
 use headrace_core::value::{Id, Label, Timestamp};
 
@@ -61,6 +61,10 @@ impl Signer {
             plan_digest: plan.digest,
             transfer: plan.planned.transfer.clone(),
             attempt: plan.attempt,
+            shard: Shard {
+                fence: plan.attempt,
+                ..Shard::WHOLE
+            },
             person: self.person.clone(),
             source_node: execution.source.node,
             destination_node: execution.destination.node,
@@ -102,6 +106,7 @@ pub(super) fn draft(
         delete_extraneous: false,
         max_files: 0,
         max_bytes: 0,
+        max_entries: 0,
         overwrites: ListDigest::empty(),
         deletes: ListDigest::empty(),
         rate_ceiling_bps: None,

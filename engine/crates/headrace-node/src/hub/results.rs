@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use headrace_core::list::MAX_LINE_BYTES;
 use headrace_core::sealed::PublicKey;
 use headrace_core::statement::{Achieved, Role, Statement};
-use headrace_core::ticket::{Execution, Part};
+use headrace_core::ticket::{Execution, Part, Shard};
 use sha2::{Digest as _, Sha256};
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt as _, BufWriter};
@@ -24,8 +24,6 @@ pub(super) const FILES: &str = "files.jsonl";
 pub(super) const FAILED: &str = "failed.jsonl";
 /// Largest list that is taken in: tens of millions of lines.
 const MAX_LIST_BYTES: u64 = 16 << 30;
-/// What the folders of a plan may take in a list: millions of lines. A ticket counts files and deletes, and folders come on top.
-const FOLDER_BYTES: u64 = 1 << 30;
 
 /// Takes in what follows the first message of a `Finish` call and gives the end as it is to be recorded. A statement
 /// or list that does not fit, or a list longer than one of the plan can be, makes it a failed end with `result_mismatch`.
@@ -48,11 +46,13 @@ pub(super) async fn receive(
             Problem::new(ControlCode::ResultMismatch, message),
         ))
     };
-    let statements = match check_statements(record, node, part, outcome, &ended.statements) {
+    let ticket = claims(&record.ticket)?;
+    let said = (part, outcome, &ended.statements[..]);
+    let statements = match check_statements(record, ticket.shard, node, said) {
         Ok(statements) => statements,
         Err(detail) => return mismatch(detail),
     };
-    let longest = longest_list(&claims(&record.ticket)?.execution);
+    let longest = longest_list(&ticket.execution);
     let mut lists = Lists::new(&record.result_dir, longest);
     while let Some(next) = timeout(CALL_TIMEOUT, stream.message())
         .await
@@ -97,10 +97,9 @@ pub(super) async fn receive(
 /// Checks who speaks, and of what. The error says what does not fit.
 fn check_statements(
     record: &Record,
+    shard: Shard,
     node: PublicKey,
-    part: Part,
-    outcome: Outcome,
-    texts: &[String],
+    (part, outcome, texts): (Part, Outcome, &[String]),
 ) -> Result<Vec<Statement>, String> {
     let achieved = match outcome {
         Outcome::Complete => Achieved::Complete,
@@ -126,8 +125,8 @@ fn check_statements(
             plan_digest,
             ..
         } = &statement;
-        let same = (transfer, *attempt, *plan_digest)
-            == (&record.transfer, record.attempt, record.plan_digest);
+        let same = (transfer, *attempt, *plan_digest, statement.shard)
+            == (&record.transfer, record.attempt, record.plan_digest, shard);
         if !same
             || statement.role != *role
             || (*role == Role::Destination && statement.outcome != achieved)
@@ -164,16 +163,17 @@ impl Lists {
     }
 }
 
-/// The most bytes that a list of an attempt under this ticket can have: a longest line for each file and each name that is deleted, and
-/// room for folders.
+/// The most bytes that a list of an attempt under this ticket can have: a longest line for each name that may come and each that is
+/// deleted.
 fn longest_list(execution: &Execution) -> u64 {
     let Execution {
-        max_files, deletes, ..
+        max_entries,
+        deletes,
+        ..
     } = execution;
-    max_files
+    max_entries
         .saturating_add(deletes.count)
         .saturating_mul(MAX_LINE_BYTES as u64)
-        .saturating_add(FOLDER_BYTES)
         .min(MAX_LIST_BYTES)
 }
 
@@ -299,6 +299,7 @@ mod tests {
             plan_digest: Digest([9; 32]),
             transfer: "tr_1".parse().expect("an id"),
             attempt: 2,
+            shard: Shard::WHOLE,
             outcome: Achieved::Complete,
             files: 1,
             bytes: 5,
@@ -321,7 +322,8 @@ mod tests {
         let text = statement.seal(&node(signer)).expect("small").text();
         let complete = Outcome::Complete;
         let me = node(2).public();
-        check_statements(&record(), me, Part::Destination, complete, &[text]).map(drop)
+        let said = (Part::Destination, complete, &[text][..]);
+        check_statements(&record(), Shard::WHOLE, me, said).map(drop)
     }
 
     #[tokio::test]
@@ -347,21 +349,19 @@ mod tests {
     }
 
     #[test]
-    fn how_long_a_list_may_be_follows_from_the_files_and_deletes_of_the_plan() {
+    fn how_long_a_list_may_be_follows_from_the_names_and_deletes_of_the_plan() {
         let mut execution = crate::session::tests_support::execution();
-        (execution.max_files, execution.deletes.count) = (3, 2);
-        assert_eq!(
-            longest_list(&execution),
-            FOLDER_BYTES + 5 * MAX_LINE_BYTES as u64
-        );
-        execution.max_files = u64::MAX;
+        (execution.max_entries, execution.deletes.count) = (3, 2);
+        assert_eq!(longest_list(&execution), 5 * MAX_LINE_BYTES as u64);
+        execution.max_entries = u64::MAX;
         assert_eq!(longest_list(&execution), MAX_LIST_BYTES);
     }
 
     #[test]
     fn a_statement_of_anything_else_is_no_end_of_this_attempt() {
         assert_eq!(checked(&word(), 2), Ok(()));
-        let changes: [fn(&mut Statement); 5] = [
+        let changes: [fn(&mut Statement); 6] = [
+            |word| word.shard.fence += 1,
             |word| word.transfer = "tr_2".parse().expect("an id"),
             |word| word.attempt = 1,
             |word| word.plan_digest = Digest([8; 32]),
@@ -388,13 +388,8 @@ mod tests {
     fn an_end_without_its_statement_or_with_one_too_many_is_refused() {
         let text = word().seal(&node(2)).expect("small").text();
         let check = |outcome, texts: &[String]| {
-            check_statements(
-                &record(),
-                node(2).public(),
-                Part::Destination,
-                outcome,
-                texts,
-            )
+            let said = (Part::Destination, outcome, texts);
+            check_statements(&record(), Shard::WHOLE, node(2).public(), said)
         };
         assert!(check(Outcome::Complete, &[]).is_err());
         assert!(check(Outcome::Complete, &[text.clone(), text.clone()]).is_err());

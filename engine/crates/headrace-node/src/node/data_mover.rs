@@ -213,6 +213,7 @@ impl DataMoving {
             plan_digest: self.ticket.plan_digest,
             transfer: self.ticket.transfer.clone(),
             attempt: self.ticket.attempt,
+            shard: self.ticket.shard,
             outcome: if outcome == Outcome::Complete {
                 Achieved::Complete
             } else {

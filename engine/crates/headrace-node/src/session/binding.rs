@@ -20,6 +20,9 @@ pub(super) struct Binding {
     pub(super) plan_digest: Digest,
     #[serde(with = "decimal")]
     pub(super) attempt: u64,
+    /// The last fencing number; nodes of before kept none.
+    #[serde(default, with = "decimal")]
+    pub(super) fence: u64,
     pub(super) destination_root: Label,
     pub(super) destination_path: RelPath,
 }
@@ -41,12 +44,13 @@ pub(super) fn read(folder: &Path) -> io::Result<Option<Binding>> {
 /// Bind a transfer to the plan and attempt of a ticket, durably, before anything is done under it.
 ///
 /// # Errors
-/// [`Code::TicketForeign`] for another plan, [`Code::AttemptSuperseded`] for an attempt before the last one.
+/// [`Code::TicketForeign`] for another plan, [`Code::AttemptSuperseded`] for an attempt or a fencing number before the last one.
 pub(super) fn bind(folder: &Path, ticket: &Ticket) -> Result<(), Failure> {
     let place = &ticket.execution.destination;
     let wanted = Binding {
         plan_digest: ticket.plan_digest,
         attempt: ticket.attempt,
+        fence: ticket.shard.fence,
         destination_root: place.root.clone(),
         destination_path: place.path.clone(),
     };
@@ -65,11 +69,22 @@ pub(super) fn bind(folder: &Path, ticket: &Ticket) -> Result<(), Failure> {
             );
             return Err(Failure::new(Code::AttemptSuperseded, message));
         }
+        if bound.fence > wanted.fence {
+            return Err(fenced_off(&ticket.transfer, bound.fence, wanted.fence));
+        }
         if bound == wanted {
             return Ok(());
         }
     }
     write(folder, &wanted).map_err(state_failed)
+}
+
+/// Somebody else was given the work.
+pub(super) fn fenced_off(transfer: &Id, known: u64, ours: u64) -> Failure {
+    let message = format!(
+        "transfer `{transfer}` was given out again: its fencing number is {known}, and this ticket has {ours}"
+    );
+    Failure::new(Code::AttemptSuperseded, message)
 }
 
 fn write(folder: &Path, binding: &Binding) -> io::Result<()> {

@@ -9,10 +9,10 @@ use headrace_core::access::Access;
 use headrace_core::code::{Code, Failure};
 use headrace_core::journal::Replay;
 use headrace_core::message::{
-    Hello, Join, MAX_STREAMS, Message, Role as HelloRole, Totals, VERSIONS,
+    Hello, Join, MAX_STREAMS, Message, Order, Role as HelloRole, Totals, VERSIONS,
 };
-use headrace_core::name::{PART_PREFIX, RelPath};
-use headrace_core::ticket::{Ticket, Verify};
+use headrace_core::name::RelPath;
+use headrace_core::ticket::{Shard, Ticket, Verify};
 use headrace_core::value::{Id, Timestamp};
 use headrace_io::descriptors::Share;
 use headrace_io::journal::Journal;
@@ -26,7 +26,7 @@ use super::attempt::{
     Arrival, AttemptEnd, AttemptSpec, Joinable, Outcome, Peer, Role, Shared, StatementFields,
 };
 use super::counters::read;
-use super::landing::{LAST_FAILED, LandingSpec, WINDOW, violation};
+use super::landing::{LAST_FAILED, LandingSpec, WINDOW, temporaries_of, violation};
 use super::link::{broken, join_token, read_message, session_secret};
 use super::plane::Plane;
 use super::supply::SupplySpec;
@@ -362,6 +362,8 @@ fn hello(context: Context<'_>, session: [u8; 16]) -> Hello {
         transfer: ticket.transfer,
         attempt: ticket.attempt,
         plan: ticket.plan_digest,
+        shard: ticket.shard,
+        order: Order::Components,
         session,
         unit_bytes: context.spec.tuning.unit_bytes,
         window: WINDOW,
@@ -379,8 +381,13 @@ fn check_hello(context: Context<'_>, theirs: &Hello) -> Result<(), Failure> {
         );
         return Err(Failure::new(Code::VersionUnsupported, message));
     };
-    let same = (&theirs.transfer, theirs.attempt, theirs.plan)
-        == (&ours.transfer, ours.attempt, ours.plan);
+    if let (HelloRole::Source, Order::Unknown(number)) = (theirs.role, theirs.order) {
+        let message =
+            format!("the other node lists in the order {number}, which is not known here");
+        return Err(Failure::new(Code::VersionUnsupported, message));
+    }
+    let same = (&theirs.transfer, theirs.attempt, theirs.plan, theirs.shard)
+        == (&ours.transfer, ours.attempt, ours.plan, ours.shard);
     let sensible = theirs.unit_bytes.is_power_of_two()
         && (256 << 10..=1 << 30).contains(&theirs.unit_bytes)
         && (1..=1 << 20).contains(&theirs.window)
@@ -433,6 +440,7 @@ impl Context<'_> {
         let Ticket {
             transfer,
             plan_digest,
+            shard,
             execution,
             only_failed,
             ..
@@ -445,6 +453,7 @@ impl Context<'_> {
         Ok(LandingSpec {
             transfer,
             plan: plan_digest,
+            shard,
             only_failed: (only_failed && failed_list.exists()).then_some(failed_list),
             overwrites: self.spec.overwrites.clone(),
             deletes: self.spec.deletes.clone(),
@@ -500,7 +509,7 @@ pub(super) fn remove_temporaries(
         return Ok(());
     };
     let (_, replay): (_, Replay) =
-        Journal::open(&*state_folder(folder)?, b"journal").map_err(state_failed)?;
+        Journal::open(&*state_folder(folder)?, b"journal", &mut ()).map_err(state_failed)?;
     let store = RealStore::new(root, Writing::Buffered);
     remove_named(&store, &replay, transfer, &bound.destination_path);
     Ok(())
@@ -513,7 +522,7 @@ pub(super) fn remove_named(
     transfer: &Id,
     destination: &RelPath,
 ) {
-    let prefix = [PART_PREFIX, transfer.as_str().as_bytes(), b"-"].concat();
+    let prefix = temporaries_of(transfer, Shard::WHOLE.number);
     for (number, part) in replay.parts() {
         let name = [&prefix, number.to_string().as_bytes()].concat();
         let removed = destination

@@ -9,7 +9,7 @@ use headrace_core::list::ListDigest;
 use headrace_core::name::RelPath;
 use headrace_core::sealed::SigningKey;
 use headrace_core::ticket::{
-    Action, Compare, Encryption, Execution, OnConflict, Place, Preserve, Verify,
+    Action, Compare, Encryption, Execution, OnConflict, Place, Preserve, Shard, Verify,
 };
 use headrace_core::value::Digest;
 use headrace_io::descriptors::Descriptors;
@@ -46,6 +46,7 @@ pub(crate) fn execution() -> Execution {
         delete_extraneous: false,
         max_files: 1_000_000,
         max_bytes: 1 << 40,
+        max_entries: 1_000_000,
         overwrites: ListDigest::empty(),
         deletes: ListDigest::empty(),
         rate_ceiling_bps: None,
@@ -59,6 +60,7 @@ pub(crate) fn landing_spec(disk: &Disk, scratch: &Path) -> Result<LandingSpec, F
     Ok(LandingSpec {
         transfer: "tr_1".parse().expect("an id"),
         plan: Digest([1; 32]),
+        shard: Shard::WHOLE,
         execution: execution(),
         filter: Filter::new(&Filters::default()).expect("no filter"),
         only_failed: None,

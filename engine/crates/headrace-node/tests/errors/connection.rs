@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use headrace_core::code::Code;
-use headrace_core::message::{Hello, MAX_STREAMS, Message, Role};
+use headrace_core::message::{Hello, MAX_STREAMS, Message, Order, Role};
 use headrace_core::name::RelPath;
 use headrace_node::session::{AttemptEnd, AttemptHandle, Outcome, Peer, start};
 
@@ -175,8 +175,18 @@ fn a_node_of_another_version_is_told_so() {
 }
 
 #[test]
+fn a_source_that_lists_in_an_order_of_its_own_is_told_so() {
+    let (said, end) = ended(|hello| hello.order = Order::Unknown(7));
+    assert_eq!(said, Code::VersionUnsupported);
+    let message = "the other node lists in the order 7, which is not known here";
+    assert_eq!(end.failure.expect("a failure").message, message);
+}
+
+#[test]
 fn hellos_that_make_no_sense_end_the_attempt() {
-    let senseless: [(&str, Change); 5] = [
+    let senseless: [(&str, Change); 7] = [
+        ("another shard", |hello| hello.shard.number = 1),
+        ("another fencing number", |hello| hello.shard.fence += 1),
         ("the same role", |hello| hello.role = Role::Destination),
         ("units of three bytes", |hello| hello.unit_bytes = 3),
         ("units of a terabyte", |hello| hello.unit_bytes = 1 << 40),

@@ -10,7 +10,7 @@ use headrace_core::codec::to_usize;
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::integrity::{BLOCK_BYTES, PieceHash, piece_hash};
 use headrace_core::manifest::Item;
-use headrace_core::message::{Hello, Join, Message, Role, VERSIONS};
+use headrace_core::message::{Hello, Join, Message, Order, Role, VERSIONS};
 use headrace_core::name::RelPath;
 use headrace_core::sealed::PublicKey;
 use headrace_core::ticket::Ticket;
@@ -182,6 +182,8 @@ pub(crate) fn hello(ticket: &Ticket, role: Role) -> Hello {
         transfer: ticket.transfer.clone(),
         attempt: ticket.attempt,
         plan: ticket.plan_digest,
+        shard: ticket.shard,
+        order: Order::Components,
         session: [0; 16],
         unit_bytes: UNIT_BYTES,
         window: 1024,

@@ -16,8 +16,8 @@ use headrace_core::list::{ListDigest, ListEntry, ListWriter};
 use headrace_core::name::RelPath;
 use headrace_core::sealed::{Document, DocumentType, SigningKey};
 use headrace_core::ticket::{
-    Action, Compare, Encryption, Execution, OnConflict, Place, Preserve, Ticket, VerifiedTicket,
-    Verify,
+    Action, Compare, Encryption, Execution, OnConflict, Place, Preserve, Shard, Ticket,
+    VerifiedTicket, Verify,
 };
 use headrace_core::value::{Digest, Timestamp};
 use headrace_io::root::Root;
@@ -278,6 +278,7 @@ pub(crate) fn ticket(source: u8, destination: u8) -> Ticket {
         plan_digest: Digest([9; 32]),
         transfer: "tr_1".parse().expect("an id"),
         attempt: 1,
+        shard: Shard::WHOLE,
         person: label("ada"),
         source_node: node_key(source).public(),
         destination_node: node_key(destination).public(),
@@ -296,6 +297,7 @@ pub(crate) fn ticket(source: u8, destination: u8) -> Ticket {
             delete_extraneous: false,
             max_files: 1_000_000,
             max_bytes: 1 << 40,
+            max_entries: 1_000_000,
             overwrites: ListDigest::empty(),
             deletes: ListDigest::empty(),
             rate_ceiling_bps: None,

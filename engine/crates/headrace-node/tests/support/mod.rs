@@ -239,7 +239,8 @@ impl Site {
     ) -> String {
         let now = self.clock.now();
         let mut body = json!({
-            "id": "tk_1", "plan_digest": Digest::of(b"plan"), "transfer": transfer, "attempt": "1", "person": "ada",
+            "id": "tk_1", "plan_digest": Digest::of(b"plan"), "transfer": transfer, "attempt": "1",
+            "shard": {"fence": "1", "number": "0"}, "person": "ada",
             "source_node": from.key, "destination_node": to.key, "execution": execution(from, to),
             "rate_ceiling_bps": null, "only_failed": false, "not_before": now, "expires": now.plus_ms(900_000),
             "site": "", "project": "", "local_account": "",
@@ -283,7 +284,7 @@ pub fn execution(from: &TestNode, to: &TestNode) -> Value {
         },
         "on_conflict": "fail", "compare": "size-mtime", "preserve": ["mode", "mtime"], "verify": "in-transit",
         "checksums": [], "encryption": "required", "delete_source": false, "delete_extraneous": false,
-        "max_files": "100", "max_bytes": "1000000", "overwrites": empty, "deletes": empty,
+        "max_files": "100", "max_bytes": "1000000", "max_entries": "1000", "overwrites": empty, "deletes": empty,
         "rate_ceiling_bps": null, "qos_class": "bulk",
     })
 }
@@ -473,6 +474,7 @@ impl Script {
             plan_digest: ticket.plan_digest,
             transfer: ticket.transfer.clone(),
             attempt: ticket.attempt,
+            shard: ticket.shard,
             outcome: Achieved::Complete,
             files: 1,
             bytes: 1,

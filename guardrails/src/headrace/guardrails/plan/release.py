@@ -150,6 +150,8 @@ def ticket_body(plan: ReleasedPlan, attempt: Attempt, now: datetime) -> JsonObje
         "plan_digest": plan.digest,
         "transfer": attempt.transfer,
         "attempt": str(attempt.number),
+        # All of the plan; each attempt gives it out anew.
+        "shard": {"fence": str(attempt.number), "number": "0"},
         "person": plan.requester,
         "source_node": _mapping(execution, "source")["node"],
         "destination_node": _mapping(execution, "destination")["node"],

@@ -89,6 +89,7 @@ def _survey(execution: Execution, counts: SurveyCounts, route: Route) -> Iterato
         "deletes": counts.deletes,
         "file ceiling": execution.max_files,
         "byte ceiling": execution.max_bytes,
+        "name ceiling": execution.max_entries,
     }
     for what, count in numbers.items():
         if not 0 <= count <= MAX_COUNT:

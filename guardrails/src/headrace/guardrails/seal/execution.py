@@ -17,6 +17,7 @@ GROWTH_PERCENT: Final = 5
 """How far a source may outgrow its survey, in percent of files and of bytes."""
 MIN_GROWTH_FILES: Final = 16
 MIN_GROWTH_BYTES: Final = 64 << 20
+MIN_GROWTH_ENTRIES: Final = 64
 """A small survey may grow by these at least, or one late log file would stop it."""
 NO_LIST_DIGEST: Final = hashlib.sha256(b"").hexdigest()
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -72,8 +73,9 @@ class ListDigest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """What nodes carry out. `max_files` and `max_bytes` are ceilings; a draft before the survey has zeros there.
+    """What nodes carry out. A draft before the survey has zeros as ceilings.
 
+    `max_files` and `max_bytes` limit what is copied, `max_entries` all names that the source may bring.
     Rates are bits per second. `checksums` stays empty until the engine can compute more than BLAKE3.
     """
 
@@ -90,6 +92,7 @@ class Execution:
     delete_extraneous: bool
     max_files: int = 0
     max_bytes: int = 0
+    max_entries: int = 0
     overwrites: ListDigest = ListDigest()
     deletes: ListDigest = ListDigest()
     rate_ceiling_bps: int | None = None
@@ -113,6 +116,7 @@ class Execution:
             "delete_extraneous": self.delete_extraneous,
             "max_files": str(self.max_files),
             "max_bytes": str(self.max_bytes),
+            "max_entries": str(self.max_entries),
             "overwrites": self.overwrites.to_body(),
             "deletes": self.deletes.to_body(),
             "rate_ceiling_bps": _decimal(self.rate_ceiling_bps),
@@ -125,6 +129,7 @@ class Execution:
             self,
             max_files=grown_files(counts.files),
             max_bytes=grown_bytes(counts.bytes),
+            max_entries=_ceiling(counts.source_entries, MIN_GROWTH_ENTRIES),
             overwrites=ListDigest(counts.overwrites, counts.overwrites_digest),
             deletes=ListDigest(counts.deletes, counts.deletes_digest),
         )
@@ -136,6 +141,7 @@ class SurveyLike(Protocol):
     source_kind: Literal["file", "dir", "symlink"]
     files: int
     bytes: int
+    source_entries: int
     directories: int
     symlinks: int
     identical_files: int
@@ -162,6 +168,7 @@ class SurveyCounts:
     source_kind: Literal["file", "dir", "symlink"]
     files: int
     bytes: int
+    source_entries: int = 0
     directories: int = 0
     symlinks: int = 0
     identical_files: int = 0

@@ -91,6 +91,11 @@ impl Landing {
             )));
         }
         // A source applies the filters of the plan itself: what it brings all the same was not confirmed.
+        // A ceiling is counted before anything of it is kept.
+        let brought = first.saturating_add(items.len() as u64);
+        if brought > self.spec.execution.max_entries {
+            return Err(too_many("names", self.spec.execution.max_entries));
+        }
         let left_out = |item: &Item| matches!(item, Item::Entry(entry) if self.spec.filter.selects(entry) == Selected::Excluded);
         if items.iter().any(left_out) {
             return Err(violation(&WireError::contradiction(
@@ -331,10 +336,10 @@ impl Landing {
                 .map_err(|error| self.failed(&error, entry, "looking for"))?,
         };
         if let Some(found) = &found
-            && let Some(landed) = self
+            && let Some((landed, published)) = self
                 .resume
                 .lock()
-                .landed(&entry.path, &Identity::from(entry))
+                .landed(&entry.path, &Identity::from(entry))?
             && entry.size == found.size
             && above
                 .inode_of(name)
@@ -342,7 +347,7 @@ impl Landing {
                 == Some(landed.inode)
             && (entry.mtime_ns == found.mtime_ns || !self.spec.execution.preserves(Preserve::Mtime))
         {
-            if !landed.published {
+            if !published {
                 // Its name may be known to memory alone: the session that gave it was killed before it synced the folder.
                 above
                     .sync()
@@ -718,14 +723,14 @@ impl Intake {
             .find(|(_, wanted, ceiling)| wanted > ceiling)
         {
             None => Ok(()),
-            Some((what, _, ceiling)) => {
-                let message = format!(
-                    "the source now has more than the {ceiling} {what} that the plan allows"
-                );
-                Err(Failure::new(Code::CeilingExceeded, message))
-            }
+            Some((what, _, ceiling)) => Err(too_many(what, *ceiling)),
         }
     }
+}
+
+fn too_many(what: &str, ceiling: u64) -> Failure {
+    let message = format!("the source now has more than the {ceiling} {what} that the plan allows");
+    Failure::new(Code::CeilingExceeded, message)
 }
 
 /// What ends with a failure: one entry, or the attempt.

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use headrace_core::name::{PART_PREFIX, RelPath};
+use headrace_core::value::Id;
 use headrace_io::descriptors::Share;
 use headrace_io::storage::{Folder, Store};
 use parking_lot::Mutex;
@@ -45,12 +46,17 @@ struct Handle {
     used: u64,
 }
 
+/// Start of the names of the temporaries of a shard of a transfer: several nodes may write to one storage.
+pub(in crate::session) fn temporaries_of(transfer: &Id, shard: u64) -> Vec<u8> {
+    let of = format!("{transfer}-{shard}-");
+    [PART_PREFIX, of.as_bytes()].concat()
+}
+
 impl Folders {
-    pub(super) fn new(store: Arc<dyn Store>, transfer: &str, share: Arc<Share>) -> Self {
-        let prefix = [PART_PREFIX, transfer.as_bytes(), b"-"].concat();
+    pub(super) fn new(store: Arc<dyn Store>, prefix: &[u8], share: Arc<Share>) -> Self {
         Self {
             store,
-            prefix,
+            prefix: prefix.to_vec(),
             share,
             kept: Mutex::default(),
         }

@@ -35,16 +35,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use headrace_core::code::{Code, Failure};
 use headrace_core::filter::Filter;
 use headrace_core::integrity::BLOCK_BYTES;
-use headrace_core::journal::{Record, Replay};
+use headrace_core::journal::Record;
 use headrace_core::message::{FileResult, Message, Totals};
 use headrace_core::name::RelPath;
-use headrace_core::ticket::Execution;
+use headrace_core::ticket::{Execution, Shard};
 use headrace_core::value::{Digest, Id};
 use headrace_core::wire::WireError;
 use headrace_io::buffer::BufferPool;
 use headrace_io::descriptors::Share;
 use headrace_io::disk::DiskPool;
 use headrace_io::journal::Journal;
+use headrace_io::landed::LandedRuns;
 use headrace_io::storage::{Folder, Store};
 use parking_lot::{Condvar, Mutex};
 
@@ -53,12 +54,14 @@ use self::decide::Intake;
 use self::epoch::Pending;
 pub use self::finish::{Finished, LAST_FAILED};
 use self::folders::Folders;
+pub(super) use self::folders::temporaries_of;
 use self::incoming::{Incoming, Phase};
 use self::places::Places;
 pub(crate) use self::read_back::READERS;
 use self::read_back::ReadBack;
 use self::resume::{ReceivedCount, Resume};
 pub use self::unit::{Accepted, UnitSink};
+use super::binding::fenced_off;
 use super::counters::{Counters, add};
 use super::ledger::{Ledger, Outcome};
 use super::{contained, state_failed};
@@ -134,6 +137,8 @@ pub struct LandingSpec {
     pub transfer: Id,
     /// The plan.
     pub plan: Digest,
+    /// Which part of it.
+    pub shard: Shard,
     /// What the ticket says to do.
     pub execution: Execution,
     /// Which names it takes.
@@ -201,7 +206,8 @@ impl Landing {
     /// Read the journal and get ready to take entries.
     ///
     /// # Errors
-    /// [`Code::StateFailed`] when journal or scratch folder cannot be used.
+    /// [`Code::StateFailed`] when journal or scratch folder cannot be used, [`Code::AttemptSuperseded`] when the journal knows a later
+    /// fencing number.
     pub fn open(
         mut spec: LandingSpec,
         answers: Arc<dyn Answers>,
@@ -209,15 +215,20 @@ impl Landing {
         buffers: Arc<BufferPool>,
         disk: Arc<DiskPool>,
     ) -> Result<Arc<Self>, Failure> {
+        let mut landed = LandedRuns::new(&spec.scratch);
         let (mut journal, mut replay) =
-            Journal::open(&*spec.state, b"journal").map_err(state_failed)?;
-        let resumed = replay.is_of(&spec.transfer, &spec.plan);
+            Journal::open(&*spec.state, b"journal", &mut landed).map_err(state_failed)?;
+        let resumed = replay.is_of(&spec.transfer, &spec.plan, spec.shard.number);
+        if resumed && replay.fence() > spec.shard.fence {
+            return Err(fenced_off(&spec.transfer, replay.fence(), spec.shard.fence));
+        }
         let same_units = resumed && replay.unit_bytes() == Some(spec.geometry.unit_bytes);
-        if !same_units {
+        if !same_units || replay.fence() < spec.shard.fence {
             let (transfer, plan) = (spec.transfer.clone(), spec.plan);
             journal.push(&Record::Start {
                 transfer,
                 plan,
+                shard: spec.shard,
                 unit_bytes: spec.geometry.unit_bytes,
             });
             journal.commit().map_err(state_failed)?;
@@ -230,14 +241,18 @@ impl Landing {
             replay.take_parts()
         };
         // The journal of something else says nothing about this transfer.
-        let resume = Resume::new(if resumed { replay } else { Replay::default() }, resumed);
+        let resume = if resumed {
+            Resume::new(replay, landed.sorted().map_err(state_failed)?)
+        } else {
+            Resume::none()
+        };
         let durable = resume.durable_bytes(spec.geometry);
         let (received, lost) = ReceivedCount::open(&spec.scratch, durable).map_err(state_failed)?;
         add(&counters.resent_bytes, lost);
         let this = Arc::new(Self {
             folders: Folders::new(
                 Arc::clone(&spec.store),
-                spec.transfer.as_str(),
+                &temporaries_of(&spec.transfer, spec.shard.number),
                 Arc::clone(&spec.share),
             ),
             places: Places::default(),

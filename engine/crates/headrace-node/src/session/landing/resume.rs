@@ -6,17 +6,21 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use headrace_core::journal::{Identity, LandedState, PartState, Replay};
+use headrace_core::code::Failure;
+use headrace_core::journal::{Identity, Landed, PartState, Replay};
 use headrace_core::name::RelPath;
+use headrace_io::landed::LandedCursor;
 use parking_lot::Mutex;
 
 use super::Geometry;
+use crate::session::state_failed;
 
 /// The past of this transfer on this node.
 pub(super) struct Resume {
     /// Whether there is a past at all.
     pub(super) is_resumed: bool,
     replay: Replay,
+    landed: LandedCursor,
     parts: BTreeMap<u64, PartState>,
     by_path: HashMap<RelPath, u64>,
     /// Taken up in this session: their files are open, and must keep their names until they are published.
@@ -24,16 +28,25 @@ pub(super) struct Resume {
 }
 
 impl Resume {
-    /// What the journal says, if it is the journal of this transfer.
-    pub(super) fn new(mut replay: Replay, is_resumed: bool) -> Self {
+    /// There is no journal of this transfer.
+    pub(super) fn none() -> Self {
+        Self {
+            is_resumed: false,
+            ..Self::new(Replay::default(), LandedCursor::empty())
+        }
+    }
+
+    /// What the journal of this transfer says.
+    pub(super) fn new(mut replay: Replay, landed: LandedCursor) -> Self {
         let parts = replay.take_parts();
         let by_path = parts
             .iter()
             .map(|(number, part)| (part.path.clone(), *number))
             .collect();
         Self {
-            is_resumed,
+            is_resumed: true,
             replay,
+            landed,
             parts,
             by_path,
             taken: HashSet::new(),
@@ -55,9 +68,14 @@ impl Resume {
         self.parts.values().map(of_part).sum::<u64>() + self.replay.landed_bytes()
     }
 
-    /// The file, if this state of the source landed.
-    pub(super) fn landed(&self, path: &RelPath, identity: &Identity) -> Option<LandedState> {
-        self.replay.landed(path, identity)
+    /// The file, if this state of the source landed, and whether it certainly got its name. Paths must be asked for in rising order.
+    pub(super) fn landed(
+        &mut self,
+        path: &RelPath,
+        identity: &Identity,
+    ) -> Result<Option<(Landed, bool)>, Failure> {
+        let found = self.landed.find(path).map_err(state_failed)?;
+        Ok(found.filter(|(landed, _)| landed.identity == *identity))
     }
 
     /// The inode number of the folder that an earlier session made here.

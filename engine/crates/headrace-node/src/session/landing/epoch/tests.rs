@@ -224,7 +224,9 @@ fn forgetting_removes_also_small_files_that_had_names_when_their_node_was_killed
         listed.map(|()| count).expect("readable")
     };
     assert_eq!(names(), 2);
-    let replay = Journal::open(&*state, b"journal").expect("a journal").1;
+    let replay = Journal::open(&*state, b"journal", &mut ())
+        .expect("a journal")
+        .1;
     remove_named(&*store, &replay, &transfer, &to);
     assert_eq!(names(), 0);
 }

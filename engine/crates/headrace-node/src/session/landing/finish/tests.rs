@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use headrace_core::code::Failure;
+use headrace_core::code::{Code, Failure};
 use headrace_core::list::{ListEntry, ListWriter};
 use headrace_core::message::Message;
 use headrace_core::name::RelPath;
@@ -70,4 +70,20 @@ fn invariant_5_what_is_deleted_in_many_folders_stays_deleted() {
         let found = folder.entry(b"x", RelPath::root()).expect("readable");
         assert!(found.is_none(), "it is there again");
     }
+}
+
+#[test]
+fn a_journal_of_work_that_was_given_out_again_is_not_written_to() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let disk = Disk::default();
+    let open = |fence| {
+        let mut spec = landing_spec(&disk, scratch.path()).expect("a spec");
+        spec.shard.fence = fence;
+        let threads = Arc::new(DiskPool::new(0).expect("no threads"));
+        let buffers = BufferPool::new(BUFFER_BYTES);
+        Landing::open(spec, Arc::new(Quiet), Arc::default(), buffers, threads).map(drop)
+    };
+    assert_eq!([open(2), open(2), open(3)], [Ok(()), Ok(()), Ok(())]);
+    let refused = open(2).expect_err("given out again");
+    assert_eq!(refused.code, Code::AttemptSuperseded);
 }
