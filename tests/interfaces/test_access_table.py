@@ -234,7 +234,11 @@ async def living(ada: Person, pip: Person, disabled: str) -> dict[str, str]:
     [session] = found = await ada.port.sessions(person=pip.principal.id)
     await ada.port.end_session(session.id, person=pip.principal.id)
     assert await ada.port.sessions(person=pip.principal.id) == []
-    calls = {"invite_again": again, "change_password": None, "sessions": found, "end_session": None}
+    service = await ada.port.create_service_account(m.ServiceAccountRequest(name="nightly", roles=["viewer"]))
+    calls = {
+        "invite_again": again, "change_password": None, "sessions": found, "end_session": None,
+        "create_service_account": service,
+    }  # fmt: skip
     return {method: described("ada", method, one) for method, one in calls.items()}
 
 

@@ -131,3 +131,25 @@ async def test_an_admin_sees_and_revokes_every_token(quiet_site: Site) -> None:
     await quiet_site.ada.port.revoke_token(token.id)
     with pytest.raises(AuthError):
         await quiet_site.use_cases.people.of_token(secret)
+
+
+@pytest.mark.anyio
+async def test_a_pipeline_of_a_service_account_works_on_when_whoever_made_it_has_left(site: Site) -> None:
+    boss = await site.person("boss", "admin")
+    robot = await boss.port.create_service_account(m.ServiceAccountRequest(name="nightly", roles=["requester"]))
+    assert (robot.kind, robot.roles, robot.state) == ("service", ["requester"], "active")
+    scopes = ["transfer:read", "transfer:plan", "transfer:run"]
+    made = await boss.port.create_token(m.TokenRequest(name="nightly copy", scopes=scopes, person=robot.id))
+    assert (made.person, made.secret is not None) == (robot.id, True)
+    await site.ada.port.disable_person(boss.principal.id)
+    principal = await site.use_cases.people.of_token(made.secret or "")
+    pipeline = Person(site, principal, made.secret or "")
+    (site.lab / "set").mkdir()
+    (site.lab / "set" / "a.bin").write_bytes(b"a" * 1000)
+    ended = await pipeline.end_of(await pipeline.submit(await pipeline.plan("lab:/set", "archive:/copy")))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    [audited] = await site.audited("service_account_made")
+    assert (audited.person, audited.subject) == (boss.principal.id, robot.id)
+    assert (await site.audited("token_made"))[-1].detail["owner"] == robot.id
+    with refused("not_allowed"):
+        await site.ada.port.update_person(robot.id, m.PersonUpdate(roles=["approver"]))

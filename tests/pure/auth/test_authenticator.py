@@ -8,6 +8,7 @@ from argon2 import PasswordHasher
 
 from headrace.auth import (
     BOOTSTRAP_ROLES,
+    BY_PASSWORD,
     TOKEN_SCOPES,
     AuthCode,
     Authenticator,
@@ -540,3 +541,65 @@ async def test_of_two_admins_who_change_roles_and_groups_at_once_neither_undoes_
     changed = await house.store.person(bob)
     assert changed is not None
     assert (set(changed.roles), set(changed.groups)) == ({Role.REQUESTER}, {"lab"})
+
+
+async def test_a_service_account_owns_tokens_that_outlive_whoever_made_them(house: House) -> None:
+    admin = await house.first_admin()
+    robot = await house.door.accounts.make_service(admin.principal, "nightly", frozenset({Role.REQUESTER}))
+    _, secret = await house.door.tokens.make(admin.principal, replace(WISH, owner=robot.id))
+    acts = await house.door.tokens.principal(secret)
+    assert (acts.id, acts.name, acts.kind, acts.session) == (robot.id, "nightly", "service", False)
+    assert acts.scopes == WISH.scopes
+    other = await house.join(admin, "Grace", Role.ADMIN)
+    await house.door.accounts.disable(other.principal, admin.principal.id)
+    assert (await house.door.tokens.principal(secret)).id == robot.id
+    await house.door.accounts.disable(other.principal, robot.id)
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.tokens.principal(secret)
+    with refused(AuthCode.NOT_FOUND):
+        await house.door.tokens.make(other.principal, replace(WISH, owner=robot.id))
+
+
+async def test_only_an_admins_own_session_makes_service_accounts_and_their_tokens(house: House) -> None:
+    admin = await house.first_admin()
+    robot = await house.door.accounts.make_service(admin.principal, "nightly", frozenset({Role.REQUESTER}))
+    grace = await house.join(admin, "Grace", Role.REQUESTER, Role.OPERATOR, Role.POLICY_ADMIN)
+    with_token = await house.door.tokens.principal(await house.token(admin))
+    for by in (grace.principal, replace(with_token, scopes=frozenset(Scope))):
+        with refused(AuthCode.NOT_ALLOWED):
+            await house.door.accounts.make_service(by, "other", frozenset({Role.REQUESTER}))
+        with refused(AuthCode.NOT_ALLOWED):
+            await house.door.tokens.make(by, replace(WISH, owner=robot.id))
+    for owner in (grace.principal.id, "pn_nobody"):
+        with refused(AuthCode.NOT_FOUND):
+            await house.door.tokens.make(admin.principal, replace(WISH, owner=owner))
+
+
+async def test_a_token_of_a_service_account_holds_no_more_than_the_roles_of_the_account(house: House) -> None:
+    admin = await house.first_admin()
+    robot = await house.door.accounts.make_service(admin.principal, "watcher", frozenset({Role.VIEWER}))
+    with refused(AuthCode.NOT_ALLOWED):
+        await house.door.tokens.make(admin.principal, replace(WISH, owner=robot.id))
+
+
+@pytest.mark.parametrize("role", [Role.APPROVER, Role.POLICY_ADMIN, Role.ADMIN])
+async def test_a_service_account_has_no_role_whose_decisions_are_a_persons(house: House, role: Role) -> None:
+    admin = await house.first_admin()
+    with refused(AuthCode.NOT_ALLOWED):
+        await house.door.accounts.make_service(admin.principal, "nightly", frozenset({Role.VIEWER, role}))
+    robot = await house.door.accounts.make_service(admin.principal, "nightly", frozenset({Role.VIEWER}))
+    with refused(AuthCode.NOT_ALLOWED):
+        await house.door.rights.grant(admin.principal, robot.id, frozenset({role}), None)
+
+
+async def test_nobody_signs_in_as_a_service_account(house: House) -> None:
+    admin = await house.first_admin()
+    robot = await house.door.accounts.make_service(admin.principal, "nightly", frozenset({Role.VIEWER}))
+    with refused(AuthCode.NAME_REFUSED):
+        await house.door.accounts.make_service(admin.principal, "ADA", frozenset({Role.VIEWER}))
+    with refused(AuthCode.SIGN_IN_REFUSED):
+        await house.door.passwords.sign_in("nightly", PASSWORD, "10.0.0.1")
+    with refused(AuthCode.NOT_ALLOWED):
+        await house.door.accounts.invite_again(admin.principal, robot.id, DAY)
+    with refused(AuthCode.SIGN_IN_REFUSED):
+        await house.door.sessions.begin(robot, BY_PASSWORD)

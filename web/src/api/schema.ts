@@ -387,6 +387,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/people/service-accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Service Account
+         * @description Make an account that owns tokens of pipelines and never signs in.
+         */
+        post: operations["create_service_account"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/people/{person}": {
         parameters: {
             query?: never;
@@ -2240,7 +2260,7 @@ export interface components {
         };
         /**
          * Person
-         * @description A person: `roles` and `groups` are what counts, granted or given by the groups of identities.
+         * @description A person or service account: `roles` and `groups` are what counts, granted or given by identities' groups.
          */
         Person: {
             /**
@@ -2270,6 +2290,12 @@ export interface components {
              * @default []
              */
             identities: components["schemas"]["Identity"][];
+            /**
+             * Kind
+             * @default person
+             * @enum {string}
+             */
+            kind: "person" | "service";
             /** Name */
             name: string;
             /** Roles */
@@ -2950,6 +2976,21 @@ export interface components {
             reason: string;
         };
         /**
+         * ServiceAccountRequest
+         * @description Make an account that owns tokens of pipelines and never signs in.
+         */
+        ServiceAccountRequest: {
+            /** Name */
+            name: string;
+            /**
+             * Password
+             * @description asked for by `proof_needed`
+             */
+            password?: string | null;
+            /** Roles */
+            roles: string[];
+        };
+        /**
          * Session
          * @description An interactive session; `secret` is shown once (browsers get it as a cookie instead).
          */
@@ -3118,6 +3159,11 @@ export interface components {
              * @description asked for by `proof_needed`
              */
             password?: string | null;
+            /**
+             * Person
+             * @description id of the service account whose it shall be; only administrators say that
+             */
+            person?: string | null;
             /** Scopes */
             scopes: string[];
             /**
@@ -3526,6 +3572,7 @@ export type Receipt = components['schemas']['Receipt'];
 export type Refusal = components['schemas']['Refusal'];
 export type RightsChange = components['schemas']['RightsChange'];
 export type Rule = components['schemas']['Rule'];
+export type ServiceAccountRequest = components['schemas']['ServiceAccountRequest'];
 export type Session = components['schemas']['Session'];
 export type SignIn = components['schemas']['SignIn'];
 export type SignInWays = components['schemas']['SignInWays'];
@@ -4170,6 +4217,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Invitation"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_service_account: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServiceAccountRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

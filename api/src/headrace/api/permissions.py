@@ -73,6 +73,7 @@ ACCESS: Mapping[str, Access] = {
     "verify_audit": _needs(Scope.AUDIT_READ),
     "people": _needs(Scope.ADMIN),
     "invite": _needs(Scope.ADMIN, session=True),
+    "create_service_account": _needs(Scope.ADMIN, session=True),
     "disable_person": _needs(Scope.ADMIN, session=True),
     "update_person": _needs(Scope.ADMIN, session=True),
     "link_identity": _needs(Scope.ADMIN, session=True),

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.passwords import check_name
-from headrace.auth.principal import BOOTSTRAP_ROLES, Principal, Role, Scope
+from headrace.auth.principal import BOOTSTRAP_ROLES, SERVICE_ROLES, Principal, Role, Scope
 from headrace.auth.secret_forms import Pepper, make_invitation
 from headrace.auth.store import InvitationRecord, NameTaken, PeopleStore, PersonRecord
 
 
 class Accounts:
-    """Makes and changes people. Administration is done in a person's own session, never with a token."""
+    """Makes and changes people and service accounts: always in an admin's own session, never with a token."""
 
     def __init__(
         self, store: PeopleStore, clock: Callable[[], datetime], pepper: Pepper, bootstrap_valid: timedelta
@@ -47,6 +47,27 @@ class Accounts:
             raise AuthError(AuthCode.NOT_ALLOWED, "A person needs at least one role.")
         return await self._invite(new_person_id(), check_name(name), roles, valid)
 
+    async def make_service(self, by: Principal, name: str, roles: frozenset[Role]) -> PersonRecord:
+        """Make an account that owns tokens of pipelines and never signs in. Raises `not_allowed`, `name_refused`."""
+        need_admin(by)
+        check_service_roles(roles)
+        if not roles:
+            raise AuthError(AuthCode.NOT_ALLOWED, "A service account needs at least one role.")
+        record = PersonRecord(
+            id=new_person_id(),
+            name=check_name(name),
+            roles=roles,
+            granted_roles=roles,
+            state="active",
+            created=self._clock(),
+            kind="service",
+        )
+        try:
+            await self._store.add_person(record)
+        except NameTaken as error:
+            raise AuthError(AuthCode.NAME_REFUSED, "Somebody has this name already; choose another.") from error
+        return record
+
     async def invite_again(self, by: Principal, person: str, valid: timedelta) -> tuple[PersonRecord, str]:
         """Give a person a new one-time link: to join, to come back, or to choose another password.
 
@@ -58,6 +79,8 @@ class Accounts:
         known = await self._store.person(person)
         if known is None:
             raise AuthError(AuthCode.NOT_FOUND, "There is no such person.")
+        if known.kind == "service":
+            raise AuthError(AuthCode.NOT_ALLOWED, "A service account never signs in; make another one.")
         if not known.local or known.name == known.id:
             raise AuthError(AuthCode.NOT_ALLOWED, "This person has no name to sign in with here; invite them by one.")
         made, now = make_invitation(), self._clock()
@@ -95,6 +118,12 @@ class Accounts:
         except NameTaken as error:
             raise AuthError(AuthCode.NAME_REFUSED, "Somebody has this name already; choose another.") from error
         return record, made.text
+
+
+def check_service_roles(roles: frozenset[Role]) -> None:
+    """Refuse roles that a service account can't have; raises `not_allowed`."""
+    if beyond := ", ".join(sorted(roles - SERVICE_ROLES)):
+        raise AuthError(AuthCode.NOT_ALLOWED, f"A service account never is {beyond}: that is for people.")
 
 
 def need_admin(by: Principal) -> None:

@@ -58,6 +58,9 @@ SCOPES_OF_ROLE: Final[dict[Role, frozenset[Scope]]] = {
 TOKEN_SCOPES: Final = frozenset(Scope) - {Scope.TRANSFER_APPROVE, Scope.ADMIN}
 """What a token may hold at most: it never approves, and never makes people."""
 
+SERVICE_ROLES: Final = frozenset(Role) - {Role.APPROVER, Role.POLICY_ADMIN, Role.ADMIN}
+"""Roles of a service account: none whose decisions are a person's."""
+
 BOOTSTRAP_ROLES: Final = frozenset({Role.ADMIN, Role.REQUESTER, Role.APPROVER})
 """Roles of the first person, who must be able to try everything and to invite others."""
 

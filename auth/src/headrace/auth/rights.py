@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from headrace.auth.accounts import need_admin
+from headrace.auth.accounts import check_service_roles, need_admin
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.grants import by_group, with_rights
 from headrace.auth.principal import Principal, Role, Scope
@@ -43,6 +43,8 @@ class Rights:
         need_admin(by)
         known = await self._known(person)
         _check_groups(groups or frozenset())
+        if known.kind == "service":
+            check_service_roles(roles or frozenset())
         if person == by.id and roles is not None and Role.ADMIN in known.granted_roles - roles:
             raise AuthError(AuthCode.NOT_ALLOWED, _YOURSELF)
         granted = await self._identities.grant(person, roles, groups)

@@ -59,7 +59,9 @@ class Sessions:
         self._uses = uses
 
     async def begin(self, person: PersonRecord, shown: Shown) -> SignedIn:
-        """Begin a session of somebody who has just signed in."""
+        """Begin a session of somebody who has just signed in; raises `sign_in_refused` for a service account."""
+        if person.kind == "service":
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"{person.id} is a service account", person=person.id)
         made, now = make_session(), self._clock()
         record = SessionRecord(
             hash=self._pepper.hash(made.text),

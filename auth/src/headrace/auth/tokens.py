@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from headrace.auth.accounts import need_admin
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.passwords import check_name
 from headrace.auth.principal import TOKEN_SCOPES, Principal, Scope, scopes_of
@@ -17,12 +18,16 @@ MAX_TOKENS_A_PERSON: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenWish:
-    """An API token to be made: good for `valid`, for the assistant `agent` if it is one's."""
+    """An API token to be made: good for `valid`, for the assistant `agent` if it is one's.
+
+    `owner` is the id of a service account; without it the token is its maker's own.
+    """
 
     name: str
     scopes: frozenset[Scope]
     valid: timedelta
     agent: str | None = None
+    owner: str | None = None
 
 
 class Tokens:
@@ -63,24 +68,28 @@ class Tokens:
         )
 
     async def make(self, by: Principal, wish: TokenWish) -> tuple[TokenRecord, str]:
-        """Make an API token of at most one's own scopes: its record and secret. Raises `not_allowed`, `name_refused`.
+        """Make an API token of at most its owner's scopes: its record and secret.
+
+        An admin makes those of service accounts, nobody those of other people. Raises `not_allowed`, `not_found`,
+        `name_refused`.
 
         The names of tokens and assistants are held to the rule of people's names: they are shown where people decide.
         """
         if not by.session:
             raise AuthError(AuthCode.NOT_ALLOWED, "Tokens are made in a person's own session, never with a token.")
-        if not wish.scopes or not wish.scopes <= by.scopes & TOKEN_SCOPES:
-            beyond = ", ".join(sorted(wish.scopes - (by.scopes & TOKEN_SCOPES)))
-            raise AuthError(
-                AuthCode.NOT_ALLOWED, f"A token holds some of your own scopes, and never {beyond or 'none'}."
-            )
-        if len(await self._store.tokens_of(by.id)) >= MAX_TOKENS_A_PERSON:
-            raise AuthError(AuthCode.NOT_ALLOWED, f"You have {MAX_TOKENS_A_PERSON} tokens already; revoke one first.")
+        owner = wish.owner or by.id
+        own = by.scopes if owner == by.id else await self._scopes_of_service(by, owner)
+        if not wish.scopes or not wish.scopes <= own & TOKEN_SCOPES:
+            beyond = ", ".join(sorted(wish.scopes - (own & TOKEN_SCOPES)))
+            whose = "your own scopes" if owner == by.id else "the scopes of its account"
+            raise AuthError(AuthCode.NOT_ALLOWED, f"A token holds some of {whose}, and never {beyond or 'none'}.")
+        if len(await self._store.tokens_of(owner)) >= MAX_TOKENS_A_PERSON:
+            raise AuthError(AuthCode.NOT_ALLOWED, f"There are {MAX_TOKENS_A_PERSON} tokens already; revoke one first.")
         made, now = make_token(), self._clock()
         record = TokenRecord(
             id=made.id,
             hash=self._pepper.hash(made.text),
-            person=by.id,
+            person=owner,
             name=check_name(wish.name),
             scopes=wish.scopes,
             created=now,
@@ -89,6 +98,13 @@ class Tokens:
         )
         await self._store.add_token(record)
         return record, made.text
+
+    async def _scopes_of_service(self, by: Principal, owner: str) -> frozenset[Scope]:
+        need_admin(by)
+        record = await self._store.person(owner)
+        if record is None or record.kind != "service" or record.state != "active":
+            raise AuthError(AuthCode.NOT_FOUND, "There is no such service account.")
+        return scopes_of(record.roles)
 
     async def of(self, by: Principal) -> Sequence[TokenRecord]:
         """List one's own tokens."""

@@ -153,9 +153,29 @@ def people_list(ctx: typer.Context, *, json: Json = False) -> None:
 
     def work(command: Command) -> None:
         found = command.wait(command.headrace.people())
-        rows = ((p.name, p.id, ", ".join(p.roles), ", ".join(p.groups), p.state, local_time(p.created)) for p in found)
-        command.out.show(table(("name", "id", "roles", "groups", "state", "made"), rows))
+        rows = (
+            (p.name, p.id, p.kind, ", ".join(p.roles), ", ".join(p.groups), p.state, local_time(p.created))
+            for p in found
+        )
+        command.out.show(table(("name", "id", "kind", "roles", "groups", "state", "made"), rows))
         command.out.document(found)
+
+    run(work, as_json=json)
+
+
+@people.command("service")
+def people_service(
+    name: Annotated[str, typer.Argument(help="What the account is called.")],
+    *,
+    role: Annotated[list[str], typer.Option(help="viewer, requester, operator, auditor.")],
+    json: Json = False,
+) -> None:
+    """Make a service account: it owns tokens of pipelines (`token create --for ID`) and never signs in."""
+
+    def work(command: Command) -> None:
+        made = proven(command, m.ServiceAccountRequest(name=name, roles=role), command.headrace.create_service_account)
+        command.out.say(f"{made.name} is {made.id}.")
+        command.out.document(made)
 
     run(work, as_json=json)
 
@@ -340,20 +360,23 @@ token = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make, lis
 
 
 @token.command("create")
-def token_create(
+def token_create(  # noqa: PLR0913 - one parameter each option
     name: Annotated[str, typer.Argument(help="What it is for.")],
     *,
     scope: Annotated[
         list[str], typer.Option(help="transfer:read, transfer:plan, transfer:run, ... May be given again.")
     ],
     agent: Annotated[str | None, typer.Option(help="The assistant that will act with it.")] = None,
+    owner: Annotated[
+        str | None, typer.Option("--for", metavar="ID", help="The service account whose it shall be.")
+    ] = None,
     valid: Annotated[int, typer.Option(parser=as_flag(span_s), metavar="TIME", help="Like 30d.")] = 30 * 86400,
     json: Json = False,
 ) -> None:
     """Make an API token for a pipeline or an assistant; its secret is shown once."""
 
     def work(command: Command) -> None:
-        wanted = m.TokenRequest(name=name, scopes=scope, valid_s=valid, agent=agent)
+        wanted = m.TokenRequest(name=name, scopes=scope, valid_s=valid, agent=agent, person=owner)
         made = proven(command, wanted, command.headrace.create_token)
         command.out.note(f"Token {made.id}, until {local_time(made.expires)}. Shown once:")
         command.out.say(made.secret or "")

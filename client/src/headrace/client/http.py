@@ -316,6 +316,11 @@ class HttpHeadrace:
         self._private(request)
         return await self._wire.post(m.Invitation, "people/invitations", request)
 
+    async def create_service_account(self, request: m.ServiceAccountRequest) -> m.Person:
+        """As in the port."""
+        self._private(request)
+        return await self._wire.post(m.Person, "people/service-accounts", request)
+
     async def disable_person(self, person: str) -> m.Person:
         """As in the port."""
         return await self._wire.post(m.Person, f"people/{segment(person)}/disable")

@@ -255,6 +255,10 @@ class Headrace(Protocol):
         """Invite a person by a one-time link, shown once."""
         ...
 
+    async def create_service_account(self, request: m.ServiceAccountRequest) -> m.Person:
+        """Make an account that owns tokens of pipelines and never signs in."""
+        ...
+
     async def disable_person(self, person: str) -> m.Person:
         """Disable a person; their sessions and tokens end."""
         ...

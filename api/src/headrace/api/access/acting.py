@@ -322,6 +322,11 @@ class Acting:
         with self._may("invite") as caller:
             return await self._do.people.invite(caller, request)
 
+    async def create_service_account(self, request: m.ServiceAccountRequest) -> m.Person:
+        """As in the port."""
+        with self._may("create_service_account") as caller:
+            return await self._do.people.create_service_account(caller, request)
+
     async def disable_person(self, person: str) -> m.Person:
         """As in the port; the person's running transfers are stopped at once."""
         with self._may("disable_person") as caller:

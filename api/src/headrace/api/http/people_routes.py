@@ -68,6 +68,12 @@ async def invite(port: Port, body: m.InvitationRequest) -> m.Invitation:
     return await port.invite(body)
 
 
+@router.post("/people/service-accounts", status_code=201)
+async def create_service_account(port: Port, body: m.ServiceAccountRequest) -> m.Person:
+    """Make an account that owns tokens of pipelines and never signs in."""
+    return await port.create_service_account(body)
+
+
 @router.post("/people/{person}/disable")
 async def disable_person(port: Port, person: Id) -> m.Person:
     """Disable a person; their sessions and tokens end."""

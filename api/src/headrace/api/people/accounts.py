@@ -201,6 +201,14 @@ class People:
             link=self._link(secret), name=invited.name, roles=sorted(invited.roles), expires=invited.created + valid
         )
 
+    async def create_service_account(self, caller: Caller, request: m.ServiceAccountRequest) -> m.Person:
+        """Make a service account."""
+        roles = frozenset(_one_of(Role, role, "roles") for role in request.roles)
+        await self._proofs.of(caller, request.password)
+        with acting(caller):
+            made = await self._auth.accounts.make_service(caller.principal, request.name, roles)
+            return _person(made, {})
+
     async def invite_again(self, caller: Caller, person: str, proof: m.Proven) -> m.Invitation:
         """Give a person a new one-time link, shown once."""
         await self._proofs.of(caller, proof.password)
@@ -314,6 +322,7 @@ class People:
             scopes=frozenset(_one_of(Scope, scope, "scopes") for scope in request.scopes),
             valid=timedelta(seconds=request.valid_s),
             agent=request.agent,
+            owner=request.person,
         )
         await self._proofs.of(caller, request.password)
         with acting(caller):
@@ -355,6 +364,7 @@ def _person(record: PersonRecord, identities: Mapping[str, Sequence[IdentityReco
         granted_roles=sorted(record.granted_roles),
         granted_groups=sorted(record.granted_groups),
         state=record.state,
+        kind=record.kind,
         created=record.created,
         identities=[
             m.Identity(

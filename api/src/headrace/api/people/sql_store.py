@@ -67,7 +67,9 @@ class SqlPeopleStore:
                     )
                 )
             detail = {"name": person.name, "roles": " ".join(sorted(person.roles))}
-            await self._note(tx, m.AuditKind.INVITED, person.id, detail)
+            service = person.kind == "service"
+            kind = m.AuditKind.SERVICE_ACCOUNT_MADE if service else m.AuditKind.INVITED
+            await self._note(tx, kind, person.id, detail)
 
     async def person(self, person: str) -> PersonRecord | None:
         """As in the port."""
@@ -243,6 +245,7 @@ class SqlPeopleStore:
                 )
             )
             detail = {"name": token.name, "scopes": " ".join(sorted(token.scopes)), "agent": token.agent or ""}
+            detail["owner"] = token.person
             await self._note(tx, m.AuditKind.TOKEN_MADE, token.id, detail)
 
     async def token(self, token: str) -> TokenRecord | None:

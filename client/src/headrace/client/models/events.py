@@ -92,6 +92,7 @@ class AuditKind(_Kind):
         "address issuer",
     )
     INVITED = "invited", "a person was invited", "name roles"
+    SERVICE_ACCOUNT_MADE = "service_account_made", "a service account was made", "name roles"
     INVITATION_ACCEPTED = "invitation_accepted", "an invited person chose a password", "name address"
     INVITED_AGAIN = "invited_again", "a person in this state got a new one-time link", "name state"
     PASSWORD_CHANGED = "password_changed", "a person replaced the password; other sessions ended", "name"
@@ -111,7 +112,7 @@ class AuditKind(_Kind):
     IDENTITY_LINKED = "identity_linked", "an identity was made a person's", "name issuer subject"
     IDENTITY_UNLINKED = "identity_unlinked", "an identity is nobody's any more", "name issuer subject"
     GROUP_BOUND = "group_bound", "what a group of an issuer gives was changed", "issuer group roles groups"
-    TOKEN_MADE = "token_made", "an API token was made", "name scopes agent"
+    TOKEN_MADE = "token_made", "an API token was made", "name scopes agent owner"
     TOKEN_REVOKED = "token_revoked", "an API token was revoked"
     JOIN_TOKEN_MADE = "join_token_made", "a one-time token was made with which a node may join", "name"
     NODE_JOINED = "node_joined", "a node joined", "name key"

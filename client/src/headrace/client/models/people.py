@@ -84,6 +84,13 @@ class InvitationRequest(Proven):
     valid_s: Annotated[int, Field(ge=300, le=30 * 86400)] = 3 * 86400
 
 
+class ServiceAccountRequest(Proven):
+    """Make an account that owns tokens of pipelines and never signs in."""
+
+    name: PersonName
+    roles: Annotated[list[Word], Field(min_length=1, max_length=10)]
+
+
 class Invitation(Model):
     """Shown once."""
 
@@ -133,7 +140,7 @@ class Identity(Model):
 
 
 class Person(Model):
-    """A person: `roles` and `groups` are what counts, granted or given by the groups of identities."""
+    """A person or service account: `roles` and `groups` are what counts, granted or given by identities' groups."""
 
     id: str
     name: str
@@ -142,6 +149,7 @@ class Person(Model):
     granted_roles: list[str] = []
     granted_groups: list[str] = []
     state: Literal["invited", "active", "suspended", "disabled"]
+    kind: Literal["person", "service"] = "person"
     created: datetime
     identities: list[Identity] = []
 
@@ -201,6 +209,9 @@ class TokenRequest(Proven):
     scopes: Annotated[list[Word], Field(min_length=1, max_length=20)]
     valid_s: Annotated[int, Field(ge=300, le=366 * 86400)] = 30 * 86400
     agent: Name | None = Field(default=None, description="name of the assistant that will act with it")
+    person: Name | None = Field(
+        default=None, description="id of the service account whose it shall be; only administrators say that"
+    )
 
 
 class Token(Model):
