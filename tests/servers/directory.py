@@ -72,7 +72,7 @@ def config_of(*servers: str, ca: str, secret: str = PASSWORD, base: str = BASE_D
     return DirectoryConfig(
         domain=DOMAIN, netbios="CORP", suffixes=frozenset({"site.test"}), servers=servers, ca=ca, account=SERVICE,
         secret=secret, base=base,
-        **{"timeout_s": 5, "connections": 8, "waiting": 64, "attempts": 9, "attempts_window_s": 1800} | limits,
+        **{"timeout_s": 5, "connections": 8, "waiting": 200, "attempts": 9, "attempts_window_s": 1800} | limits,
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ class _Table(BaseModel):
     base: str = ""
     timeout_s: Annotated[int, Field(ge=1, le=60)] = 5
     connections: Annotated[int, Field(ge=1, le=64)] = 8
-    waiting: Annotated[int, Field(ge=0, le=1000)] = 64
+    waiting: Annotated[int, Field(ge=0, le=1000)] = 200
     attempts: Annotated[int, Field(ge=3, le=300)] = 9
     attempts_window_s: Annotated[int, Field(ge=60, le=86_400)] = 1800
 
