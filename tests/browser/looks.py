@@ -91,6 +91,7 @@ LOOKS: Mapping[str, Look] = {
     "people": Look("/people", ADMIN),
     "people-denied": Look("/people", "vera"),
     "tokens": Look("/tokens", "ada"),
+    "account": Look("/account", "ada"),
     "not-found": Look("/nowhere", "ada"),
 }
 

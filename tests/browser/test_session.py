@@ -34,6 +34,25 @@ def test_signing_out_in_one_tab_empties_every_other_and_back_brings_nothing(hous
     expect(other.get_by_text("ada")).to_have_count(0)
 
 
+def test_a_person_ends_all_other_sessions_and_changes_the_password(house: House) -> None:
+    elsewhere, here = house.page(None, "/sign-in"), house.page(None, "/sign-in")
+    for page in (elsewhere, here):
+        sign_in(page, "vera")
+        expect(page.get_by_role("button", name="vera")).to_be_visible()
+    here.get_by_role("button", name="vera").click()
+    here.get_by_role("menuitem", name="Your account").click()
+    here.get_by_role("button", name="End all others").click()
+    here.get_by_role("dialog").get_by_role("button", name="End", exact=True).click()
+    expect(here.get_by_text("Signed out there.")).to_be_visible()
+    expect(elsewhere.get_by_role("heading", name="Sign in")).to_be_visible()
+    here.get_by_label("Your password now").fill(PASSWORD)
+    here.get_by_label("Your new password").fill(f"{PASSWORD} and more")
+    here.get_by_role("button", name="Change the password").click()
+    expect(here.get_by_text("The password is changed")).to_be_visible()
+    sign_in(elsewhere, "vera")
+    expect(elsewhere.get_by_role("alert")).to_be_visible()
+
+
 def test_another_person_in_one_tab_is_that_person_in_all_of_them(house: House) -> None:
     one = house.page(None, "/sign-in")
     sign_in(one, "ada")

@@ -14,6 +14,7 @@ import {
   peopleQuery,
   planQuery,
   policiesQuery,
+  sessionsQuery,
   tokensQuery,
   transferQuery,
   transfersQuery,
@@ -190,6 +191,13 @@ const people = createRoute({
   component: lazyRouteComponent(() => import("./pages/People"), "People"),
 });
 
+const account = createRoute({
+  getParentRoute: () => app,
+  path: "/account",
+  loader: ({ context }) => context.client.query({ ...sessionsQuery, staleTime: "static" }),
+  component: lazyRouteComponent(() => import("./pages/Account"), "Account"),
+});
+
 const tokens = createRoute({
   getParentRoute: () => app,
   path: "/tokens",
@@ -197,7 +205,7 @@ const tokens = createRoute({
   component: lazyRouteComponent(() => import("./pages/Tokens"), "Tokens"),
 });
 
-const inside = [home, fresh, transfers, transfer, plan, requests, approvals, policies, endpoints, halts, audit, people, tokens];
+const inside = [home, fresh, transfers, transfer, plan, requests, approvals, policies, endpoints, halts, audit, people, account, tokens];
 
 export const router = createRouter({
   routeTree: root.addChildren([signIn, accept, app.addChildren(inside)]),

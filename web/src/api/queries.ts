@@ -251,6 +251,11 @@ export const peopleQuery = queryOptions({
   queryFn: ({ signal }) => answer(api.GET("/api/v1/people", { signal })),
 });
 
+export const sessionsQuery = queryOptions({
+  queryKey: ["sessions"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/sessions", { signal })),
+});
+
 export const tokensQuery = queryOptions({
   queryKey: ["tokens"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/tokens", { signal })),

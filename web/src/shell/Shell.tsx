@@ -4,7 +4,7 @@ import { ActionIcon, Button, Kbd, Menu, Text, Tooltip, useMantineColorScheme } f
 import { useHotkeys } from "@mantine/hooks";
 import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
-import { IconChevronDown, IconLogout, IconMenu2, IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
+import { IconChevronDown, IconLogout, IconUser, IconMenu2, IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { lazy, Suspense, useState } from "react";
 import { answer, api } from "../api/client";
 import { meQuery, planCountsQuery } from "../api/queries";
@@ -157,6 +157,9 @@ function Who({ me }: { me: Me }) {
           <Menu.Label>
             <Text size="xs">{me.roles.map((role) => tData("role", role)).join(", ") || t("role.none")}</Text>
           </Menu.Label>
+          <Menu.Item component={Link} to="/account" leftSection={<IconUser size={14} aria-hidden />}>
+            {t("account.title")}
+          </Menu.Item>
           <Menu.Item leftSection={<IconLogout size={14} aria-hidden />} onClick={() => signOut.mutate()}>
             {t("action.signOut")}
           </Menu.Item>
