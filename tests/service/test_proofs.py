@@ -1,6 +1,7 @@
 """Where the site wants it, a session alone gives no yes: the password comes with each, for that one thing."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve
 
 from headrace.api.settings import Settings
+from headrace.client import HeadraceError
 from headrace.client import models as m
 
 WRONG = "not the password"
@@ -54,6 +56,15 @@ async def test_a_proof_is_for_one_yes(strict: Site) -> None:
         await strict.ada.port.confirm_plan(other.id, yes(other))
     with refused("proof_needed"):
         await strict.ada.port.confirm_plan(plan.id, yes(plan))
+
+
+@pytest.mark.anyio
+async def test_who_signed_in_at_a_provider_hears_which_password_a_proof_is(tmp_path: Path) -> None:
+    async with started_site(tmp_path, Settings(consent_proof="password")) as site:
+        principal = replace(site.ada.principal, method="oidc")
+        with pytest.raises(HeadraceError, match="signed in at a provider") as told:
+            await site.service.acting_for(principal).create_token(m.TokenRequest(name="t", scopes=["transfer:read"]))
+        assert told.value.problem.code == "proof_needed"
 
 
 @pytest.mark.anyio

@@ -9,6 +9,12 @@ from headrace.api.errors import Code, ServiceError
 from headrace.auth import AuthCode, Authenticator, AuthError
 from headrace.client import models as m
 
+_NEEDED = "type your password to prove that this is you: a session alone is not enough here"
+_AT_A_PROVIDER = (
+    "this needs the password of an account here as a proof, and you have signed in at a provider: sign in with your "
+    "password here, or let somebody do this who has one"
+)
+
 
 class Proofs:
     """Checks that the person of a session is there, where the site wants that (`HEADRACE_CONSENT_PROOF`)."""
@@ -26,9 +32,7 @@ class Proofs:
         if password is None:
             if self._core.settings.consent_proof == "session":
                 return "session"
-            raise ServiceError(
-                Code.PROOF_NEEDED, "type your password to prove that this is you: a session alone is not enough here"
-            )
+            raise ServiceError(Code.PROOF_NEEDED, _AT_A_PROVIDER if caller.principal.method == "oidc" else _NEEDED)
         try:
             await self._auth.prove(caller.principal, password)
         except AuthError as error:
