@@ -492,37 +492,45 @@ async def test_who_is_deleted_has_left_and_who_is_locked_out_or_must_change_the_
     domain.set("lars", pwdLastSet="0")
     domain.delete("zoe")
     try:
-        assert await house.door.directory_watch.look()
+        assert (await house.door.directory_watch.look()).changed
         assert domain.number("lars", "lockoutTime")
         assert (await house.door.sessions.principal(lars.secret)).id == lars.principal.id
         with pytest.raises(AuthError):
             await house.door.sessions.principal(zoe.secret)
-        assert not await house.door.directory_watch.look()
+        assert not (await house.door.directory_watch.look()).changed
     finally:
         domain.delete("lars")
 
 
-async def test_nobody_has_left_a_directory_that_is_away_or_answers_for_nobody(
-    house: House, domain: Domain, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_nobody_has_left_a_directory_that_is_away_or_answers_for_nobody(house: House, domain: Domain) -> None:
     alice = await house.sign_in("alice@corp.test")
     for other in ({"base": "OU=Nowhere,DC=corp,DC=test"}, {"secret": "not this"}):
         blind = House(domain, **other)
         watch = DirectoryWatch([blind.directory], house.store, house.clock)
-        assert not await watch.look()
-        assert "nobody knows who has left corp.test" in caplog.text
+        looked = await watch.look()
+        assert (looked.changed, looked.away[0].partition(":")[0]) == (False, "nobody knows who has left corp.test")
     assert await house.door.sessions.principal(alice.secret) == alice.principal
 
 
 async def test_an_identity_that_no_account_can_have_is_that_of_nobody(house: House) -> None:
     bob = await house.sign_in("bob@corp.test")
     await house.store.link(bob.principal.id, CORP, "bob", house.clock())
-    assert await house.door.directory_watch.look()
+    assert (await house.door.directory_watch.look()).changed
     with pytest.raises(AuthError):
         await house.door.sessions.principal(bob.secret)
 
 
-async def test_who_has_left_is_looked_for_at_least_twice_a_minute(
+async def test_a_look_for_leavers_that_could_not_ask_a_directory_fails_so_that_health_tells_it(strict: Site) -> None:
+    people = strict.use_cases.people
+    await signed_in(strict, "alice@corp.test")
+    await people.look_for_leavers()
+    for directory in people._auth.directory_watch._directories:  # noqa: SLF001 - as if its servers had gone
+        directory._servers = ("ldaps://127.0.0.1:1",)  # type: ignore[attr-defined] # noqa: SLF001
+    with pytest.raises(DirectoryAway, match=r"nobody knows who has left corp\.test"):
+        await people.look_for_leavers()
+
+
+async def test_who_has_left_is_looked_for_twice_a_minute(
     tmp_path: Path, domain: Domain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     periods: dict[str, float] = {}

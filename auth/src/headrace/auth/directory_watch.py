@@ -1,13 +1,19 @@
 """Looks in the site's directories whether people are still there, and in which groups."""
 
-import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from headrace.auth.directory import Directory, DirectoryAway
 from headrace.auth.store import IdentityRecord, IdentityStore
 
-_log = logging.getLogger(__name__)
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a look has found: whether anything has changed, and which directories could not be asked, and why."""
+
+    changed: bool
+    away: tuple[str, ...]
 
 
 class DirectoryWatch:
@@ -29,17 +35,17 @@ class DirectoryWatch:
         """Whether there is anything to look at."""
         return bool(self._directories)
 
-    async def look(self) -> bool:
-        """Look once; answers whether anything has changed."""
-        changed = False
+    async def look(self) -> Looked:
+        """Look once."""
+        changed, away = False, []
         known = await self._identities.identities() if self._directories else ()
         for directory in self._directories:
             mine = [one for one in known if one.issuer == directory.config.issuer]
             try:
                 changed |= await self._look_at(directory, mine)
             except DirectoryAway as error:
-                _log.warning("nobody knows who has left %s: %s", directory.config.domain, error)
-        return changed
+                away.append(f"nobody knows who has left {directory.config.domain}: {error}")
+        return Looked(changed, tuple(away))
 
     async def _look_at(self, directory: Directory, known: Sequence[IdentityRecord]) -> bool:
         found = await directory.look_up([one.subject for one in known])

@@ -15,6 +15,7 @@ from headrace.auth import (
     Authenticator,
     AuthError,
     Begun,
+    DirectoryAway,
     GroupBinding,
     IdentityRecord,
     PersonRecord,
@@ -146,9 +147,15 @@ class People:
         return bool(self._auth.directory_watch)
 
     async def look_for_leavers(self) -> None:
-        """See who has left a directory or its groups; what they have running is looked at again."""
-        if await self._auth.directory_watch.look():
+        """See who has left a directory or its groups; what they have running is looked at again.
+
+        Raises `DirectoryAway` when a directory could not be asked, after the others were: health tells it.
+        """
+        looked = await self._auth.directory_watch.look()
+        if looked.changed:
             self._core.reactions.tell()
+        if looked.away:
+            raise DirectoryAway(*looked.away)
 
     async def of_session(self, secret: str) -> Principal:
         """Return whose session this is."""
