@@ -10,15 +10,18 @@ engine() { # CARGO_PROFILE: what CI builds everything with
   (cd engine && "$bin/cargo-nextest" nextest run --cargo-profile "${CARGO_PROFILE:-dev}" --workspace --show-progress none --cargo-quiet)
 }
 
-python() { # one worker for each processor; tests that share a server stay together
-  "$bin/pytest" --quiet --no-header -n "$(nproc)" --dist loadgroup "$@"
+python() { # workers for each processor, then what to run; tests that share a server stay together
+  local each=$1
+  shift
+  "$bin/pytest" --quiet --no-header -n "$((each * $(nproc)))" --dist loadgroup "$@"
 }
 
 case $part in
   engine) engine ;;
-  pure) python tests/pure "$@" ;;
-  rest) python tests --ignore tests/pure "$@" ;;
-  postgresql) python --store postgresql tests/service/test_{store,consent,transfers,durable,budgets,policies,listing}.py "$@" ;;
-  all) engine && python tests "$@" ;;
+  pure) python 1 tests/pure "$@" ;;
+  # Two for each processor: most of these tests wait for nodes, disks and rates.
+  rest) python 2 tests --ignore tests/pure "$@" ;;
+  postgresql) python 2 --store postgresql tests/service/test_{store,consent,transfers,durable,budgets,policies,listing}.py "$@" ;;
+  all) engine && python 2 tests "$@" ;;
   *) echo "no such part: $part" >&2; exit 2 ;;
 esac

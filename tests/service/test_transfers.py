@@ -37,12 +37,13 @@ def small_set(site: Site) -> dict[str, bytes]:
     return files
 
 
-def large_set(site: Site) -> int:
+def large_set(site: Site, files: int = 64, each: int = 256 << 10) -> int:
+    """Make 16 MiB that take 17 s at `SLOW_BPS`: long enough to be steered, and soon durable in part."""
     folder = site.lab / "set"
     folder.mkdir()
-    for number in range(8):
-        (folder / f"{number}.bin").write_bytes(os.urandom(4 << 20))
-    return 8 * (4 << 20)
+    for number in range(files):
+        (folder / f"{number}.bin").write_bytes(os.urandom(each))
+    return files * each
 
 
 def arrived(folder: Path) -> dict[str, bytes]:
@@ -267,7 +268,7 @@ async def test_a_policy_that_forbids_stops_running_transfers_at_once(site: Site)
 
 @pytest.mark.anyio
 async def test_what_a_failed_transfer_left_stays_while_it_may_be_tried_again_and_no_longer(site: Site) -> None:
-    large_set(site)
+    large_set(site, files=4, each=4 << 20)
     await publish(site, FROZEN)
     transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=4 * SLOW_BPS))
     await until_durable(site, transfer)
