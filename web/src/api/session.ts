@@ -6,7 +6,7 @@
 import type { SignedOut } from "./schema";
 
 /** Why a sign-in at a provider ended without a session. */
-export const REFUSED = ["no_role", "provider_failed", "sign_in_expired", "sign_in_refused"] as const;
+export const REFUSED = ["no_role", "provider_failed", "sign_in_expired", "sign_in_refused", "too_many_attempts"] as const;
 export type Refused = (typeof REFUSED)[number];
 
 type News = "ended" | "signed-in";

@@ -51,7 +51,7 @@ class Authenticator:
         self.tokens = Tokens(store, clock, pepper, self._uses)
         self.passwords = PasswordSignIn(store, self.sessions, pepper, clock, steady or clock)
         self.providers = Providers(issuers, steady or clock)
-        self.oidc = OidcSignIn(self.providers, public_url, identities, self.sessions, pepper, clock)
+        self.oidc = OidcSignIn(self.providers, public_url, identities, self.sessions, pepper, clock, steady or clock)
         self.oidc_device = OidcDevice(self.providers, self.oidc, pepper, clock, steady or clock)
         self.oidc_sign_out = OidcSignOut(self.providers, public_url, store, clock)
         self.oidc_tokens = OidcTokens(self.providers, public_url, store, identities, clock)

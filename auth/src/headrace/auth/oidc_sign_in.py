@@ -15,17 +15,20 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from headrace.auth.accounts import new_person_id
-from headrace.auth.errors import AuthCode, AuthError
+from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.oidc_claims import Vouched, vouched
 from headrace.auth.oidc_provider import Provider, ProviderFailed, Providers, TokenRefused
 from headrace.auth.secret_forms import Pepper
 from headrace.auth.sessions import Sessions, Shown, SignedIn
 from headrace.auth.store import Arrival, IdentityStore
+from headrace.auth.throttle import Limit, Throttle, network_of
 
 SIGN_IN_LIMIT: Final = timedelta(minutes=10)
 """For a sign-in at a provider, from its beginning here to its end here."""
 _LOCAL_PATH: Final = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]{0,500}")
 """A path of this service: no browser takes it for an address elsewhere."""
+FAILED_LIMIT: Final = Limit(200, timedelta(minutes=15))
+"""Sign-ins of one network that ended without a person."""
 _MAX_KEPT: Final = 2000
 
 
@@ -66,14 +69,17 @@ class OidcSignIn:
         sessions: Sessions,
         pepper: Pepper,
         clock: Callable[[], datetime],
+        steady: Callable[[], datetime],
     ) -> None:
-        """Let providers send browsers back to `public_url`."""
+        """Let providers send browsers back to `public_url`; `steady` measures for how long tries count."""
         self._providers = providers
         self._public_url = public_url
         self._identities = identities
         self._sessions = sessions
         self._pepper = pepper
         self._clock = clock
+        self._steady = steady
+        self._throttle = Throttle()
 
     async def begin(self, issuer: str, path: str) -> Begun:
         """Begin a sign-in that goes on at `path`. Raises `not_found`, `not_allowed`, `provider_failed`."""
@@ -99,13 +105,18 @@ class OidcSignIn:
             raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
         return Begun(url, self._seal(under_way))
 
-    async def finish(self, issuer: str, kept: str, answer: Mapping[str, str]) -> Arrived:
+    async def finish(self, issuer: str, kept: str, answer: Mapping[str, str], address: str) -> Arrived:
         """End a sign-in with what the browser kept and with the provider's answer to it.
 
-        Raises `not_found`, `sign_in_expired`, `sign_in_refused`, `no_role`, `provider_failed`.
+        Raises `not_found`, `sign_in_expired`, `sign_in_refused`, `no_role`, `provider_failed`, `too_many_attempts`.
         """
         provider = self._providers.named(issuer)
         under_way = self._open(kept, issuer, answer.get("state", ""))
+        # Each try is a request to the provider: made-up codes of one network are some, and then none.
+        tried = f"network:{network_of(address)}"
+        wait = self._throttle.attempt({tried: FAILED_LIMIT}, self._steady())
+        if wait is not None:
+            raise TooManyAttempts(int(wait.total_seconds()) + 1)
         try:
             await _require_issuer(provider, answer)
             token = await provider.id_token(
@@ -119,6 +130,7 @@ class OidcSignIn:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"{issuer}: {error}") from error
         except ProviderFailed as error:
             raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
+        self._throttle.take_back(tried)
         return Arrived(await self.arrive(found), under_way.next)
 
     async def arrive(self, found: Vouched) -> SignedIn:

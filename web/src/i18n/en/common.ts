@@ -26,6 +26,7 @@ export const common = {
   "signIn.refused.no_role": "You have no role here yet. Ask an administrator to give one to you or to one of your groups.",
   "signIn.refused.provider_failed": "The site's sign-in service can't be used now. Try again soon, or ask an administrator.",
   "signIn.refused.sign_in_expired": "This sign-in was begun too long ago, or in another browser. Sign in again.",
+  "signIn.refused.too_many_attempts": "There were too many attempts from this network. Try again in some minutes.",
   "signIn.refused.sign_in_refused": "The sign-in was not accepted, or this person may not sign in here.",
   "person.name": "Name",
   "person.password": "Password",

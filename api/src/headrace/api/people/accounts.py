@@ -82,7 +82,7 @@ class People:
         """Start a session of somebody whom a provider sends back, and say where it goes on; a refusal is audited."""
         try:
             async with self._arriving(address):
-                arrived = await self._auth.oidc.finish(provider, kept, answer)
+                arrived = await self._auth.oidc.finish(provider, kept, answer, address)
         finally:
             # What this person's groups give may be another thing than before, also for what runs.
             self._core.reactions.tell()
