@@ -177,6 +177,11 @@ fn provider() -> Arc<CryptoProvider> {
         aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256,
         aws_lc_rs::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
     ];
+    // First one that a later quantum computer does not break either: what is recorded today may be of interest for decades.
+    provider.kx_groups = vec![
+        aws_lc_rs::kx_group::X25519MLKEM768,
+        aws_lc_rs::kx_group::X25519,
+    ];
     Arc::new(provider)
 }
 

@@ -163,6 +163,26 @@ fn both_roles_export_what_a_buffered_connection_exports_with_either_hash() {
 }
 
 /// Read what `content` says in reads of many sizes, then the end.
+#[test]
+fn keys_are_agreed_on_in_a_way_that_holds_against_later_computers_too() {
+    let group = |stream: &TlsStream| {
+        let group = stream.tls.negotiated_key_exchange_group();
+        group.expect("a handshake").name()
+    };
+    let (dialled, accepted) = pair(settings().0);
+    assert_eq!(group(&dialled), rustls::NamedGroup::X25519MLKEM768);
+    assert_eq!(group(&accepted), rustls::NamedGroup::X25519MLKEM768);
+    // A peer of before knows the other one only.
+    let provider = CryptoProvider {
+        kx_groups: vec![aws_lc_rs::kx_group::X25519],
+        ..aws_lc_rs::default_provider()
+    };
+    let there = identity(2).public_key();
+    let before = client_config_with(provider.into(), &identity(1), there, ALPN_DATA);
+    let (dialled, _) = pair(before.expect("settings"));
+    assert_eq!(group(&dialled), rustls::NamedGroup::X25519);
+}
+
 fn read_all(stream: &mut TlsStream, expected: &[u8]) {
     let mut received = vec![0; expected.len()];
     let (mut at, mut size) = (0, 1);
