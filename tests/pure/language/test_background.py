@@ -292,6 +292,17 @@ def test_clauses_that_only_look_like_background_are_asked_about(frame: str) -> N
     assert [text for text in texts if read(text).outcome == "intent"] == []
 
 
+def test_an_endpoint_that_is_down_is_asked_about_where_a_transfer_is_to_go_on() -> None:
+    assert intent_of("pause 7f3a21, krios1 is down") == intent_of("pause 7f3a21")
+    assert read("resume 7f3a21, krios1 is down").outcome == "ask"
+
+
+def test_a_numbered_thing_is_all_of_the_data_only_if_the_places_name_it() -> None:
+    order = "copy krios2:/mx/p12_19 to NCSA:/mx/p12_19"
+    assert intent_of(f"pucks 12 to 19 are shot. {order}") == intent_of(order)
+    assert read(f"pucks 12 to 17 are shot. {order}").outcome == "ask"
+
+
 def test_a_heading_stands_before_the_order_and_not_behind_it() -> None:
     assert intent_of(f"gravel lot 7: {ROUTE}") == intent_of(ROUTE)
     assert read(f"{ROUTE}. gravel lot 7: skip *.tmp").outcome == "ask"

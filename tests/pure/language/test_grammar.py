@@ -32,6 +32,7 @@ BY_CODE = {
     "plain",
     "plain_of_one",
     "readiness",
+    "spoils",
     "stands_for_data",
     "verb_of",
     "of_the_request",

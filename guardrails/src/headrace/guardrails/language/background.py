@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
 from headrace.guardrails.language.grammar import BACKGROUND, BACKGROUND_WORDS, TRANSFERS, words_of
-from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, plain_word
+from headrace.guardrails.language.phrases import CAPITAL_MARK, SENTENCE_ENDS, UNKNOWN_MARK, plain_word
 from headrace.guardrails.language.statements import Beside, heads, tells
 
 if TYPE_CHECKING:
@@ -48,12 +48,13 @@ _ANYWHERE, _BEFORE, _OF_A_CONTROL = (
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The items of a request, what the span of each says, which are times or unknown, and how often each is said."""
+    """The items of a request: what the span of each says, and whether it is a time, unknown, or within a span."""
 
     items: Sequence[Item]
     said: Sequence[frozenset[Value]]
     timed: Sequence[bool]
     unknown: Sequence[bool]
+    within: Sequence[bool]
     times_said: Counter[Value]
     times: int
 
@@ -64,7 +65,9 @@ class _Text:
         orders = _ACTIONS & rest.keys()
         if not rest or any(one & _ACTIONS and not one <= _ASKED_OF_ONE | {"modify", "confirm"} for one in inside):
             return None
-        return Beside(bool(orders) and orders <= _ASKED_OF_ONE, self.times > sum(self.timed[at:end]))
+        places = " ".join(item.text for item in self.items if isinstance(item.value, Place))
+        of_one = bool(orders) and orders <= _ASKED_OF_ONE
+        return Beside(of_one, "resume" in orders, self.times > sum(self.timed[at:end]), places)
 
 
 def with_background(chosen: list[Chosen], items: Sequence[Item], words: Words, make: Make) -> list[Chosen]:
@@ -74,7 +77,8 @@ def with_background(chosen: list[Chosen], items: Sequence[Item], words: Words, m
     said = [_said(span) for span in owned]
     timed = [span is not None and any(fact.slot in _TIMES for fact in span.facts) for span in owned]
     unknown = [span is None for span in owned]
-    text = _Text(items, said, timed, unknown, Counter(value for one in said for value in one), sum(timed))
+    within = [span is not None and span.first < item.first for span, item in zip(owned, items, strict=True)]
+    text = _Text(items, said, timed, unknown, within, Counter(value for one in said for value in one), sum(timed))
     goals = {_name(fact.value) for span in chosen for fact in span.facts if fact.slot == "destination"} - {""}
     goals = goals if any(one & {*TRANSFERS} for one in said) else set()
     at, end = 0, None
@@ -121,7 +125,7 @@ def _said(span: Chosen | None) -> frozenset[Value]:
 def _signature(items: Sequence[Item], at: int) -> int | None:
     """Give the end of the names or initials at the end of a letter: "Kind regards, Dr. A. Novak"."""
     ends_here = {item.symbol for item in items[at + 1 : at + 4]} <= {".", "<end>"}
-    if at and items[at - 1].symbol == "." and ends_here and _INITIALS.fullmatch(items[at].text):
+    if at and items[at - 1].symbol in SENTENCE_ENDS and ends_here and _INITIALS.fullmatch(items[at].text):
         return at + 1
     if not at or plain_word(items[at - 1]) not in _CLOSINGS:
         return None
@@ -137,7 +141,7 @@ def _end_of(text: _Text, at: int) -> int | None:
     """Give the end of the longest clause of background that starts here."""
     items, said = text.items, text.said
     opens = at == 0 or items[at - 1].symbol in _ENDS or plain_word(items[at - 1]) in _GREETINGS
-    if not opens and plain_word(items[at]) not in _OPENERS:
+    if text.within[at] or (not opens and plain_word(items[at]) not in _OPENERS):
         return None
     limit = min(at + _MAX_ITEMS, len(items) - 1)
     runs_on = plain_word(items[at]) in _RUNS_ON or items[at].text.startswith("@")

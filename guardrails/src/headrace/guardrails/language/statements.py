@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
 from headrace.guardrails.language.grammar import words_of
-from headrace.guardrails.language.phrases import UNKNOWN_MARK, Openings, members, plain_word
+from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, Openings, members, plain_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,24 +36,29 @@ _PAST, _NOW = frozenset(words_of("verb_of.past")), frozenset(words_of("verb_of.p
 _VERBS = _BE | _HAVE | _PAST | _NOW
 _DETERMINERS = frozenset(words_of("determiner.any"))
 _PRONOUNS = frozenset(words_of("stands_for_data"))
+_DATA = _OF_THE_REQUEST - _PRONOUNS
 _DEMONSTRATIVES = frozenset(words_of("determiner.near"))
 _LINKS = frozenset(words_of("plain.link"))
+_SPOILS = frozenset(words_of("spoils"))
+_SMALL = 2
+_DIGITS = re.compile(r"[0-9]+")
 _TIME_VALUES = frozenset({"<when>", "<whens>", "<dur>", "<day>", "<clock>"})
 _NUMBERS = re.compile(r"<num>|~\^?[a-z]*[-.]?[0-9][a-z0-9._/-]*|~\^?[a-z]+[-_][a-z0-9_-]*[0-9]|[a-z]")
 _UNKNOWN = re.compile(r"~\^?[a-z][a-z'-]*")
 _PLURAL = re.compile(r"[^']*[^siu']s")
 _ANNOUNCES = Openings(words_of("announces"))
-_OPENERS = frozenset(words_of("runs_on")) | {*words_of("opens_background")}
-_GOES_ON = frozenset(words_of("after_background"))
 _GREETINGS = frozenset(words_of("calls"))
+_OPENS = _GREETINGS.union(*(words_of(one) for one in ("runs_on", "opens_background", "after_background")))
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What the rest of a request says: whether it is about one transfer, and which times it gives itself."""
+    """What the rest of a request says: is it about one transfer, to be resumed, has it a time, what are its places."""
 
     of_one: bool
+    resumes: bool
     timed: bool
+    places: str
 
 
 def tells(clause: Sequence[Item], beside: Beside) -> bool:
@@ -61,7 +66,7 @@ def tells(clause: Sequence[Item], beside: Beside) -> bool:
     items = _without_asides(clause)
     if items and (opener := _ANNOUNCES.at(items, 0)):
         items = items[opener.count(" ") + 1 :]
-    while items and plain_word(items[0]) in _OPENERS | _GOES_ON | _GREETINGS:
+    while items and plain_word(items[0]) in _OPENS and not (len(items) > 1 and plain_word(items[1]) in _VERBS):
         items = [] if len(items) > 1 and plain_word(items[1]) in _ADVERBS and items[0].symbol == "as" else items[1:]
     words = [plain_word(item) for item in items]
     verb = _verb_of(items, words)
@@ -73,7 +78,10 @@ def tells(clause: Sequence[Item], beside: Beside) -> bool:
         return False
     known = [time or _is_plain(item) for time, item in zip(times, items, strict=True)]
     if beside.of_one:
-        return all(one or _is_plain_of_one(item) for one, item in zip(known, items, strict=True))
+        down = beside.resumes and "<ep>" in subject and not _SPOILS.isdisjoint(rest)
+        return not down and all(one or _is_plain_of_one(item) for one, item in zip(known, items, strict=True))
+    if _is_of_a_part(items[:verb], rest, beside.places):
+        return False
     if _READY.issuperset(rest[1:]) and rest[0] in _BE | _HAVE and _names_data(subject):
         return True
     return all(known) and _is_apart(items[: verb or 1]) and _says_no_wish(subject, rest, items[verb:])
@@ -91,12 +99,26 @@ def _is_timely(clause: Sequence[Item], items: Sequence[Item], words: Sequence[st
     )
 
 
+def _is_of_a_part(subject: Sequence[Item], rest: Sequence[str], places: str) -> bool:
+    """Say whether a subject may be a part of the data: lane 3 of what is no lane 3 as a whole, or what was spoiled."""
+    words = [plain_word(item) for item in subject]
+    paths = {str(int(number)) for number in _DIGITS.findall(re.sub(r"\S+:", "", places))}
+    small = [at for at, item in enumerate(subject) if item.symbol == "<num>" and len(item.text) <= _SMALL]
+    numbered = any(
+        str(int(subject[at].text)) not in paths and f"{words[at - 1]}{subject[at].text}:" not in places.lower()
+        for at in small
+        if subject[at].text.isdigit()
+    )
+    unknown = bool(words) and words[-1] not in _PLAIN and words[-1] != "<ep>"
+    named = not _DATA.isdisjoint(words) and any(f"{UNKNOWN_MARK}{CAPITAL_MARK}" in item.symbol for item in subject)
+    return numbered or named or (unknown and rest[0] in _BE and not _SPOILS.isdisjoint(rest[1:2]))
+
+
 def _names_data(subject: Sequence[str]) -> bool:
     """Say whether a subject is data as a whole: "the scans of the plates", but not "the first five scans"."""
-    data, small = _OF_THE_REQUEST - _PRONOUNS, _DETERMINERS | _LITTLE
-    nouns = [word for word in subject if word not in small]
+    nouns = [word for word in subject if word not in _DETERMINERS | _LITTLE]
     whole = not any(word in _REACHES or word in _PREDICATES or _NUMBERS.fullmatch(word) for word in nouns)
-    return whole and bool(nouns) and nouns[0] in data
+    return whole and bool(nouns) and nouns[0] in _DATA
 
 
 def _is_plain_of_one(item: Item) -> bool:
@@ -110,7 +132,8 @@ def _without_asides(clause: Sequence[Item]) -> list[Item]:
     items, depth = [], 0
     for item in clause:
         depth += item.symbol == "<open>"
-        if not depth or not (_is_plain(item) or item.symbol in ("<open>", "<close>")):
+        named = _is_plain(item) or item.symbol in ("<open>", "<close>") or plain_word(item) in _DATA
+        if not depth or not named:
             items.append(item)
         depth -= item.symbol == "<close>"
     return items if not depth else list(clause)
@@ -219,8 +242,7 @@ def heads(items: Sequence[Item], at: int, end: int) -> bool:
         clause, words = clause[1 + (words[0] == "needed") :], words[1 + (words[0] == "needed") :]
         several = any(item.symbol.startswith(UNKNOWN_MARK) and _PLURAL.fullmatch(plain_word(item)) for item in clause)
         ends_so = mark.symbol in (":", ",", "-") and not several and _PEOPLE.isdisjoint(words)
-    data = _OF_THE_REQUEST - _PRONOUNS
-    known = [_is_plain(item) or plain_word(item) in data or (numbered and item.symbol == "<dur>") for item in clause]
+    known = [_is_plain(item) or plain_word(item) in _DATA or (numbered and item.symbol == "<dur>") for item in clause]
     if not clause or not ends_so or not all(known):
         return False
     verbs = any(
