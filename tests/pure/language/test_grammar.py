@@ -32,6 +32,8 @@ BY_CODE = {
     "plain",
     "plain_of_one",
     "readiness",
+    "opens_purpose",
+    "speaker",
     "spoils",
     "stands_for_data",
     "verb_of",

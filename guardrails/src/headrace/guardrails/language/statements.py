@@ -46,7 +46,8 @@ _TIME_VALUES = frozenset({"<when>", "<whens>", "<dur>", "<day>", "<clock>"})
 _NUMBERS = re.compile(r"<num>|~\^?[a-z]*[-.]?[0-9][a-z0-9._/-]*|~\^?[a-z]+[-_][a-z0-9_-]*[0-9]|[a-z]")
 _UNKNOWN = re.compile(r"~\^?[a-z][a-z'-]*")
 _PLURAL = re.compile(r"[^']*[^siu']s")
-_ANNOUNCES = Openings(words_of("announces"))
+_ANNOUNCES, _PURPOSE = Openings(words_of("announces")), Openings(words_of("opens_purpose"))
+_SPEAKER, _DONE = frozenset(words_of("speaker")), frozenset(words_of("verb_of.done"))
 _GREETINGS = frozenset(words_of("calls"))
 _OPENS = _GREETINGS.union(*(words_of(one) for one in ("runs_on", "opens_background", "after_background")))
 
@@ -91,7 +92,9 @@ def _is_timely(clause: Sequence[Item], items: Sequence[Item], words: Sequence[st
     """Say whether a time that is told is none of the order: it is past, or the order has one of its `own`."""
     times = [item.symbol in _TIME_VALUES for item in items]
     hour = any(one == "at" and after.symbol == "<num>" for one, after in zip(words, items[1:], strict=False))
-    past = words[verb] in _PAST or words[verb].endswith("ed") or words[verb] in _WAS or "been" in words[verb:]
+    past = (
+        words[verb] in _PAST or words[verb].endswith("ed") or words[verb] in _WAS or not _DONE.isdisjoint(words[verb:])
+    )
     if plain_word(clause[0]) == "since" and any(times):
         return False
     return (
@@ -200,11 +203,11 @@ def _says_no_wish(subject: Sequence[str], rest: Sequence[str], items: Sequence[I
         known = all(word in _PLAIN for word in subject)
         state = not told or told[0].endswith("ing") or told[0] in _PLAIN
         state = state or (not of_things and (known or told[0].endswith("ed") or rest[1] in _DETERMINERS | _PREDICATES))
-        ours = "'" in verb or subject[-1:] in (["we"], ["i"])
+        ours = "'" in verb or head in _SPEAKER
         return state and (ours or not _is_about_data(items[1:]))
     if verb in _HAVE:
-        done = bool(after) and (after[0] in _PREDICATES or after[0] in ("been", "become") or after[0].endswith("ed"))
-        ours = subject[-1:] in (["we"], ["i"], ["there"]) or head in _PLAIN
+        done = bool(after) and (after[0] in _PREDICATES or after[0] in _DONE or after[0].endswith("ed"))
+        ours = head in _SPEAKER or head in _PLAIN
         return (done or ours) and not _is_about_data(items[1:])
     regular = verb not in _PAST and verb not in _NOW
     return not (regular and not marked) and not of_things and not _is_about_data(items[1:])
@@ -230,7 +233,7 @@ def heads(items: Sequence[Item], at: int, end: int) -> bool:
     clause = clause[:-1] if clause and plain_word(clause[-1]) in _GREETINGS else clause
     words = [plain_word(item) for item in clause]
     numbered = any(_NUMBERS.fullmatch(item.symbol) and item.text.lower() != "a" for item in clause)
-    purpose = words[:1] == ["for"] or words[:2] == ["needed", "for"]
+    opener = _PURPOSE.at(clause, 0) if clause else ""
     until = next((n for n in range(end, len(items)) if items[n].symbol in (":", ".", "<end>")), end)
     goes_on = (
         mark.symbol == ","
@@ -238,8 +241,8 @@ def heads(items: Sequence[Item], at: int, end: int) -> bool:
         and not any(isinstance(item.value, Place) for item in items[end:until])
     )
     ends_so = mark.symbol in (":", "-", ";") or goes_on or (mark.symbol == "." and (not mark.text or numbered))
-    if purpose:
-        clause, words = clause[1 + (words[0] == "needed") :], words[1 + (words[0] == "needed") :]
+    if opener:
+        clause, words = clause[opener.count(" ") + 1 :], words[opener.count(" ") + 1 :]
         several = any(item.symbol.startswith(UNKNOWN_MARK) and _PLURAL.fullmatch(plain_word(item)) for item in clause)
         ends_so = mark.symbol in (":", ",", "-") and not several and _PEOPLE.isdisjoint(words)
     known = [_is_plain(item) or plain_word(item) in _DATA or (numbered and item.symbol == "<dur>") for item in clause]
