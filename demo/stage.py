@@ -24,6 +24,11 @@ class DemoError(Exception):
     """A step of the demo did not do what it should."""
 
 
+def surroundings() -> dict[str, str]:
+    """Return this process's environment without settings of Headrace: nothing of the machine's own gets in."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """A person at their own terminal: a configuration folder holds their session."""
@@ -35,7 +40,7 @@ class Person:
     @property
     def environment(self) -> dict[str, str]:
         """What the command line reads; nothing of the machine's own configuration leaks in."""
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
+        kept = surroundings()
         return kept | {"HEADRACE_CONFIG": str(self.config), "HEADRACE_SERVICE": self.service}
 
     @property
@@ -126,8 +131,7 @@ class Stage:
             process.stdout.close()
 
     def _start(self, name: str, command: list[str], settings: Mapping[str, str] | None = None) -> Mapping[str, object]:
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
-        environment |= settings or {}
+        environment = surroundings() | dict(settings or {})
         with (self.folder / f"{name}.log").open("a") as log:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         self.processes[name] = process

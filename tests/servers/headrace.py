@@ -1,7 +1,6 @@
 """A real service in a process of its own, with an embedded node and two folders, and people who use it."""
 
 import json
-import os
 import select
 import subprocess
 import sys
@@ -10,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from demo.stage import surroundings
 
 HEADRACE = Path(sys.executable).with_name("headrace")
 PASSWORD = "correct horse battery staple"  # noqa: S105 - of a service that lives for one test run
@@ -44,7 +45,7 @@ class Person:
 
     def run(self, *arguments: str, typed: str | None = None, **environment: str) -> Ran:
         """Run a command without a terminal."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+        kept = surroundings()
         done = subprocess.run(
             [HEADRACE, *arguments],
             check=False, capture_output=True, text=True, timeout=COMMAND_S, input=typed or "",
@@ -99,7 +100,7 @@ def started(folder: Path, **settings: int | str) -> Iterator[dict[str, Any]]:
         "--data", str(folder / "data"), "--listen", "127.0.0.1:0", "--hub-listen", "127.0.0.1:0", "--allow-root",
         "--root", f"src={source}:read", "--root", f"dst={destination}:delete", "--json",
     ]  # fmt: skip
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+    kept = surroundings()
     kept |= {f"HEADRACE_{name.upper()}": str(value) for name, value in settings.items()}
     log = (folder / "serve.log").open("wb")
     with log, subprocess.Popen([HEADRACE, "serve", *options], stdout=subprocess.PIPE, stderr=log, env=kept) as process:

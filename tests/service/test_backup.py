@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from demo.stage import surroundings
 from sqlalchemy import URL, select
 from tests.servers.headrace import HEADRACE
 from tests.servers.postgres import Postgres
@@ -27,7 +28,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
 def run(*arguments: str | Path, database: str = "") -> tuple[int, str]:
     done = subprocess.run(
         [HEADRACE, *arguments],
-        check=False, capture_output=True, text=True, timeout=LIMIT_S, env={"HEADRACE_DATABASE": database, "PATH": ""},
+        check=False, capture_output=True, text=True, timeout=LIMIT_S,
+        env=surroundings() | {"HEADRACE_DATABASE": database},
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 

@@ -2,7 +2,6 @@
 
 import ast
 import asyncio
-import os
 import re
 import sqlite3
 import subprocess
@@ -15,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from demo.stage import surroundings
 from sqlalchemy import select, text, update
 from tests.servers.headrace import HEADRACE
 from tests.servers.site import WAIT_S, Site, started_site
@@ -175,7 +175,7 @@ async def test_attempts_that_move_nothing_end_the_transfer(tmp_path: Path, monke
         command = [str(HEADRACE), "node", "join", made.token, "--name", "right", "--allow-root"]
         places = ["--state", str(tmp_path / "right"), "--root", f"archive={site.archive}:write"]
         data = ["--data-listen", "127.0.0.1:0", "--data-advertise", "127.0.0.1:9"]
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+        kept = surroundings()
         with subprocess.Popen(  # noqa: ASYNC220 - it returns at once
             [*command, *places, *data], stdout=subprocess.DEVNULL, env=kept
         ) as right:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from demo.stage import surroundings
+
 PATIENCE_S = 60
 HEADRACE = Path(sys.executable).with_name("headrace")
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
@@ -72,7 +74,7 @@ class Terminal:
 @contextmanager
 def at_terminal(*arguments: str, **environment: str) -> Iterator[Terminal]:
     """Start `headrace` for a person who sits at a wide terminal."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+    kept = surroundings()
     mine, theirs = pty.openpty()
     process = subprocess.Popen(
         [HEADRACE, *arguments],

@@ -1,19 +1,19 @@
 """The command as people start it: found, listed, broken, wrongly used, without a service."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from demo.stage import surroundings
 
 HEADRACE = Path(sys.executable).with_name("headrace")
 NOBODY = "http://127.0.0.1:1"
 
 
 def headrace(*arguments: str, config: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+    kept = surroundings()
     return subprocess.run(
         [HEADRACE, *arguments],
         check=False, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,

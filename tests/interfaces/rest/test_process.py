@@ -17,6 +17,7 @@ import httpx2
 import pytest
 import typer
 from anyio import to_thread
+from demo.stage import surroundings
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from tests.servers.headrace import HEADRACE, READY_S
@@ -51,7 +52,7 @@ class Running:
 
 
 def environment() -> dict[str, str]:
-    return {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
+    return surroundings()
 
 
 def start(folder: Path, hub: str | None = None, *options: str, missing: str = "") -> Running:
