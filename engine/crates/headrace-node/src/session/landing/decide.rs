@@ -606,10 +606,12 @@ impl Landing {
         {
             self.check_whole(&now, &mut now.state.lock());
         } else {
-            self.close(incoming.id);
-            if is_same {
-                self.tell_done(&[(incoming.id, Some(theirs))])?;
-            }
+            self.close(incoming.id, || {
+                if is_same {
+                    self.tell_done(&[(incoming.id, Some(theirs))])?;
+                }
+                Ok(())
+            })?;
         }
         Ok(())
     }

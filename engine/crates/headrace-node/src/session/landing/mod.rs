@@ -198,6 +198,8 @@ pub struct Landing {
     /// Folders in which temporaries of small files have names, as far as the journal knows.
     used: Mutex<HashSet<RelPath>>,
     next_part: AtomicU64,
+    /// Files that have left `active` and of which the source is being told.
+    telling: AtomicU64,
     /// Why the attempt cannot go on, found out on a thread that has nobody to tell.
     failure: Mutex<Option<Failure>>,
 }
@@ -275,6 +277,7 @@ impl Landing {
             pending_changed: Condvar::new(),
             read_back: ReadBack::default(),
             next_part: AtomicU64::new(spec.first_part),
+            telling: AtomicU64::new(0),
             failure: Mutex::default(),
             answers,
             counters,
@@ -315,7 +318,9 @@ impl Landing {
     /// Whether every entry has its result, so that [`Landing::finish`] may be called.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.intake.lock().is_over() && self.active.lock().is_empty()
+        self.intake.lock().is_over()
+            && self.active.lock().is_empty()
+            && self.telling.load(Ordering::Acquire) == 0
     }
 
     /// How files are cut.
@@ -371,16 +376,21 @@ impl Landing {
             }
         }
         self.record_failure(incoming.id, failure)?;
-        self.close(incoming.id);
-        self.answers.answer(Message::Results(vec![(
-            incoming.id,
-            FileResult::Failed(failure.code),
-        )]))
+        self.close(incoming.id, || {
+            let result = FileResult::Failed(failure.code);
+            self.answers
+                .answer(Message::Results(vec![(incoming.id, result)]))
+        })
     }
 
-    fn close(&self, id: u64) {
+    /// No content of a file is waited for any more: make room, and then `tell` the source, which hears of it before the end.
+    fn close(&self, id: u64, tell: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        self.telling.fetch_add(1, Ordering::AcqRel);
         self.active.lock().remove(&id);
+        let told = tell();
+        self.telling.fetch_sub(1, Ordering::AcqRel);
         self.hurry_when_nothing_else_comes();
+        told
     }
 
     fn record(&self, id: u64, outcome: Outcome) -> Result<(), Failure> {
