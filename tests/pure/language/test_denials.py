@@ -97,3 +97,8 @@ def test_a_denial_that_a_phrase_owns_says_what_it_says(words: str, slot: str, va
 def test_a_word_that_may_turn_an_order_round_describes_no_place(word: str, noun: str) -> None:
     asked(f"copy the {word} {noun} krios1:/raw/7 to archive:/raw/7")
     assert read(f"copy the anonymised {noun} krios1:/raw/7 to archive:/raw/7").outcome == "intent"
+
+
+@pytest.mark.parametrize("word", ["good", "right", "fine", "great", "perfect", "ok", "okay"])
+def test_a_word_of_assent_before_a_noun_says_which_files_are_meant(word: str) -> None:
+    assert "include" in asked(f"please copy the {word} measurements from lab:/home/c to archive:/c")
