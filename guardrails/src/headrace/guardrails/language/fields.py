@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
     from headrace.guardrails.language.lattice import Chosen
     from headrace.guardrails.language.phrases import Item
 
-_LABEL = re.compile(
-    "|".join(
-        f"(?P<{name}>{pattern_of(f'[{{label_before}}] [{{label_before}}] ({{label.{name}}}) [{{label_after}}]')})"
-        for name in members("label")
-    )
-)
 _SEPARATORS = frozenset({":", "="})
 # What a field may follow: the end of another, a bullet, a bracket.
 _STARTS = frozenset({".", ";", ",", "-", ":", "?", "!", "<open>", "<close>", "and", "with"})
@@ -30,9 +25,20 @@ _LONGEST = 6
 _SEVERAL = 2
 
 
+@cache
+def _labels() -> re.Pattern[str]:
+    """Compile the labels when they are needed first: that takes a quarter of a second."""
+    return re.compile(
+        "|".join(
+            f"(?P<{name}>{pattern_of(f'[{{label_before}}] [{{label_before}}] ({{label.{name}}}) [{{label_after}}]')})"
+            for name in members("label")
+        )
+    )
+
+
 def label_of(words: str) -> str:
     """Give the name of the group that a label belongs to, or nothing."""
-    match = _LABEL.fullmatch(f"{re.sub('[_-]', ' ', words)} ")
+    match = _labels().fullmatch(f"{re.sub('[_-]', ' ', words)} ")
     return (match.lastgroup or "") if match else ""
 
 
