@@ -279,7 +279,8 @@ def _until_it_listens(domain: Domain, server: "subprocess.Popen[bytes]") -> None
         assert server.poll() is None, (domain.folder / "samba.log").read_text()
         with suppress(OSError), socket.create_connection((domain.address, 636), timeout=1):
             return
-        time.sleep(0.05)
+        with suppress(subprocess.TimeoutExpired):
+            server.wait(0.05)  # it has died, or is asked again
     raise TimeoutError
 
 

@@ -1,6 +1,6 @@
 """What a provider says of a person: checked claims of an ID token. Each check is a line of a table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -42,20 +42,7 @@ def vouched(token: Signed, issuer: Issuer, nonce: str | None, now: datetime) -> 
         raise TokenRefused(message)
     claims = token.claims
     wanted: ClaimsOption = {"essential": True, "value": nonce} if nonce is not None else {}
-    try:
-        JWTClaimsRegistry(
-            now=int(now.timestamp()),
-            leeway=LEEWAY_S,
-            iss={"essential": True, "value": issuer.url},
-            aud={"essential": True, "value": issuer.client_id},
-            sub={"essential": True},
-            exp={"essential": True},
-            iat={"essential": True},
-            nonce=wanted,
-        ).validate(dict(claims))
-    except JoseError as error:
-        message = f"{type(error).__name__}: {error}"[:200]
-        raise TokenRefused(message) from error
+    require_claims(claims, issuer, [issuer.client_id], now, sub={"essential": True}, nonce=wanted)
     several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     if claims.get("azp", None if several else issuer.client_id) != issuer.client_id:
         message = "`azp` is another client, or missing beside several audiences"
@@ -69,6 +56,25 @@ def vouched(token: Signed, issuer: Issuer, nonce: str | None, now: datetime) -> 
         at=_signed_in_at(claims, now),
         sid=text_of(claims, "sid") if "sid" in claims else None,
     )
+
+
+def require_claims(
+    claims: Mapping[str, object], issuer: Issuer, audiences: Sequence[str], now: datetime, **more: ClaimsOption
+) -> None:
+    """Demand what every token says: who made it, when, for one of `audiences`; and `more`. Raises `TokenRefused`."""
+    try:
+        JWTClaimsRegistry(
+            now=int(now.timestamp()),
+            leeway=LEEWAY_S,
+            iss={"essential": True, "value": issuer.url},
+            aud={"essential": True, "values": list(audiences)},
+            exp={"essential": True},
+            iat={"essential": True},
+            **more,
+        ).validate(dict(claims))
+    except JoseError as error:
+        message = f"{type(error).__name__}: {error}"[:200]
+        raise TokenRefused(message) from error
 
 
 def groups_of(claims: Mapping[str, object], issuer: Issuer) -> frozenset[str]:

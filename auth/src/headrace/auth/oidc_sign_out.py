@@ -6,11 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import urlencode
 
-from joserfc.errors import JoseError
-from joserfc.jwt import JWTClaimsRegistry
-
 from headrace.auth.errors import AuthCode, AuthError
-from headrace.auth.oidc_claims import LEEWAY_S, text_of
+from headrace.auth.oidc_claims import LEEWAY_S, require_claims, text_of
 from headrace.auth.oidc_issuers import Issuer
 from headrace.auth.oidc_provider import ProviderFailed, Providers, Signed, TokenRefused
 from headrace.auth.store import PeopleStore
@@ -67,19 +64,7 @@ class OidcSignOut:
         if token.typ not in {"", "jwt", "logout+jwt"}:
             message = f"`typ` is `{token.typ[:50]}`"
             raise TokenRefused(message)
-        try:
-            JWTClaimsRegistry(
-                now=int(now.timestamp()),
-                leeway=LEEWAY_S,
-                iss={"essential": True, "value": issuer.url},
-                aud={"essential": True, "value": issuer.client_id},
-                iat={"essential": True},
-                exp={"essential": True},
-                jti={"essential": True},
-            ).validate(dict(claims))
-        except JoseError as error:
-            message = f"{type(error).__name__}: {error}"[:200]
-            raise TokenRefused(message) from error
+        require_claims(claims, issuer, [issuer.client_id], now, jti={"essential": True})
         events = claims.get("events")
         if not isinstance(events, Mapping) or LOGOUT_EVENT not in events or "nonce" in claims:
             message = "no token of a logout"

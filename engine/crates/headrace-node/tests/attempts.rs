@@ -915,23 +915,30 @@ fn list_of(node: &TestNode, transfer: &str) -> PathBuf {
     end["files_list"].as_str().expect("a list").into()
 }
 
-#[tokio::test]
-async fn an_end_whose_list_can_not_be_read_is_told_whole_later() {
-    let mut site = Site::start().await;
-    let (from, to) = two(&site).await;
-    let keys = [from.key, to.key];
-    for transfer in ["tr_1", "tr_2"] {
-        start(&site, &site.ticket(transfer, &from, &to), transfer)
+/// Two nodes on which `tr_1` and `tr_2` ended while the hub was away; with this list of files.
+async fn two_with_ends_to_tell(site: &Site, files: &str) -> (TestNode, TestNode) {
+    let (from, to) = two(site).await;
+    let transfers = ["tr_1", "tr_2"];
+    for transfer in transfers {
+        start(site, &site.ticket(transfer, &from, &to), transfer)
             .await
             .expect("started");
     }
     site.hub.close().await;
     from.attachment(Result::is_err).await.expect_err("detached");
     to.attachment(Result::is_err).await.expect_err("detached");
-    for transfer in ["tr_1", "tr_2"] {
-        complete(&site, (&from, &to), transfer, "{\"a\":1}\n");
+    for transfer in transfers {
+        complete(site, (&from, &to), transfer, files);
     }
     until(|| ends(&from) == 2 && ends(&to) == 2).await;
+    (from, to)
+}
+
+#[tokio::test]
+async fn an_end_whose_list_can_not_be_read_is_told_whole_later() {
+    let mut site = Site::start().await;
+    let (from, to) = two_with_ends_to_tell(&site, "{\"a\":1}\n").await;
+    let keys = [from.key, to.key];
     let list = list_of(&to, "tr_1");
     std::fs::remove_file(&list).expect("removed");
     std::fs::create_dir(&list).expect("what is there and can't be read");
@@ -956,19 +963,7 @@ async fn an_end_whose_list_can_not_be_read_is_told_whole_later() {
 #[tokio::test]
 async fn an_end_whose_list_is_gone_holds_up_no_other_and_is_no_lie() {
     let mut site = Site::start().await;
-    let (from, to) = two(&site).await;
-    for transfer in ["tr_1", "tr_2"] {
-        start(&site, &site.ticket(transfer, &from, &to), transfer)
-            .await
-            .expect("started");
-    }
-    site.hub.close().await;
-    from.attachment(Result::is_err).await.expect_err("detached");
-    to.attachment(Result::is_err).await.expect_err("detached");
-    for transfer in ["tr_1", "tr_2"] {
-        complete(&site, (&from, &to), transfer, "x");
-    }
-    until(|| ends(&from) == 2 && ends(&to) == 2).await;
+    let (from, to) = two_with_ends_to_tell(&site, "x").await;
     std::fs::remove_file(list_of(&to, "tr_1")).expect("removed");
     site.restart_hub(&[from.key, to.key]).await;
     let mut ends_told = HashMap::new();
