@@ -44,6 +44,7 @@ SECTIONS: Final = {
         "release",
         "halts",
         "health",
+        "doctor",
         "audit",
         "auth",
         "backup",
