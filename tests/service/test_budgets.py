@@ -39,7 +39,7 @@ async def test_what_was_moved_stays_counted_when_it_is_tried_again_and_canceled(
 
     async def again(on: str, *attempts: int, last: int = 0) -> None:
         async with database.write() as tx:
-            await reserve(tx, await tx.get_one(TransferRow, ended.id), day=on, max_bytes=1000)
+            reserve(tx, await tx.get_one(TransferRow, ended.id), day=on, max_bytes=1000)
         for bytes_ in attempts:
             async with database.write() as tx:
                 await keep(tx, ended.id, bytes_)

@@ -42,7 +42,7 @@ class ChangeFeed:
         outbox, broker = self._core.outbox, self._core.broker
         loop, heartbeat_s = asyncio.get_running_loop(), self._core.settings.heartbeat_s
         look_again = loop.time() + heartbeat_s
-        with broker.subscribe(EVENTS, caller.principal) as woken:
+        with broker.subscribe(EVENTS, principal=caller.principal) as woken:
             removed, newest = await outbox.bounds()
             if after is None or after > newest:
                 # A number from the future is of another store.

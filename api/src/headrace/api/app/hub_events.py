@@ -10,6 +10,7 @@ from datetime import datetime
 
 from headrace.api.access.use_cases import UseCases
 from headrace.api.core import Core
+from headrace.api.events.broker import progress_of
 from headrace.api.jobs.port import Task
 from headrace.engine import (
     AttemptEnded,
@@ -74,7 +75,7 @@ class HubEvents:
                     self._core.jobs.wake(_REFUSED, event.node)
             case AttemptProgress():
                 if self._do.scheduler.on_progress(event):
-                    self._core.broker.notify(event.transfer)
+                    self._core.broker.notify(progress_of(event.transfer))
             case AttemptEnded():
                 self._do.scheduler.on_ended(event)
 

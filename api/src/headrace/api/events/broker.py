@@ -29,6 +29,7 @@ class Broker:
         """By person and token; `None` stands for the person's own sessions."""
         self._subscribers: dict[str, set[asyncio.Event]] = {}
         self._count = 0
+        self._told = 0
         self._closing = False
 
     @property
@@ -36,25 +37,36 @@ class Broker:
         """Whether the service is shutting down, so that waits and watches should end."""
         return self._closing
 
+    @property
+    def told(self) -> int:
+        """How often anything was told so far; whoever reads the store first gives it to `subscribe`."""
+        return self._told
+
     def require_open(self) -> None:
         """Refuse to begin something new while the service is shutting down."""
         if self._closing:
             raise ServiceError(Code.SHUTTING_DOWN, "the service is shutting down; try again when it is back")
 
     @contextmanager
-    def subscribe(self, subject: str, principal: Principal | None = None) -> Iterator[asyncio.Event]:
-        """Give an event that is set whenever `subject` changes; clear it before reading the store.
+    def subscribe(
+        self, *subjects: str, principal: Principal | None = None, told: int | None = None
+    ) -> Iterator[asyncio.Event]:
+        """Give an event that is set whenever one of `subjects` changes; clear it before reading the store.
 
-        Raises `busy` when too many callers wait already, or too many of `principal` (`None`: the service itself).
+        It is set at once when anything was told since the count was `told`. Raises `busy` when too many callers wait
+        already, or too many of `principal` (`None`: the service itself).
         """
         person, token = (principal.id, principal.token) if principal else ("", None)
         if principal is not None:
             self._require_room(person, token)
         woken = asyncio.Event()
+        if told not in {None, self._told}:
+            woken.set()
         self._count += 1
         self._of_person[person] += 1
         self._of_credential[person, token] += 1
-        self._subscribers.setdefault(subject, set()).add(woken)
+        for subject in subjects:
+            self._subscribers.setdefault(subject, set()).add(woken)
         try:
             yield woken
         finally:
@@ -65,10 +77,11 @@ class Broker:
                 del self._of_person[person]
             if not self._of_credential[person, token]:
                 del self._of_credential[person, token]
-            others = self._subscribers[subject]
-            others.discard(woken)
-            if not others:
-                del self._subscribers[subject]
+            for subject in subjects:
+                others = self._subscribers[subject]
+                others.discard(woken)
+                if not others:
+                    del self._subscribers[subject]
 
     def _require_room(self, person: str, token: str | None) -> None:
         own = self._of_credential[person, token]
@@ -86,6 +99,7 @@ class Broker:
 
     def notify(self, subject: str) -> None:
         """Wake everybody who waits for `subject`."""
+        self._told += 1
         for woken in self._subscribers.get(subject, ()):
             woken.set()
 
@@ -94,6 +108,11 @@ class Broker:
         self._closing = True
         for subject in list(self._subscribers):
             self.notify(subject)
+
+
+def progress_of(transfer: str) -> str:
+    """Return the subject of a transfer's progress, which is not kept; whoever waits for its end is not woken by it."""
+    return f"{transfer} progress"
 
 
 async def wait_for(woken: asyncio.Event, timeout_s: float | None) -> bool:

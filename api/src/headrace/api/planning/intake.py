@@ -151,7 +151,7 @@ class Intake:
         limit = loop.time() + min(wait_s, self._core.settings.max_wait_s)
         if shown.state is not m.PlanState.SURVEYING or wait_s <= 0:
             return shown
-        with self._core.broker.subscribe(shown.id, caller.principal) as woken:
+        with self._core.broker.subscribe(shown.id, principal=caller.principal) as woken:
             while not self._core.broker.closing:
                 woken.clear()
                 shown = await self._plans.get(caller, shown.id, document=document)

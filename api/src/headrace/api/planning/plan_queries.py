@@ -32,7 +32,7 @@ from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
 from headrace.auth import Role, Scope
 from headrace.client import models as m
-from headrace.guardrails import PLAN_LIFETIME, Obligation, parse_obligations
+from headrace.guardrails import PLAN_LIFETIME, NeedsApproval, Obligation, parse_obligations
 
 OVERSEERS = frozenset({Role.OPERATOR, Role.AUDITOR})
 """Roles that see every plan and transfer. An approver sees what may need an approval."""
@@ -48,10 +48,20 @@ _DECLINED = (
 _SENTENCE = as_json(PlanRow.card)["canonical_sentence"].as_string()
 KEPT = 256
 """Conditions that are kept made, one for each caller's rights: making one costs more than asking the store."""
-_OWN_WORDS = select(ConfirmationRow).where(ConfirmationRow.plan.in_(bindparam("plans", expanding=True)))
-_TRANSFERS = select(TransferRow.plan, TransferRow.id, TransferRow.state, TransferRow.ended).where(
-    TransferRow.plan.in_(bindparam("plans", expanding=True))
+_SINCE = (
+    select(
+        PlanRow.id.label("plan"),
+        ConfirmationRow.verdict,
+        ConfirmationRow.at,
+        TransferRow.id,
+        TransferRow.state,
+        TransferRow.ended,
+    )
+    .outerjoin(ConfirmationRow, ConfirmationRow.plan == PlanRow.id)
+    .outerjoin(TransferRow, TransferRow.plan == PlanRow.id)
+    .where(PlanRow.id.in_(bindparam("plans", expanding=True)))
 )
+"""What its requester said of each plan, and the transfer that carries it out, if any."""
 _WORDS = (
     select(ApprovalRow, PersonRow)
     .join(PersonRow, PersonRow.id == ApprovalRow.approver)
@@ -157,19 +167,18 @@ class Plans:
         return shown if caller.principal.agent is None else [without_private_words(plan) for plan in shown]
 
     async def _statuses(self, tx: Tx, rows: Sequence[PlanRow]) -> list[tuple[m.Plan, PlanStatus]]:
-        ids = [row.id for row in rows]
-        own = {one.plan: one for one in await tx.scalars(_OWN_WORDS, {"plans": ids})}
-        started = {
-            plan: CarriedOut(id_, m.TransferState(state), ended)
-            for plan, id_, state, ended in await tx.execute(_TRANSFERS, {"plans": ids})
-        }
+        since = {one.plan: one for one in await tx.execute(_SINCE, {"plans": [row.id for row in rows]})}
+        # Only what needs an approval can have words of others.
+        others = [row.id for row in rows if needs_approval_of_others(row)]
         words: dict[str, list[Word]] = {}
-        for approval, person in await tx.execute(_WORDS, {"plans": ids}):
+        for approval, person in await tx.execute(_WORDS, {"plans": others}) if others else ():
             words.setdefault(approval.plan, []).append(_word(approval, person))
         now, active = self._core.clock(), self._policies.active
         found = []
         for row in rows:
-            card, transfer, word = m.Plan.model_validate_json(row.card), started.get(row.id), own.get(row.id)
+            card, said = m.Plan.model_validate_json(row.card), since[row.id]
+            # Of what it may not find, an outer join's type says otherwise.
+            transfer = CarriedOut(said.id, m.TransferState(said.state), said.ended) if said.id else None
             state = m.PlanState(row.state)
             if transfer is None and is_expired(row, now):
                 state = m.PlanState.EXPIRED
@@ -189,8 +198,8 @@ class Plans:
                 obligations=needs_of(row),
                 policy_version=row.policy_version or "",
                 policy_now=active.version if active else "",
-                own_word=word.verdict if word else None,
-                own_word_at=word.at if word else None,
+                own_word=said.verdict,
+                own_word_at=said.at,
                 words=tuple(words.get(row.id, ())),
                 now=now,
             )
@@ -314,6 +323,11 @@ def _failing(card: m.Plan) -> int:
 def needs_of(row: PlanRow) -> tuple[Obligation, ...]:
     """Return what must be given before a plan may start."""
     return (parse_obligations(";".join(row.obligations)) or ()) if row.obligations else ()
+
+
+def needs_approval_of_others(row: PlanRow) -> bool:
+    """Whether a plan needs an approval, by anybody."""
+    return any(isinstance(need, NeedsApproval) for need in needs_of(row))
 
 
 def _word(approval: ApprovalRow, person: PersonRow) -> Word:

@@ -5,6 +5,7 @@ the day when the transfer is to start, and an attempt that begins on another day
 attempt moved stays counted, whatever becomes of the transfer.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -34,18 +35,26 @@ async def used_today(tx: Tx, person: str, agent: str | None, day: str, *, withou
     return Budgets(person_used_bytes=person_bytes, agent_used_bytes=agent_bytes, running_transfers=running)
 
 
-async def reserve(tx: Tx, transfer: TransferRow, *, day: str, max_bytes: int) -> None:
+def reserve(tx: Tx, transfer: TransferRow, *, day: str, max_bytes: int) -> None:
     """Count a transfer's byte ceiling as used; with the check before it in one transaction this is atomic."""
     row = {
         "transfer": transfer.id, "person": transfer.requester, "agent": transfer.agent,
         "day": day, "bytes": max_bytes, "moved": 0, "settled": False,
     }  # fmt: skip
-    await tx.execute(_RESERVE, row)
+    tx.gather(_reserve, row)
 
 
-async def begin_on(tx: Tx, transfer: str, day: str) -> None:
+def begin_on(tx: Tx, transfer: str, day: str) -> None:
     """Let what is left of a reservation count on the day when an attempt begins."""
-    await tx.execute(_MOVE, {"of": transfer, "on": day})
+    tx.gather(_move, {"of": transfer, "on": day})
+
+
+async def _reserve(tx: Tx, rows: Sequence[Mapping[str, object]]) -> None:
+    await tx.execute(_RESERVE, rows)
+
+
+async def _move(tx: Tx, rows: Sequence[Mapping[str, object]]) -> None:
+    await tx.execute(_MOVE, rows)
 
 
 async def keep(tx: Tx, transfer: str, moved_bytes: int) -> None:

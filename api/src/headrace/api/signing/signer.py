@@ -6,7 +6,7 @@ All of it is checked anew from the stored bytes for every ticket, and renewals p
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import cast
 
 from sqlalchemy import bindparam, select
@@ -15,7 +15,7 @@ from headrace.api.core import Core
 from headrace.api.errors import Code, Fenced, ServiceError
 from headrace.api.policy.budgets import day_of_start, used_today
 from headrace.api.policy.versions import Policies
-from headrace.api.sites.endpoints import Endpoints, Known
+from headrace.api.sites.endpoints import Endpoints, Labelled
 from headrace.api.sites.halts import Halts, Work, roots_of
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import PersonRow
@@ -205,11 +205,9 @@ class Signer:
             "roles": sorted(person.roles),
             "groups": sorted(person.groups),
         }
-        endpoints = await self._endpoints.registry(tx)
-        ends = {
-            end: _folder_now(endpoints, _mapping(plan.execution[end]), _mapping(resource[end]))
-            for end in ("source", "destination")
-        }
+        places = {end: _mapping(plan.execution[end]) for end in ("source", "destination")}
+        endpoints = await self._endpoints.labels(tx, [str(place["node"]) for place in places.values()])
+        ends = {end: _folder_now(endpoints, place, _mapping(resource[end])) for end, place in places.items()}
         record["resource"] = {**resource, **ends}
         sealed = _mapping(record["context"])
         now, zone = self._core.clock(), self._core.settings.timezone
@@ -233,15 +231,15 @@ def _work(transfer: TransferRow, document: str) -> Work:
     return Work(transfer.requester, transfer.agent, roots_of(document), transfer.id)
 
 
-def _folder_now(endpoints: Iterable[Known], place: JsonObject, folder: JsonObject) -> JsonObject:
+def _folder_now(endpoints: Mapping[tuple[str, str], Labelled], place: JsonObject, folder: JsonObject) -> JsonObject:
     """Return a recorded folder with the labels that its endpoint has now; a vanished endpoint is refused."""
-    for known in endpoints:
-        if (known.node_key, known.root) == (place["node"], place["root"]):
-            labels = sorted(f"{name}={value}" for name, value in known.labels.items())
-            return {**folder, "endpoint": known.id, "labels": labels}
-    raise ServiceError(
-        Code.UNKNOWN_ENDPOINT, f"endpoint `{folder['endpoint']}` is gone; list endpoints with `headrace endpoints`"
-    )
+    known = endpoints.get((str(place["node"]), str(place["root"])))
+    if known is None:
+        raise ServiceError(
+            Code.UNKNOWN_ENDPOINT, f"endpoint `{folder['endpoint']}` is gone; list endpoints with `headrace endpoints`"
+        )
+    labels = sorted(f"{name}={value}" for name, value in known.labels.items())
+    return {**folder, "endpoint": known.id, "labels": labels}
 
 
 def _mapping(value: Json) -> JsonObject:

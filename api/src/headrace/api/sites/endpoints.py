@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import delete, select
+from sqlalchemy import bindparam, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from headrace.api.caller import Caller
@@ -38,10 +38,26 @@ class Known:
         return name.casefold() in {known.casefold() for known in (self.id, *self.aliases)}
 
 
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """What policy knows of an endpoint itself."""
+
+    id: str
+    labels: Mapping[str, str]
+
+
 _ENDPOINTS = (
     select(EndpointRow, NodeRow.name)
     .join(NodeRow, NodeRow.key == EndpointRow.node_key)
     .where(NodeRow.state != "revoked")
+)
+_LABELS = (
+    select(EndpointRow.node_key, EndpointRow.root, EndpointRow.labels, EndpointNameRow.name)
+    .join(EndpointNameRow, EndpointNameRow.endpoint == EndpointRow.pk)
+    .join(NodeRow, NodeRow.key == EndpointRow.node_key)
+    .where(
+        EndpointRow.node_key.in_(bindparam("nodes", expanding=True)), EndpointNameRow.main, NodeRow.state != "revoked"
+    )
 )
 _NAMES = select(EndpointNameRow.endpoint, EndpointNameRow.name).order_by(
     EndpointNameRow.main.desc(), EndpointNameRow.name
@@ -64,6 +80,11 @@ class Endpoints:
             names.setdefault(name.endpoint, []).append(name.name)
         known = (_known(row, node_name, names[row.pk]) for row, node_name in rows)
         return tuple(sorted(known, key=lambda endpoint: endpoint.id))
+
+    async def labels(self, tx: Tx, nodes: Sequence[str]) -> dict[tuple[str, str], Labelled]:
+        """Return the id and labels that the endpoints of these nodes (by key) have now, by node and root."""
+        found = await tx.execute(_LABELS, {"nodes": nodes})
+        return {(node, root): Labelled(name, json.loads(labels)) for node, root, labels, name in found}
 
     async def find(self, tx: Tx, name: str) -> Known:
         """Return the endpoint with this id or alias, or refuse."""

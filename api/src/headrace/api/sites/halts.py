@@ -51,6 +51,8 @@ _ALL = select(HaltRow)
 _OF_TRANSFERS = select(HaltRow.subject, HaltRow.reason).where(
     HaltRow.scope == "transfer", HaltRow.subject.in_(bindparam("transfers", expanding=True))
 )
+_NONE = "no halts"
+"""Where a writing transaction keeps that nothing is halted: nobody else halts anything meanwhile."""
 
 
 class Halts:
@@ -80,6 +82,7 @@ class Halts:
             raise ServiceError(Code.HALTED, because("an operator has halted everything here", reason))
         rows = list(await tx.scalars(_ALL))
         if not rows:
+            tx.info[_NONE] = True
             return
         own = {("everything", ""), ("person", work.person), ("transfer", work.transfer)}
         own |= await self._subjects(tx, work) | ({("agent", work.agent)} if work.agent is not None else set())
@@ -148,7 +151,7 @@ class Halts:
 
     async def of_transfers(self, tx: Tx, transfers: Sequence[str]) -> dict[str, str]:
         """Return the reason of each of these transfers that is halted itself."""
-        if not transfers:
+        if not transfers or _NONE in tx.info:
             return {}
         return {row.subject: row.reason for row in await tx.execute(_OF_TRANSFERS, {"transfers": transfers})}
 

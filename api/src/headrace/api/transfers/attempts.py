@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
@@ -44,6 +44,10 @@ _NOT_STORED = (
     "you use the data"
 )
 _NO_FOLDER = "the service can't make the folder for what the nodes report ({}); an operator must look at its disk"
+
+
+async def _begin(tx: Tx, rows: Sequence[Mapping[str, object]]) -> None:
+    await tx.execute(_BEGIN, rows)
 
 
 class WishChanged(Exception):  # noqa: N818 - says what is the case
@@ -116,10 +120,10 @@ class Attempts:
         row.durable_before = run.progress.bytes_durable
         now, zone = self._core.clock(), self._core.settings.timezone
         if row.attempt > 1 or day_of_start(row, row.created, zone) != day_of(now, zone):
-            await begin_on(tx, row.id, day_of(now, zone))
+            begin_on(tx, row.id, day_of(now, zone))
         row.started = row.started or now
         begun = {"transfer": row.id, "number": number, "started": now}
-        await tx.execute(_BEGIN, _NO_END | begun)
+        tx.gather(_begin, _NO_END | begun)
         kind = m.TransferEventKind.STARTED if number == 1 else m.TransferEventKind.ATTEMPT
         await parts.history.record(tx, row, kind, f"attempt {number} started")
         lists = lists_dir(self._core.settings.data, row.plan)

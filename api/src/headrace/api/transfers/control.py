@@ -82,7 +82,7 @@ class Control:
         plan = await self._parts.signer.released(tx, row, starts=True)
         max_bytes = int(str(plan.execution["max_bytes"]))
         day = day_of_start(row, core.clock(), core.settings.timezone)
-        await reserve(tx, row, day=day, max_bytes=max_bytes)
+        reserve(tx, row, day=day, max_bytes=max_bytes)
         write_standing(row, queued)
         row.wish, row.wish_reason, row.fence = queued.wish, queued.wish_reason, row.fence + 1
         row.paused_since = None

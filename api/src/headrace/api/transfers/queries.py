@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, 
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
-from headrace.api.events.broker import wait_for
+from headrace.api.events.broker import progress_of, wait_for
 from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_queries import KEPT, Rights, rights_of, visible_by
 from headrace.api.planning.redaction import Redaction, is_own, redacted
@@ -61,19 +61,20 @@ class Transfers:
         Waits up to `wait_s` seconds for it to end.
         """
         core, loop = self._parts.core, asyncio.get_running_loop()
+        told = core.broker.told
         async with core.database.read() as tx:
             row = await self._row(tx, caller, transfer)
             if wait_s <= 0 or row.state in m.END_STATES:
                 return await self.view_in(tx, caller, row)
         limit = loop.time() + min(wait_s, core.settings.max_wait_s)
-        with core.broker.subscribe(row.id, caller.principal) as woken:
+        with core.broker.subscribe(row.id, principal=caller.principal, told=told) as woken:
             while True:
+                await wait_for(woken, limit - loop.time())
                 woken.clear()
                 async with core.database.read() as tx:
                     row = await self._row(tx, caller, row.id)
                     if row.state in m.END_STATES or loop.time() >= limit or core.broker.closing:
                         return await self.view_in(tx, caller, row)
-                await wait_for(woken, limit - loop.time())
 
     async def page(
         self,
@@ -143,7 +144,7 @@ class Transfers:
         heartbeat_s = core.settings.heartbeat_s
         look_again = loop.time() + heartbeat_s
         shown: m.Progress | None = None
-        with core.broker.subscribe(row.id, caller.principal) as woken:
+        with core.broker.subscribe(row.id, progress_of(row.id), principal=caller.principal) as woken:
             while not core.broker.closing:
                 woken.clear()
                 if loop.time() >= look_again:

@@ -1,11 +1,11 @@
 """Starting a transfer: a ready plan, submitted by the person who asked for it, becomes a queued transfer."""
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam
 from sqlalchemy.orm.attributes import set_committed_value
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
-from headrace.api.planning.plan_queries import Plans
+from headrace.api.planning.plan_queries import Plans, needs_approval_of_others
 from headrace.api.planning.plan_steps import needs_approval, needs_confirmation, objection_to
 from headrace.api.policy.budgets import day_of_start, reserve
 from headrace.api.store import Tx
@@ -18,7 +18,6 @@ from headrace.api.transfers.state_machine import Wish
 from headrace.client import models as m
 from headrace.guardrails import Refused, Unreleased, new_id
 
-_OF_PLAN = select(TransferRow).where(TransferRow.plan == bindparam("of_plan"))
 _APPROVALS = Base.metadata.tables[ApprovalRow.__tablename__]
 _USE_UP = _APPROVALS.update().where(
     _APPROVALS.c.plan == bindparam("of_plan"),
@@ -45,11 +44,12 @@ class Submissions:
         """Start the caller's own plan with this digest; a plan that was submitted before answers with its transfer."""
         async with self.parts.core.database.write(autoflush=False) as tx:
             plan = await self._plans.row(tx, caller, digest)
-            started = await tx.scalar(_OF_PLAN, {"of_plan": plan.id})
-            if started is not None:
+            status = await self._plans.status(tx, plan)
+            if status.transfer is not None:
+                started = await tx.get_one(TransferRow, status.transfer.id)
                 return await self._transfers.view_in(tx, caller, started)
             await self._scheduler.require_room(tx, plan.requester)
-            objection = objection_to(await self._plans.status(tx, plan), caller.principal, "submit")
+            objection = objection_to(status, caller.principal, "submit")
             if objection is not None:
                 raise objection
             row = await self.insert(tx, plan)
@@ -61,7 +61,7 @@ class Submissions:
             row.rate_ceiling_bps = _number(execution["rate_ceiling_bps"])
             day = day_of_start(row, self.parts.core.clock(), self.parts.core.settings.timezone)
             max_bytes = int(str(execution["max_bytes"]))
-            await reserve(tx, row, day=day, max_bytes=max_bytes)
+            reserve(tx, row, day=day, max_bytes=max_bytes)
             detail = {"plan": plan.id, "digest": row.plan_digest}
             await self.parts.core.audit.append(tx, m.AuditKind.SUBMITTED, caller=caller, subject=row.id, detail=detail)
             await self.parts.history.record(
@@ -108,10 +108,11 @@ class Submissions:
             last_error="",
         )
         tx.add(row)
-        await tx.flush()
-        # Single use, in one statement: what is used up for this transfer can never count for another.
-        used = {"used_by": row.id, "used_at": now}
-        await tx.execute(_USE_UP, {"of_plan": plan.id, "of_digest": plan.digest, "now": now, **used})
+        if needs_approval_of_others(plan):
+            await tx.flush()
+            # Single use, in one statement: what is used up for this transfer can never count for another.
+            used = {"used_by": row.id, "used_at": now}
+            await tx.execute(_USE_UP, {"of_plan": plan.id, "of_digest": plan.digest, "now": now, **used})
         return row
 
 
