@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+import pytest
 from tests.conformance.people_store_conformance import ADA, GRACE, LATER, NOW, SESSION, TOKEN
 
-from headrace.auth import Arrival, GroupBinding, IdentityStore, PeopleStore, PersonRecord, Role
+from headrace.auth import Arrival, GroupBinding, IdentityStore, LastAdmin, PeopleStore, PersonRecord, Role
 
 CORP, PARTNER = "https://login.corp.example", "https://login.partner.example"
 STAFF = GroupBinding(issuer=CORP, group="staff", roles=frozenset({Role.REQUESTER}), groups=frozenset({"lab"}))
@@ -211,7 +212,39 @@ async def who_is_disabled_here_stays_that_whatever_is_said_elsewhere(stores: Sto
         assert person.state == "disabled"
 
 
+async def the_last_administrator_is_not_taken_away_but_by_the_issuer(stores: Stores) -> None:
+    people, identities = stores.people, stores.identities
+    chiefs = GroupBinding(issuer=CORP, group="staff", roles=frozenset({Role.ADMIN}))
+    await identities.set_bindings([chiefs])
+    alice = await identities.arrive(ALICE, "pn_alice", NOW)
+    await people.add_person(replace(GRACE, state="invited"))
+    await people.add_person(replace(ADA, state="active"))
+    for change in (
+        people.disable(alice.id),
+        identities.set_bindings([STAFF]),
+        identities.unlink(CORP, "alice"),
+        identities.link(ADA.id, CORP, "alice", LATER),
+    ):
+        with pytest.raises(LastAdmin):
+            await change
+    assert await people.person(alice.id) == alice
+    assert list(await identities.bindings()) == [chiefs]
+    await identities.grant(ADA.id, frozenset({Role.ADMIN}), None)
+    await people.disable(alice.id)
+    with pytest.raises(LastAdmin):
+        await identities.grant(ADA.id, frozenset({Role.VIEWER}), None)
+    ada = await people.person(ADA.id)
+    assert ada is not None
+    assert ada.roles == {Role.ADMIN}
+    await identities.link(ADA.id, CORP, "ada", NOW)
+    await identities.renew(CORP, "ada", None, LATER)
+    left = await people.person(ADA.id)
+    assert left is not None
+    assert left.state == "suspended"
+
+
 CHECKS: tuple[Check, ...] = (
+    the_last_administrator_is_not_taken_away_but_by_the_issuer,
     who_is_gone_elsewhere_is_suspended_until_they_are_back,
     who_signs_in_elsewhere_again_is_back,
     one_identity_that_is_gone_suspends_whoever_has_it_until_it_is_taken_away,

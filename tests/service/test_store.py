@@ -12,13 +12,19 @@ from tests.conformance import identity_store_conformance as identities
 from tests.conformance.people_store_conformance import CHECKS, Check
 from tests.servers.site import Site
 
+from headrace.api.audit.chain import Audit
+from headrace.api.audit.heads import HeadsFile
+from headrace.api.clock import utc_now
 from headrace.api.people.sql_identities import SqlIdentityStore
 from headrace.api.people.sql_store import SqlPeopleStore
+from headrace.api.store import Database
 from headrace.api.store.address import store_url
 from headrace.api.store.base import Base
 from headrace.api.store.migrate import migrate
 from headrace.api.store.tables_site import InvitationRow, NodeRow, PersonRow, SessionRow, TokenRow
+from headrace.auth import LastAdmin, PersonRecord, Role
 from headrace.client import models as m
+from headrace.guardrails import SigningKey
 
 
 def test_the_migrations_make_exactly_the_models(each_store: URL) -> None:
@@ -121,6 +127,22 @@ async def test_the_store_of_identities_in_sql_conforms(check: identities.Check, 
             await tx.execute(delete(table))
     people = SqlPeopleStore(core.database, core.audit)
     await check(identities.Stores(people, SqlIdentityStore(core.database, core.audit)))
+
+
+@pytest.mark.anyio
+async def test_administrators_who_disable_each_other_at_once_leave_one(each_store: URL, tmp_path: Path) -> None:
+    databases = [Database(each_store), Database(each_store)]
+    heads = HeadsFile(tmp_path / "heads", SigningKey.from_seed(bytes(32)))
+    stores = [SqlPeopleStore(one, Audit(one, utc_now, heads)) for one in databases]
+    roles = frozenset({Role.ADMIN})
+    for name in ("pn_ada", "pn_bea"):
+        person = PersonRecord(id=name, name=name, roles=roles, granted_roles=roles, state="active", created=utc_now())
+        await stores[0].add_person(person)
+    ends = await asyncio.gather(stores[0].disable("pn_bea"), stores[1].disable("pn_ada"), return_exceptions=True)
+    assert {type(one) for one in ends} == {PersonRecord, LastAdmin}
+    assert sorted(one.state for one in await stores[0].people()) == ["active", "disabled"]
+    for one in databases:
+        await one.close()
 
 
 @pytest.mark.anyio

@@ -1,14 +1,15 @@
 """The people of a service, as administrators see them: invited, listed, disabled."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.passwords import check_name
 from headrace.auth.principal import BOOTSTRAP_ROLES, SERVICE_ROLES, Principal, Role, Scope
 from headrace.auth.secret_forms import Pepper, make_invitation
-from headrace.auth.store import InvitationRecord, NameTaken, PeopleStore, PersonRecord
+from headrace.auth.store import InvitationRecord, LastAdmin, NameTaken, PeopleStore, PersonRecord
 
 
 class Accounts:
@@ -100,7 +101,8 @@ class Accounts:
         need_admin(by)
         if by.id == person:
             raise AuthError(AuthCode.NOT_ALLOWED, "You can't disable yourself; ask another admin.")
-        disabled = await self._store.disable(person)
+        with an_admin_stays():
+            disabled = await self._store.disable(person)
         if disabled is None:
             raise AuthError(AuthCode.NOT_FOUND, "There is no such person.")
         return disabled
@@ -130,6 +132,17 @@ def need_admin(by: Principal) -> None:
     """Demand an admin in their own session; raises `not_allowed`."""
     if Scope.ADMIN not in by.scopes or not by.session:
         raise AuthError(AuthCode.NOT_ALLOWED, f"This needs the scope `{Scope.ADMIN}` in your own session.")
+
+
+@contextmanager
+def an_admin_stays() -> Iterator[None]:
+    """Refuse a change that takes the last administrator away; raises `not_allowed`."""
+    try:
+        yield
+    except LastAdmin as error:
+        raise AuthError(
+            AuthCode.NOT_ALLOWED, "Nobody would administrate this service any more; make another admin first."
+        ) from error
 
 
 def new_person_id() -> str:

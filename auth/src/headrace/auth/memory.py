@@ -1,6 +1,7 @@
 """A `PeopleStore` and `IdentityStore` in memory: for tests, and as the shortest statement of what a store does."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
@@ -12,6 +13,7 @@ from headrace.auth.store import (
     GroupBinding,
     IdentityRecord,
     InvitationRecord,
+    LastAdmin,
     NameTaken,
     PersonRecord,
     SessionRecord,
@@ -102,7 +104,8 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         if person not in self._people:
             return None
-        self._people[person] = replace(self._people[person], state="disabled", password_hash=None)
+        with self._keeping_an_admin():
+            self._people[person] = replace(self._people[person], state="disabled", password_hash=None)
         self._end_all(person)
         self._drop_invitations(person)
         return self._people[person]
@@ -222,12 +225,13 @@ class MemoryPeopleStore:
         known = self._people.get(person)
         if known is None:
             return None
-        self._people[person] = replace(
-            known,
-            granted_roles=known.granted_roles if roles is None else roles,
-            granted_groups=known.granted_groups if groups is None else groups,
-        )
-        return self._refreshed(person)
+        with self._keeping_an_admin():
+            self._people[person] = replace(
+                known,
+                granted_roles=known.granted_roles if roles is None else roles,
+                granted_groups=known.granted_groups if groups is None else groups,
+            )
+            return self._refreshed(person)
 
     async def link(self, person: str, issuer: str, subject: str, now: datetime) -> PersonRecord | None:
         """See `IdentityStore`."""
@@ -242,11 +246,13 @@ class MemoryPeopleStore:
 
     async def unlink(self, issuer: str, subject: str) -> PersonRecord | None:
         """See `IdentityStore`."""
-        known = self._identities.pop((issuer, subject), None)
-        if known is None:
-            return None
+        with self._keeping_an_admin():
+            known = self._identities.pop((issuer, subject), None)
+            if known is None:
+                return None
+            left = self._refreshed(known.person)
         self._end_sessions(known.person)
-        return self._refreshed(known.person)
+        return left
 
     async def bindings(self) -> Sequence[GroupBinding]:
         """See `IdentityStore`."""
@@ -254,9 +260,23 @@ class MemoryPeopleStore:
 
     async def set_bindings(self, bindings: Sequence[GroupBinding]) -> None:
         """See `IdentityStore`."""
-        self._bindings = dict(sorted(by_group(bindings).items()))
-        for person in tuple(self._people):
-            self._refreshed(person)
+        with self._keeping_an_admin():
+            self._bindings = dict(sorted(by_group(bindings).items()))
+            for person in tuple(self._people):
+                self._refreshed(person)
+
+    @contextmanager
+    def _keeping_an_admin(self) -> Iterator[None]:
+        """Undo a change of people, identities and bindings that leaves nobody who administrates."""
+        before = (self._people.copy(), self._identities.copy(), self._bindings.copy())
+        had = self._has_admin()
+        yield
+        if had and not self._has_admin():
+            self._people, self._identities, self._bindings = before
+            raise LastAdmin
+
+    def _has_admin(self) -> bool:
+        return any(one.state == "active" and Role.ADMIN in one.roles for one in self._people.values())
 
     def _end_sessions(self, person: str, *, keep: str = "") -> None:
         self._sessions = {key: one for key, one in self._sessions.items() if one.person != person or one.id == keep}

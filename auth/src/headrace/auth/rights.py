@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from headrace.auth.accounts import check_service_roles, need_admin
+from headrace.auth.accounts import an_admin_stays, check_service_roles, need_admin
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.grants import by_group, with_rights
 from headrace.auth.principal import Principal, Role, Scope
@@ -47,7 +47,8 @@ class Rights:
             check_service_roles(roles or frozenset())
         if person == by.id and roles is not None and Role.ADMIN in known.granted_roles - roles:
             raise AuthError(AuthCode.NOT_ALLOWED, _YOURSELF)
-        granted = await self._identities.grant(person, roles, groups)
+        with an_admin_stays():
+            granted = await self._identities.grant(person, roles, groups)
         return granted or await self._known(person)
 
     async def bindings(self, by: Principal) -> Sequence[GroupBinding]:
@@ -79,7 +80,8 @@ class Rights:
         changes = await self.preview(by, bindings)
         if any(one.before.id == by.id and Role.ADMIN not in one.after.roles for one in changes):
             raise AuthError(AuthCode.NOT_ALLOWED, _YOURSELF)
-        await self._identities.set_bindings(bindings)
+        with an_admin_stays():
+            await self._identities.set_bindings(bindings)
         return changes
 
     async def link(self, by: Principal, person: str, issuer: str, subject: str) -> PersonRecord:
@@ -88,7 +90,8 @@ class Rights:
         known = await self._identities.identity(issuer, subject)
         if known is not None and known.person == by.id:
             raise AuthError(AuthCode.NOT_ALLOWED, "This identity is your own; ask another admin.")
-        linked = await self._identities.link(person, issuer, subject, self._clock())
+        with an_admin_stays():
+            linked = await self._identities.link(person, issuer, subject, self._clock())
         return linked or await self._known(person)
 
     async def unlink(self, by: Principal, person: str, issuer: str, subject: str) -> PersonRecord:
@@ -99,7 +102,9 @@ class Rights:
         known = await self._identities.identity(issuer, subject)
         if known is None or known.person != person:
             raise AuthError(AuthCode.NOT_FOUND, "This person has no such identity.")
-        return await self._identities.unlink(issuer, subject) or await self._known(person)
+        with an_admin_stays():
+            left = await self._identities.unlink(issuer, subject)
+        return left or await self._known(person)
 
     async def _known(self, person: str) -> PersonRecord:
         record = await self._people.person(person)

@@ -123,8 +123,15 @@ class NameTaken(Exception):  # noqa: N818 - says what is the case
     """Another person has this name (compared with `passwords.fold`)."""
 
 
+class LastAdmin(Exception):  # noqa: N818 - says what is the case
+    """The change would take the last active administrator away; nothing has changed."""
+
+
 class IdentityStore(Protocol):
     """Where identities are kept, and what their groups give. Each method is one transaction.
+
+    What takes the last active administrator away raises `LastAdmin`, unless it is what an issuer says (`arrive`,
+    `renew`).
 
     `tests/conformance/identity_store_conformance.py` holds every implementation to this.
     """
@@ -228,7 +235,10 @@ class PeopleStore(Protocol):
         ...
 
     async def disable(self, person: str) -> PersonRecord | None:
-        """Disable a person and delete their sessions, tokens and invitations, at once; `None` if there is none."""
+        """Disable a person and delete their sessions, tokens and invitations, at once; `None` if there is none.
+
+        Raises `LastAdmin` when nobody active would administrate any more.
+        """
         ...
 
     async def add_session(self, session: SessionRecord) -> None:

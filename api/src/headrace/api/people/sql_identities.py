@@ -7,7 +7,7 @@ from sqlalchemy import delete, select
 
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_caller
-from headrace.api.people.sql_store import ELSEWHERE, end_all, person_of
+from headrace.api.people.sql_store import ELSEWHERE, end_all, keeping_an_admin, person_of
 from headrace.api.store import Database, Tx
 from headrace.api.store.tables_site import GroupBindingRow, IdentityRow, PersonRow, SessionRow
 from headrace.auth import (
@@ -108,7 +108,8 @@ class SqlIdentityStore:
                 row.granted_roles = tuple(sorted(roles))
             if groups is not None:
                 row.granted_groups = tuple(sorted(groups))
-            return await self._refresh(tx, row, "an administrator")
+            async with keeping_an_admin(tx):
+                return await self._refresh(tx, row, "an administrator")
 
     async def link(self, person: str, issuer: str, subject: str, now: datetime) -> PersonRecord | None:
         """As in the port."""
@@ -122,7 +123,8 @@ class SqlIdentityStore:
                 tx.add(row)
             else:
                 former, row.person = await tx.get_one(PersonRow, row.person), person
-                await self._left(tx, former)
+                async with keeping_an_admin(tx):
+                    await self._left(tx, former)
             await self._note(
                 tx, m.AuditKind.IDENTITY_LINKED, person, {"name": owner.name, "issuer": issuer, "subject": subject}
             )
@@ -138,7 +140,8 @@ class SqlIdentityStore:
             await tx.delete(row)
             detail = {"name": former.name, "issuer": issuer, "subject": subject}
             await self._note(tx, m.AuditKind.IDENTITY_UNLINKED, former.id, detail)
-            return await self._left(tx, former)
+            async with keeping_an_admin(tx):
+                return await self._left(tx, former)
 
     async def bindings(self) -> Sequence[GroupBinding]:
         """As in the port."""
@@ -170,8 +173,9 @@ class SqlIdentityStore:
                 }
                 await self._note(tx, m.AuditKind.GROUP_BOUND, group, detail)
             theirs = select(PersonRow).where(PersonRow.id.in_(select(IdentityRow.person))).order_by(PersonRow.id)
-            for person in (await tx.scalars(theirs)).all():
-                await self._refresh(tx, person, "what groups give", after)
+            async with keeping_an_admin(tx):
+                for person in (await tx.scalars(theirs)).all():
+                    await self._refresh(tx, person, "what groups give", after)
 
     async def _left(self, tx: Tx, person: PersonRow) -> PersonRecord:
         """End the sessions of somebody who has lost an identity."""

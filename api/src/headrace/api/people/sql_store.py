@@ -1,10 +1,11 @@
 """People, invitations, sessions and tokens in the store: `auth.PeopleStore`, with an audit event for every change."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, delete, false, or_, select, update
+from sqlalchemy import CursorResult, Text, delete, false, or_, select, type_coerce, update
 from sqlalchemy.exc import IntegrityError
 
 from headrace.api.audit.chain import Audit
@@ -14,6 +15,7 @@ from headrace.api.store.tables_site import IdentityRow, InvitationRow, PersonRow
 from headrace.api.store.tables_work import ApprovalRow
 from headrace.auth import (
     InvitationRecord,
+    LastAdmin,
     NameTaken,
     PersonRecord,
     Role,
@@ -155,7 +157,8 @@ class SqlPeopleStore:
             row = await tx.get(PersonRow, person)
             if row is None:
                 return None
-            row.state, row.password_hash = "disabled", None
+            async with keeping_an_admin(tx):
+                row.state, row.password_hash = "disabled", None
             await tx.execute(delete(InvitationRow).where(InvitationRow.person == person))
             await end_all(tx, person)
             await self._note(tx, m.AuditKind.PERSON_DISABLED, row.id, {"name": row.name})
@@ -286,6 +289,26 @@ class SqlPeopleStore:
 
     async def _note(self, tx: Tx, kind: m.AuditKind, subject: str, detail: Mapping[str, str]) -> None:
         await self._audit.append(tx, kind, caller=current_caller(), subject=subject, detail=detail)
+
+
+@asynccontextmanager
+async def keeping_an_admin(tx: Tx) -> AsyncIterator[None]:
+    """Refuse a change that leaves nobody who administrates; raises `LastAdmin`.
+
+    Nobody else writes until this transaction ends, so of two who disable each other one is first.
+    """
+    had = await _has_admin(tx)
+    yield
+    await tx.flush()
+    if had and not await _has_admin(tx):
+        raise LastAdmin
+
+
+async def _has_admin(tx: Tx) -> bool:
+    query = select(PersonRow.roles).where(
+        PersonRow.state == "active", type_coerce(PersonRow.roles, Text).contains(Role.ADMIN)
+    )
+    return any(Role.ADMIN in roles for roles in await tx.scalars(query))
 
 
 async def end_all(tx: Tx, person: str) -> None:
