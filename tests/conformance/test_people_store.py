@@ -1,5 +1,6 @@
 import pytest
 from tests.conformance import identity_store_conformance as identities
+from tests.conformance import passkey_store_conformance as passkeys
 from tests.conformance.people_store_conformance import CHECKS, Check
 
 from headrace.auth import MemoryPeopleStore
@@ -16,3 +17,10 @@ async def test_the_store_in_memory_conforms(check: Check) -> None:
 async def test_the_store_of_identities_in_memory_conforms(check: identities.Check) -> None:
     store = MemoryPeopleStore()
     await check(identities.Stores(store, store))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("check", passkeys.CHECKS, ids=lambda check: check.__name__)
+async def test_the_store_of_passkeys_in_memory_conforms(check: passkeys.Check) -> None:
+    store = MemoryPeopleStore()
+    await check(passkeys.Stores(store, store))

@@ -19,6 +19,7 @@ from typing import TypeVar
 import pytest
 from pydantic import BaseModel
 from tests.servers.calls import About, arguments
+from tests.servers.device import Device
 from tests.servers.site import PASSWORD, Person, Site, digest_of, settled, started_site
 
 from headrace.api.access.acting import Acting
@@ -238,8 +239,18 @@ async def living(ada: Person, pip: Person, disabled: str) -> dict[str, str]:
     calls = {
         "invite_again": again, "change_password": None, "sessions": found, "end_session": None,
         "create_service_account": service,
+        **await passkey(ada),
     }  # fmt: skip
     return {method: described("ada", method, one) for method, one in calls.items()}
+
+
+async def passkey(ada: Person) -> dict[str, object]:
+    """Make the calls that go with a passkey."""
+    begun = await ada.port.begin_passkey(m.Proven(password=PASSWORD))
+    added = await ada.port.add_passkey(Device().create(begun))
+    listed = await ada.port.passkeys()
+    await ada.port.remove_passkey(added.id)
+    return {"begin_passkey": begun, "add_passkey": added, "passkeys": listed, "remove_passkey": None}
 
 
 async def new_plan(site: Site, person: Person, name: str, action: str = "copy", **slots: object) -> m.Plan:

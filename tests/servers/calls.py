@@ -59,6 +59,11 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "bind_groups": {"request": m.GroupBindingsRequest(bindings=[])},
         "invite_again": {"person": "pn_nobody"},
         "change_password": {"change": m.PasswordChange(password="wrong", new_password="another long one")},  # noqa: S106
+        "passkeys": {"person": "pn_nobody"},
+        "add_passkey": {
+            "request": m.PasskeyRequest(name="x", id="AAAA", client_data="AAAA", attestation_object="AAAA", kept="x")
+        },
+        "remove_passkey": {"passkey": "nothing"},
         "sessions": {"person": "pn_nobody"},
         "end_session": {"session": "se_nothing"},
         "create_token": {"request": m.TokenRequest(name="t", scopes=["nothing"])},

@@ -60,7 +60,13 @@ class House:
         self.config = config
         self.directory = LdapDirectory(config, self.clock)
         self.door = Authenticator(
-            self.store, self.store, self.clock, Pepper(b"p" * 32), steady=self.clock.waits, directories=[self.directory]
+            self.store,
+            self.store,
+            self.store,
+            self.clock,
+            Pepper(b"p" * 32),
+            steady=self.clock.waits,
+            directories=[self.directory],
         )
 
     async def bind(self, **roles: Role) -> None:

@@ -1,15 +1,20 @@
 """Where the site wants it, a session alone gives no yes: the password comes with each, for that one thing."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.servers.site import PASSWORD, Site, digest_of, started_site
+from sqlalchemy import update
+from tests.servers.device import Device
+from tests.servers.site import PASSWORD, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve
 
 from headrace.api.settings import Settings
+from headrace.api.store.tables_site import PersonRow
+from headrace.auth import AuthError
 from headrace.client import HeadraceError
 from headrace.client import models as m
 
@@ -61,6 +66,8 @@ async def test_a_proof_is_for_one_yes(strict: Site) -> None:
 @pytest.mark.anyio
 async def test_who_signed_in_at_a_provider_hears_which_password_a_proof_is(tmp_path: Path) -> None:
     async with started_site(tmp_path, Settings(consent_proof="password")) as site:
+        async with site.service.whole.core.database.write() as tx:
+            await tx.execute(update(PersonRow).values(password_hash=None))
         principal = replace(site.ada.principal, method="oidc")
         with pytest.raises(HeadraceError, match="signed in at a provider") as told:
             await site.service.acting_for(principal).create_token(m.TokenRequest(name="t", scopes=["transfer:read"]))
@@ -140,3 +147,112 @@ async def test_a_password_that_is_given_is_checked_also_where_none_is_wanted(qui
 def test_a_proof_is_shown_nowhere() -> None:
     for given in (m.Confirmation(digest="0" * 64, password=WRONG), m.Proven(password=WRONG)):
         assert WRONG not in repr(given)
+
+
+async def added(person: Person, device: Device, proof: m.Proven | None = None) -> m.Passkey:
+    return await person.port.add_passkey(device.create(await person.port.begin_passkey(proof)))
+
+
+async def wanted(call: Awaitable[object]) -> m.PasskeyChallenge:
+    """The challenge that comes with a refusal."""
+    with refused("proof_needed") as told:
+        await call
+    proof = told.value.problem.proof
+    assert proof is not None
+    assert proof.passkey is not None, proof
+    return proof.passkey
+
+
+@pytest.mark.anyio
+async def test_a_passkey_confirms_the_very_plan_that_it_was_asked_for(strict: Site) -> None:
+    device = Device()
+    with refused("proof_needed"):
+        await added(strict.ada, device)
+    assert (await added(strict.ada, device, m.Proven(password=PASSWORD))).name == "my laptop"
+    differing_files(strict)
+    plan = await strict.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    other = await strict.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    given = device.get(await wanted(strict.ada.port.confirm_plan(plan.id, yes(plan))))
+    with refused("passkey_refused"):
+        await strict.ada.port.confirm_plan(other.id, m.Confirmation(digest=digest_of(other), passkey=given))
+    assert (
+        await strict.ada.port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan), passkey=given))
+    ).confirmed
+    with refused("passkey_refused"):
+        await strict.ada.port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan), passkey=given))
+    [confirmed] = await strict.audited("confirmed")
+    assert confirmed.detail["proof"] == "passkey"
+    assert [one.detail["reason"] for one in await strict.audited("proof_failed")] == [
+        "This proof was given for something else.",
+        "This proof was used already; each is for one thing.",
+    ]
+
+
+@pytest.mark.anyio
+async def test_a_passkey_makes_the_very_token_that_it_was_asked_for(strict: Site) -> None:
+    device = Device()
+    await added(strict.ada, device, m.Proven(password=PASSWORD))
+    wish = m.TokenRequest(name="pipeline", scopes=["transfer:read"])
+    given = device.get(await wanted(strict.ada.port.create_token(wish)))
+    with refused("passkey_refused"):
+        await strict.ada.port.create_token(wish.model_copy(update={"scopes": ["policy:write"], "passkey": given}))
+    assert (await strict.ada.port.create_token(wish.model_copy(update={"passkey": given}))).secret
+
+
+@pytest.mark.anyio
+async def test_where_passkeys_are_wanted_a_password_gives_no_consent(tmp_path: Path) -> None:
+    async with started_site(tmp_path, Settings(consent_proof="passkey")) as site:
+        wish = m.TokenRequest(name="pipeline", scopes=["transfer:read"], password=PASSWORD)
+        with refused("proof_needed") as told:
+            await site.ada.port.create_token(wish)
+        assert "add one on the page of your account" in told.value.problem.detail
+        device = Device()
+        await added(site.ada, device, m.Proven(password=PASSWORD))
+        challenge = await wanted(site.ada.port.create_token(wish))
+        assert (await site.ada.port.create_token(wish.model_copy(update={"passkey": device.get(challenge)}))).secret
+
+
+@pytest.mark.anyio
+async def test_nobody_adds_or_removes_a_passkey_by_a_session_alone_or_anothers(quiet_site: Site) -> None:
+    ada, device = quiet_site.ada, Device()
+    bea = await quiet_site.person("bea", "viewer")
+    with refused("proof_needed"):
+        await ada.port.begin_passkey()
+    mine = await added(ada, device, m.Proven(password=PASSWORD))
+    with refused("not_found"):
+        await bea.port.remove_passkey(mine.id)
+    with refused("not_found"):
+        await bea.port.passkeys(person=ada.principal.id)
+    theirs = await added(bea, Device(), m.Proven(password=PASSWORD))
+    assert [one.id for one in await ada.port.passkeys(person=bea.principal.id)] == [theirs.id]
+    await ada.port.remove_passkey(theirs.id, person=bea.principal.id)
+    assert await bea.port.passkeys() == []
+    assert [one.detail["name"] for one in await quiet_site.audited("passkey_removed")] == ["my laptop"]
+
+
+@pytest.mark.anyio
+async def test_who_signed_in_at_a_provider_adds_a_passkey_while_that_is_fresh(quiet_site: Site) -> None:
+    async with quiet_site.service.whole.core.database.write() as tx:
+        await tx.execute(update(PersonRow).values(password_hash=None))
+    fresh = replace(quiet_site.ada.principal, method="oidc", authenticated_at=quiet_site.clock())
+    stale = replace(fresh, authenticated_at=fresh.authenticated_at - timedelta(minutes=5))
+    with pytest.raises(HeadraceError, match="sign in again first"):
+        await quiet_site.service.acting_for(stale).begin_passkey()
+    port, device = quiet_site.service.acting_for(fresh), Device()
+    await port.add_passkey(device.create(await port.begin_passkey()))
+    # From then on it is the passkey that vouches for another.
+    assert (await wanted(quiet_site.service.acting_for(stale).begin_passkey())).passkeys == [device.id]
+
+
+@pytest.mark.anyio
+async def test_a_passkey_signs_in(quiet_site: Site) -> None:
+    device, people = Device(), quiet_site.use_cases.people
+    await added(quiet_site.ada, device, m.Proven(password=PASSWORD))
+    assert people.ways().passkeys == "http://localhost"
+    given = device.get(people.ask_passkey())
+    session = await people.sign_in_by_passkey(given, "127.0.0.1")
+    assert session.me.id == quiet_site.ada.principal.id
+    with pytest.raises(AuthError, match="may not sign in"):
+        await people.sign_in_by_passkey(given, "127.0.0.1")
+    [failed] = await quiet_site.audited("sign_in_failed")
+    assert (failed.subject, "used already" in failed.detail["reason"]) == (session.me.id, True)

@@ -9,6 +9,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import URL, create_engine, delete, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 from tests.conformance import identity_store_conformance as identities
+from tests.conformance import passkey_store_conformance as passkeys
 from tests.conformance.people_store_conformance import CHECKS, Check
 from tests.servers.site import Site
 
@@ -16,12 +17,21 @@ from headrace.api.audit.chain import Audit
 from headrace.api.audit.heads import HeadsFile
 from headrace.api.clock import utc_now
 from headrace.api.people.sql_identities import SqlIdentityStore
+from headrace.api.people.sql_passkeys import SqlPasskeyStore
 from headrace.api.people.sql_store import SqlPeopleStore
 from headrace.api.store import Database
 from headrace.api.store.address import store_url
 from headrace.api.store.base import Base
 from headrace.api.store.migrate import migrate
-from headrace.api.store.tables_site import InvitationRow, NodeRow, PersonRow, SessionRow, TokenRow
+from headrace.api.store.tables_site import (
+    InvitationRow,
+    NodeRow,
+    PasskeyRow,
+    PersonRow,
+    SessionRow,
+    TokenRow,
+    UsedNonceRow,
+)
 from headrace.auth import LastAdmin, PersonRecord, Role
 from headrace.client import models as m
 from headrace.guardrails import SigningKey
@@ -143,6 +153,17 @@ async def test_administrators_who_disable_each_other_at_once_leave_one(each_stor
     assert sorted(one.state for one in await stores[0].people()) == ["active", "disabled"]
     for one in databases:
         await one.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("check", passkeys.CHECKS, ids=lambda check: check.__name__)
+async def test_the_store_of_passkeys_in_sql_conforms(check: passkeys.Check, quiet_site: Site) -> None:
+    core = quiet_site.service.whole.core
+    async with core.database.write() as tx:
+        for table in (SessionRow, TokenRow, InvitationRow, PasskeyRow, UsedNonceRow, PersonRow):
+            await tx.execute(delete(table))
+    people = SqlPeopleStore(core.database, core.audit)
+    await check(passkeys.Stores(people, SqlPasskeyStore(core.database, core.audit)))
 
 
 @pytest.mark.anyio

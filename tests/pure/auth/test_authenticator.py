@@ -44,7 +44,7 @@ class House:
 
     def open(self, store: MemoryPeopleStore) -> None:
         self.store = store
-        self.door = Authenticator(store, store, lambda: self.now, Pepper(b"p" * 32))
+        self.door = Authenticator(store, store, store, lambda: self.now, Pepper(b"p" * 32))
 
     async def first_admin(self) -> SignedIn:
         secret = await self.door.accounts.bootstrap()

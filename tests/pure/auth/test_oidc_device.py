@@ -31,7 +31,7 @@ class Desk:
             [GroupBinding(issuer=documents.url, group="staff", roles=frozenset({Role.VIEWER}))]
         )
         declared = replace(issuer_at(documents.url), **{"device_sign_in": True, **issuer})
-        self.authenticator = Authenticator(store, store, self.clock, Pepper(b"p" * 32), issuers=[declared])
+        self.authenticator = Authenticator(store, store, store, self.clock, Pepper(b"p" * 32), issuers=[declared])
 
     @property
     def device(self) -> OidcDevice:

@@ -15,7 +15,7 @@ STRANGER, OTHER = "192.0.2.1", "192.0.2.2"
 async def test_made_up_codes_of_one_network_ask_the_provider_two_hundred_times_and_no_more(anew: Documents) -> None:
     store = MemoryPeopleStore()
     await store.set_bindings([GroupBinding(issuer=anew.url, group="staff", roles=frozenset({Role.VIEWER}))])
-    authenticator = Authenticator(store, store, OwnClock(), Pepper(b"p" * 32), issuers=[issuer_at(anew.url)])
+    authenticator = Authenticator(store, store, store, OwnClock(), Pepper(b"p" * 32), issuers=[issuer_at(anew.url)])
     sign_in = authenticator.oidc
 
     async def tried(address: str) -> str:

@@ -347,6 +347,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Passkeys
+         * @description List the caller's passkeys, or as an administrator a person's.
+         */
+        get: operations["passkeys"];
+        put?: never;
+        /**
+         * Add Passkey
+         * @description Add a passkey, with which the caller signs in and proves consent from then on.
+         */
+        post: operations["add_passkey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/passkeys/challenge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin Passkey
+         * @description Begin to add a passkey, with a proof that the person is there; `passkeys` are those that there are.
+         */
+        post: operations["begin_passkey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/passkeys/{passkey}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove Passkey
+         * @description Remove one of the caller's passkeys.
+         */
+        delete: operations["remove_passkey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/people": {
         parameters: {
             query?: never;
@@ -502,6 +566,26 @@ export interface paths {
          */
         post: operations["invite_again"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/{person}/passkeys/{passkey}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove Passkey Of
+         * @description Remove one of a person's passkeys, as an administrator.
+         */
+        delete: operations["remove_passkey_of"];
         options?: never;
         head?: never;
         patch?: never;
@@ -854,6 +938,46 @@ export interface paths {
          * @description End the session that this request is made with, and say where a browser ends the one at its provider.
          */
         delete: operations["sign_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign In By Passkey
+         * @description Start an interactive session with a passkey.
+         */
+        post: operations["sign_in_by_passkey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/passkey/challenge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask Passkey
+         * @description Return a challenge with which a passkey signs in; needs no sign-in.
+         */
+        post: operations["ask_passkey"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1304,6 +1428,8 @@ export interface components {
         Approval: {
             /** Digest */
             digest: string;
+            /** @description the answer to the challenge that came with `proof_needed` for this same request */
+            passkey?: components["schemas"]["PasskeyAnswer"] | null;
             /**
              * Password
              * @description asked for by `proof_needed`
@@ -1492,6 +1618,8 @@ export interface components {
         Confirmation: {
             /** Digest */
             digest: string;
+            /** @description the answer to the challenge that came with `proof_needed` for this same request */
+            passkey?: components["schemas"]["PasskeyAnswer"] | null;
             /**
              * Password
              * @description asked for by `proof_needed`
@@ -1792,6 +1920,8 @@ export interface components {
              * @default false
              */
             dry_run: boolean;
+            /** @description the answer to the challenge that came with `proof_needed` for this same request */
+            passkey?: components["schemas"]["PasskeyAnswer"] | null;
             /**
              * Password
              * @description asked for by `proof_needed`
@@ -1944,6 +2074,8 @@ export interface components {
         IdentityLink: {
             /** Issuer */
             issuer: string;
+            /** @description the answer to the challenge that came with `proof_needed` for this same request */
+            passkey?: components["schemas"]["PasskeyAnswer"] | null;
             /**
              * Password
              * @description asked for by `proof_needed`
@@ -2039,6 +2171,8 @@ export interface components {
         InvitationRequest: {
             /** Name */
             name: string;
+            /** @description the answer to the challenge that came with `proof_needed` for this same request */
+            passkey?: components["schemas"]["PasskeyAnswer"] | null;
             /**
              * Password
              * @description asked for by `proof_needed`
@@ -2249,6 +2383,81 @@ export interface components {
             method: string;
         };
         /**
+         * Passkey
+         * @description A passkey of a person, who gave it its name.
+         */
+        Passkey: {
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Id */
+            id: string;
+            /** Last Used */
+            last_used?: string | null;
+            /** Name */
+            name: string;
+        };
+        /**
+         * PasskeyAnswer
+         * @description What `navigator.credentials.get` gave for a challenge, its bytes in base64url.
+         */
+        PasskeyAnswer: {
+            /** Authenticator Data */
+            authenticator_data: string;
+            /** Client Data */
+            client_data: string;
+            /** Id */
+            id: string;
+            /** Kept */
+            kept: string;
+            /** Signature */
+            signature: string;
+        };
+        /**
+         * PasskeyChallenge
+         * @description What a passkey signs, for one of `passkeys` (none named: for any); `kept` comes back with the answer.
+         *
+         *     `party` is the relying party's id; passkeys work at `origin` and nowhere else.
+         */
+        PasskeyChallenge: {
+            /** Challenge */
+            challenge: string;
+            /**
+             * Expires
+             * Format: date-time
+             */
+            expires: string;
+            /** Kept */
+            kept: string;
+            /** Origin */
+            origin: string;
+            /** Party */
+            party: string;
+            /**
+             * Passkeys
+             * @default []
+             */
+            passkeys: string[];
+        };
+        /**
+         * PasskeyRequest
+         * @description What `navigator.credentials.create` gave for a challenge, its bytes in base64url, and a name for the passkey.
+         */
+        PasskeyRequest: {
+            /** Attestation Object */
+            attestation_object: string;
+            /** Client Data */
+            client_data: string;
+            /** Id */
+            id: string;
+            /** Kept */
+            kept: string;
+            /** Name */
+            name: string;
+        };
+        /**
          * PasswordChange
          * @description One's password, and the one to replace it.
          */
@@ -2313,6 +2522,8 @@ export interface components {
         PersonUpdate: {
             /** Groups */
             groups?: string[] | null;
+            /** @description the answer to the challenge that came with `proof_needed` for this same request */
+            passkey?: components["schemas"]["PasskeyAnswer"] | null;
             /**
              * Password
              * @description asked for by `proof_needed`
@@ -2767,6 +2978,8 @@ export interface components {
             fields: string[];
             /** Instance */
             instance?: string | null;
+            /** @description with `proof_needed`: what is wanted */
+            proof?: components["schemas"]["ProofWanted"] | null;
             /** Status */
             status: number;
             /** Title */
@@ -2861,10 +3074,21 @@ export interface components {
             streams: number;
         };
         /**
+         * ProofWanted
+         * @description How a person can prove to mean this very request: repeat it with one of these.
+         */
+        ProofWanted: {
+            passkey?: components["schemas"]["PasskeyChallenge"] | null;
+            /** Ways */
+            ways: ("password" | "passkey")[];
+        };
+        /**
          * Proven
-         * @description What a site may want proof for that a person means it: the password, typed for this and nothing else.
+         * @description What a site may want proof for that a person means it: one proof, made for this and nothing else.
          */
         Proven: {
+            /** @description the answer to the challenge that came with `proof_needed` for this same request */
+            passkey?: components["schemas"]["PasskeyAnswer"] | null;
             /**
              * Password
              * @description asked for by `proof_needed`
@@ -2982,6 +3206,8 @@ export interface components {
         ServiceAccountRequest: {
             /** Name */
             name: string;
+            /** @description the answer to the challenge that came with `proof_needed` for this same request */
+            passkey?: components["schemas"]["PasskeyAnswer"] | null;
             /**
              * Password
              * @description asked for by `proof_needed`
@@ -3019,6 +3245,11 @@ export interface components {
          * @description How people sign in here, beside a local name and password.
          */
         SignInWays: {
+            /**
+             * Passkeys
+             * @description the origin at which passkeys work; none: nowhere
+             */
+            passkeys?: string | null;
             /**
              * Providers
              * @default []
@@ -3154,6 +3385,8 @@ export interface components {
             agent?: string | null;
             /** Name */
             name: string;
+            /** @description the answer to the challenge that came with `proof_needed` for this same request */
+            passkey?: components["schemas"]["PasskeyAnswer"] | null;
             /**
              * Password
              * @description asked for by `proof_needed`
@@ -3547,6 +3780,10 @@ export type Need = components['schemas']['Need'];
 export type NextStep = components['schemas']['NextStep'];
 export type Node = components['schemas']['Node'];
 export type OpenSession = components['schemas']['OpenSession'];
+export type Passkey = components['schemas']['Passkey'];
+export type PasskeyAnswer = components['schemas']['PasskeyAnswer'];
+export type PasskeyChallenge = components['schemas']['PasskeyChallenge'];
+export type PasskeyRequest = components['schemas']['PasskeyRequest'];
 export type PasswordChange = components['schemas']['PasswordChange'];
 export type Person = components['schemas']['Person'];
 export type PersonUpdate = components['schemas']['PersonUpdate'];
@@ -3565,6 +3802,7 @@ export type PolicyText = components['schemas']['PolicyText'];
 export type PolicyVersion = components['schemas']['PolicyVersion'];
 export type Problem = components['schemas']['Problem'];
 export type Progress = components['schemas']['Progress'];
+export type ProofWanted = components['schemas']['ProofWanted'];
 export type Proven = components['schemas']['Proven'];
 export type Provider = components['schemas']['Provider'];
 export type Question = components['schemas']['Question'];
@@ -4168,6 +4406,133 @@ export interface operations {
             };
         };
     };
+    passkeys: {
+        parameters: {
+            query?: {
+                /** @description of whom; only administrators say that */
+                person?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Passkey"][];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_passkey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Passkey"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_passkey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Proven"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyChallenge"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_passkey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                passkey: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     people: {
         parameters: {
             query?: never;
@@ -4422,6 +4787,36 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Invitation"];
                 };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_passkey_of: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person: string;
+                passkey: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
             default: {
@@ -5073,6 +5468,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SignedOut"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_in_by_passkey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyAnswer"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask_passkey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyChallenge"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

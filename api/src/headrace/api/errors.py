@@ -8,6 +8,8 @@ CannotStart             what stands against a start of the service; a sentence f
 
 from enum import StrEnum
 
+from headrace.client import models as m
+
 
 class Code(StrEnum):
     """Stable codes of the service itself; docs/errors.md says what each means and what to do."""
@@ -90,17 +92,24 @@ class ServiceError(Exception):
     """A refusal with a stable code; the message is fit for the caller."""
 
     def __init__(
-        self, code: Code | str, detail: str, *, fields: tuple[str, ...] = (), scopes: tuple[str, ...] = ()
+        self,
+        code: Code | str,
+        detail: str,
+        *,
+        fields: tuple[str, ...] = (),
+        scopes: tuple[str, ...] = (),
+        proof: m.ProofWanted | None = None,
     ) -> None:
         """`code` is a `Code`, or a documented code of the engine, guardrails or auth; `fields` names inputs.
 
-        `scopes`: what a token would need.
+        `scopes`: what a token would need. `proof`: which proof of a person is wanted.
         """
         super().__init__(detail)
         self.code = code
         self.detail = detail
         self.fields = fields
         self.scopes = scopes
+        self.proof = proof
 
 
 Objection = ServiceError | None

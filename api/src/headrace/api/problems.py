@@ -90,6 +90,7 @@ STATUS: dict[str, Status] = {
     AuthCode.NOT_ALLOWED: Status.FORBIDDEN,
     AuthCode.NOT_FOUND: Status.NOT_FOUND,
     AuthCode.NOT_SIGNED_IN: Status.UNAUTHORIZED,
+    AuthCode.PASSKEY_REFUSED: Status.FORBIDDEN,
     AuthCode.PROOF_REFUSED: Status.FORBIDDEN,
     AuthCode.PASSWORD_EXPIRED: Status.UNAUTHORIZED,
     AuthCode.PROVIDER_FAILED: Status.SERVICE_UNAVAILABLE,
@@ -135,8 +136,9 @@ def problem_of(error: BaseException, *, instance: str | None = None) -> m.Proble
         return make(error.code, _STATE_FAILED, instance=instance, other=Status.BAD_GATEWAY)
     node = isinstance(error, EngineError) and error.code != _BAD_ARGUMENT
     other = Status.BAD_GATEWAY if node else Status.UNPROCESSABLE_ENTITY
-    fields = error.fields if isinstance(error, ServiceError) else ()
-    return make(error.code, str(error.args[0]), fields=fields, instance=instance, other=other)
+    fields, proof = (error.fields, error.proof) if isinstance(error, ServiceError) else ((), None)
+    problem = make(error.code, str(error.args[0]), fields=fields, instance=instance, other=other)
+    return problem if proof is None else problem.model_copy(update={"proof": proof})
 
 
 _STATE_FAILED = (

@@ -80,7 +80,9 @@ class Settings:
     session_idle_s: int = _setting(28_800, "s", "an interactive session ends after this time without use")
     session_valid_s: int = _setting(604_800, "s", "an interactive session ends after this time in any case")
     consent_proof: str = _setting(
-        "session", "session or password", "what comes with a yes, a policy, a token, or more rights for somebody"
+        "session",
+        "session, password or passkey",
+        "what comes at least with a yes, a policy, a token, or more rights for somebody",
     )
     oidc_issuers: str = _setting("", "path", "TOML file of the OpenID Connect providers at which people sign in")
     directory_poll_s: int = _setting(
@@ -103,8 +105,8 @@ class Settings:
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             message = f"`HEADRACE_TIMEZONE` is `{self.timezone}`; give an IANA zone such as `Europe/Berlin`"
             raise SettingError(message) from error
-        if self.consent_proof not in {"session", "password"}:
-            message = f"`HEADRACE_CONSENT_PROOF` is `{self.consent_proof}`; give `session` or `password`"
+        if self.consent_proof not in {"session", "password", "passkey"}:
+            message = f"`HEADRACE_CONSENT_PROOF` is `{self.consent_proof}`; give `session`, `password` or `passkey`"
             raise SettingError(message)
         if bool(self.tls_cert) != bool(self.tls_key):
             message = "`HEADRACE_TLS_CERT` and `HEADRACE_TLS_KEY` belong together; give both or none"

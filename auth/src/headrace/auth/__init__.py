@@ -8,6 +8,7 @@ from headrace.auth.memory import MemoryPeopleStore
 from headrace.auth.oidc_access import is_access_token
 from headrace.auth.oidc_issuers import Issuer, IssuerError, read_issuers
 from headrace.auth.oidc_sign_in import SIGN_IN_LIMIT, Begun
+from headrace.auth.passkeys import CHALLENGE_LIMIT, Assertion, Attestation, Challenge, RelyingParty
 from headrace.auth.passwords import fold
 from headrace.auth.principal import BOOTSTRAP_ROLES, SCOPES_OF_ROLE, TOKEN_SCOPES, Principal, Role, Scope, scopes_of
 from headrace.auth.rights import RightsChange
@@ -21,6 +22,9 @@ from headrace.auth.store import (
     InvitationRecord,
     LastAdmin,
     NameTaken,
+    PasskeyRecord,
+    PasskeyStore,
+    PasskeyUse,
     PeopleStore,
     PersonRecord,
     SessionRecord,
@@ -32,16 +36,20 @@ from headrace.auth.tokens import TokenWish
 __all__ = [
     "BOOTSTRAP_ROLES",
     "BY_PASSWORD",
+    "CHALLENGE_LIMIT",
     "SCOPES_OF_ROLE",
     "SIGN_IN_LIMIT",
     "TOKEN_SCOPES",
     "Account",
     "Arrival",
+    "Assertion",
+    "Attestation",
     "AuthCode",
     "AuthError",
     "Authenticator",
     "Begun",
     "Bindings",
+    "Challenge",
     "Directory",
     "DirectoryAway",
     "DirectoryConfig",
@@ -58,10 +66,14 @@ __all__ = [
     "Limit",
     "MemoryPeopleStore",
     "NameTaken",
+    "PasskeyRecord",
+    "PasskeyStore",
+    "PasskeyUse",
     "PeopleStore",
     "Pepper",
     "PersonRecord",
     "Principal",
+    "RelyingParty",
     "RightsChange",
     "Role",
     "Scope",

@@ -13,12 +13,13 @@ from headrace.auth.oidc_issuers import Issuer
 from headrace.auth.oidc_provider import Providers
 from headrace.auth.oidc_sign_in import OidcSignIn
 from headrace.auth.oidc_sign_out import OidcSignOut
+from headrace.auth.passkeys import Passkeys
 from headrace.auth.password_sign_in import PasswordSignIn
 from headrace.auth.principal import Principal
 from headrace.auth.rights import Rights
 from headrace.auth.secret_forms import Pepper
 from headrace.auth.sessions import Lifetimes, Sessions, SignedIn
-from headrace.auth.store import IdentityStore, PeopleStore
+from headrace.auth.store import IdentityStore, PasskeyStore, PeopleStore
 from headrace.auth.tokens import Tokens
 from headrace.auth.uses import Uses
 
@@ -26,10 +27,11 @@ from headrace.auth.uses import Uses
 class Authenticator:
     """Answers who is calling. Every answer is made from the store's present state: a change holds at the next call."""
 
-    def __init__(  # noqa: PLR0913 - what it joins
+    def __init__(  # noqa: PLR0913, PLR0917 - what it joins
         self,
         store: PeopleStore,
         identities: IdentityStore,
+        passkeys: PasskeyStore,
         clock: Callable[[], datetime],
         pepper: Pepper,
         lifetimes: Lifetimes | None = None,
@@ -50,6 +52,7 @@ class Authenticator:
         self.sessions = Sessions(store, clock, pepper, lifetimes, self._uses)
         self.tokens = Tokens(store, clock, pepper, self._uses)
         self.passwords = PasswordSignIn(store, self.sessions, pepper, clock, steady or clock)
+        self.passkeys = Passkeys(passkeys, store, self.sessions, pepper, clock, steady or clock, public_url)
         self.providers = Providers(issuers, steady or clock)
         self.oidc = OidcSignIn(self.providers, public_url, identities, self.sessions, pepper, clock, steady or clock)
         self.oidc_device = OidcDevice(self.providers, self.oidc, pepper, clock, steady or clock)
@@ -71,6 +74,11 @@ class Authenticator:
             await self._directories.prove(by, password)
         else:
             await self.passwords.prove(by, password)
+
+    async def takes_password(self, by: Principal) -> bool:
+        """Whether the person of a session has a password that `prove` can check."""
+        person = await self._people.person(by.id)
+        return self._directories.vouches_for(by) or (person is not None and person.password_hash is not None)
 
     async def settle(self) -> None:
         """Wait until the uses that were noted so far are written."""

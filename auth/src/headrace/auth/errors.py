@@ -20,6 +20,7 @@ class AuthCode(StrEnum):
     NOT_ALLOWED = "not_allowed"
     NOT_FOUND = "not_found"
     NOT_SIGNED_IN = "not_signed_in"
+    PASSKEY_REFUSED = "passkey_refused"
     PROOF_REFUSED = "proof_refused"
     PASSWORD_EXPIRED = "password_expired"  # noqa: S105 - a code, not a password
     PROVIDER_FAILED = "provider_failed"

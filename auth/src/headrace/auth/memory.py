@@ -1,4 +1,4 @@
-"""A `PeopleStore` and `IdentityStore` in memory: for tests, and as the shortest statement of what a store does."""
+"""The stores of people, identities and passkeys in memory: for tests, and the shortest statement of what each does."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +15,8 @@ from headrace.auth.store import (
     InvitationRecord,
     LastAdmin,
     NameTaken,
+    PasskeyRecord,
+    PasskeyUse,
     PersonRecord,
     SessionRecord,
     TokenRecord,
@@ -22,6 +24,7 @@ from headrace.auth.store import (
 
 MAX_PEOPLE = 10_000
 MAX_TOKENS = 1000
+MAX_PASSKEYS = 100
 
 
 class MemoryPeopleStore:
@@ -35,6 +38,8 @@ class MemoryPeopleStore:
         self._tokens: dict[str, TokenRecord] = {}
         self._identities: dict[tuple[str, str], IdentityRecord] = {}
         self._bindings: dict[tuple[str, str], GroupBinding] = {}
+        self._passkeys: dict[str, PasskeyRecord] = {}
+        self._used_nonces: dict[str, datetime] = {}
 
     async def add_person(self, person: PersonRecord, invitation: InvitationRecord | None = None) -> None:
         """See `PeopleStore`."""
@@ -73,6 +78,7 @@ class MemoryPeopleStore:
         self._check_name(name, person.id)
         del self._invitations[hash]
         self._end_sessions(person.id)
+        self._drop_passkeys(person.id)
         self._people[person.id] = replace(person, name=name, state="active", password_hash=password_hash)
         return self._people[person.id]
 
@@ -108,6 +114,7 @@ class MemoryPeopleStore:
             self._people[person] = replace(self._people[person], state="disabled", password_hash=None)
         self._end_all(person)
         self._drop_invitations(person)
+        self._drop_passkeys(person)
         return self._people[person]
 
     async def add_session(self, session: SessionRecord) -> None:
@@ -277,6 +284,46 @@ class MemoryPeopleStore:
 
     def _has_admin(self) -> bool:
         return any(one.state == "active" and Role.ADMIN in one.roles for one in self._people.values())
+
+    async def passkey(self, passkey: str) -> PasskeyRecord | None:
+        """See `PasskeyStore`."""
+        return self._passkeys.get(passkey)
+
+    async def passkeys_of(self, person: str) -> Sequence[PasskeyRecord]:
+        """See `PasskeyStore`."""
+        return [one for one in self._passkeys.values() if one.person == person][:MAX_PASSKEYS]
+
+    async def add_passkey(self, passkey: PasskeyRecord, nonce: str, until: datetime) -> bool:
+        """See `PasskeyStore`."""
+        active = self._people[passkey.person].state == "active"
+        if not active or passkey.id in self._passkeys or nonce in self._used_nonces:
+            return False
+        self._used_nonces[nonce] = until
+        self._passkeys[passkey.id] = passkey
+        return True
+
+    async def use_passkey(self, passkey: str, count: int, nonce: str, now: datetime, until: datetime) -> PasskeyUse:
+        """See `PasskeyStore`."""
+        self._used_nonces = {key: kept for key, kept in self._used_nonces.items() if kept > now}
+        before = self._passkeys.get(passkey)
+        if before is None or nonce in self._used_nonces:
+            return "replayed"
+        if count <= before.sign_count and (count, before.sign_count) != (0, 0):
+            return "counter"
+        self._used_nonces[nonce] = until
+        self._passkeys[passkey] = replace(before, sign_count=count, last_used=now)
+        return "good"
+
+    async def remove_passkey(self, person: str, passkey: str) -> bool:
+        """See `PasskeyStore`."""
+        known = self._passkeys.get(passkey)
+        if known is None or known.person != person:
+            return False
+        del self._passkeys[passkey]
+        return True
+
+    def _drop_passkeys(self, person: str) -> None:
+        self._passkeys = {key: one for key, one in self._passkeys.items() if one.person != person}
 
     def _end_sessions(self, person: str, *, keep: str = "") -> None:
         self._sessions = {key: one for key, one in self._sessions.items() if one.person != person or one.id == keep}

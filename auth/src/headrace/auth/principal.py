@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 Kind = Literal["person", "service"]
-Method = Literal["password", "directory", "oidc", "token"]
+Method = Literal["password", "passkey", "directory", "oidc", "token"]
 """How somebody has shown who they are."""
 
 

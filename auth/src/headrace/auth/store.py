@@ -85,6 +85,26 @@ class TokenRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PasskeyRecord:
+    """A key on a device of a person, who gave it its name; `id` is the device's, in base64url, as all browsers say it.
+
+    `public_key` is a COSE key. `sign_count` is how often the device says that it has signed; many say 0 for good.
+    """
+
+    id: str
+    person: str
+    name: str
+    public_key: bytes = field(repr=False)
+    sign_count: int
+    created: datetime
+    last_used: datetime | None = None
+
+
+PasskeyUse = Literal["good", "replayed", "counter"]
+"""What became of a proof: good, its nonce was used before, or its counter is not above the last one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityRecord:
     """Who a person is elsewhere: `subject` at `issuer`, with the name and groups that were said there last."""
 
@@ -187,6 +207,36 @@ class IdentityStore(Protocol):
         ...
 
 
+class PasskeyStore(Protocol):
+    """Where passkeys are kept, and which challenges were used. Each method is one transaction.
+
+    `tests/conformance/passkey_store_conformance.py` holds every implementation to this.
+    """
+
+    async def passkey(self, passkey: str) -> PasskeyRecord | None:
+        """Find a passkey."""
+        ...
+
+    async def passkeys_of(self, person: str) -> Sequence[PasskeyRecord]:
+        """List a person's passkeys, oldest first, at most 100."""
+        ...
+
+    async def add_passkey(self, passkey: PasskeyRecord, nonce: str, until: datetime) -> bool:
+        """Keep a passkey of an active person, and its nonce as used; nothing changes and `False` if either is known."""
+        ...
+
+    async def use_passkey(self, passkey: str, count: int, nonce: str, now: datetime, until: datetime) -> PasskeyUse:
+        """Note that a passkey signed, with its counter of then; only a `good` use changes it.
+
+        A nonce is used once, until it is forgotten after `until`. Counters rise, or are 0 before and after.
+        """
+        ...
+
+    async def remove_passkey(self, person: str, passkey: str) -> bool:
+        """Forget a person's passkey; answers whether there was one."""
+        ...
+
+
 class PeopleStore(Protocol):
     """Where people, invitations, sessions and tokens are kept.
 
@@ -220,7 +270,7 @@ class PeopleStore(Protocol):
     async def redeem(self, hash: str, name: str, password_hash: str, now: datetime) -> PersonRecord | None:  # noqa: A002
         """Use up an invitation and make its person active, at once: once, before it expires, never while disabled.
 
-        Sessions from before end: they were begun with another password.
+        Sessions and passkeys from before end: they were begun and added with another password.
 
         Answers the person, or `None` when any of that does not hold (nothing changes then); raises `NameTaken`.
         """
@@ -235,7 +285,7 @@ class PeopleStore(Protocol):
         ...
 
     async def disable(self, person: str) -> PersonRecord | None:
-        """Disable a person and delete their sessions, tokens and invitations, at once; `None` if there is none.
+        """Disable a person, and delete sessions, tokens, invitations and passkeys, at once; `None` if there is none.
 
         Raises `LastAdmin` when nobody active would administrate any more.
         """

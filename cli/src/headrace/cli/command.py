@@ -80,11 +80,20 @@ class Command:
 
 
 def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any, T]]) -> T:
-    """Make a call; where the service wants a proof that the person is there, ask for the password at the terminal."""
+    """Make a call; where the service wants a proof that the person is there, ask for the password at the terminal.
+
+    A terminal has no passkeys: where only these count, it says where the console is.
+    """
     try:
         return command.wait(call(request))
     except HeadraceError as error:
-        if error.problem.code != _PROOF_NEEDED or not command.out.interactive:
+        if error.problem.code != _PROOF_NEEDED:
+            raise
+        wanted = error.problem.proof
+        if wanted is not None and "password" not in wanted.ways and wanted.passkey is not None:
+            command.out.note(f"A terminal has no passkeys. Do this in the console: {wanted.passkey.origin}")
+            raise
+        if not command.out.interactive:
             raise
         command.out.note(error.problem.detail)
     password = str(typer.prompt("Your password", hide_input=True, err=True))

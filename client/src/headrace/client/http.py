@@ -359,6 +359,25 @@ class HttpHeadrace:
         self._wire.require_privacy()
         await self._wire.post(m.Me, "me/password", change)
 
+    async def passkeys(self, *, person: str | None = None) -> list[m.Passkey]:
+        """As in the port."""
+        return await self._wire.get(list[m.Passkey], "passkeys", query={"person": person})
+
+    async def begin_passkey(self, proof: m.Proven | None = None) -> m.PasskeyChallenge:
+        """As in the port."""
+        proof = proof or m.Proven()
+        self._private(proof)
+        return await self._wire.post(m.PasskeyChallenge, "passkeys/challenge", proof)
+
+    async def add_passkey(self, request: m.PasskeyRequest) -> m.Passkey:
+        """As in the port."""
+        return await self._wire.post(m.Passkey, "passkeys", request)
+
+    async def remove_passkey(self, passkey: str, *, person: str | None = None) -> None:
+        """As in the port."""
+        whose = f"people/{segment(person)}/" if person else ""
+        await self._wire.delete(f"{whose}passkeys/{segment(passkey)}")
+
     async def sessions(self, *, person: str | None = None) -> list[m.OpenSession]:
         """As in the port."""
         return await self._wire.get(list[m.OpenSession], "sessions", query={"person": person})

@@ -291,6 +291,22 @@ class Headrace(Protocol):
         """Replace one's own password; one's other sessions end."""
         ...
 
+    async def passkeys(self, *, person: str | None = None) -> list[m.Passkey]:
+        """List the caller's passkeys, or as an administrator a person's, oldest first."""
+        ...
+
+    async def begin_passkey(self, proof: m.Proven | None = None) -> m.PasskeyChallenge:
+        """Begin to add a passkey, with a proof that the person is there; a device answers the challenge."""
+        ...
+
+    async def add_passkey(self, request: m.PasskeyRequest) -> m.Passkey:
+        """Add a passkey by a device's answer to the challenge."""
+        ...
+
+    async def remove_passkey(self, passkey: str, *, person: str | None = None) -> None:
+        """Remove one of the caller's passkeys, or as an administrator one of a person's."""
+        ...
+
     async def sessions(self, *, person: str | None = None) -> list[m.OpenSession]:
         """List the caller's sessions, or as an administrator a person's, the newest first."""
         ...

@@ -282,7 +282,7 @@ class Acting:
     async def publish_policy(self, version: str, proof: m.Proven | None = None) -> m.PolicyVersion:
         """As in the port; every running transfer is held against the new version at once."""
         with self._may("publish_policy") as caller:
-            await self._do.proofs.of(caller, proof.password if proof else None)
+            await self._do.proofs.of(caller, "publish_policy", version, proof or m.Proven())
             return await self._do.policies.publish(caller, version)
 
     async def audit(  # noqa: PLR0913 - each narrows the page
@@ -366,6 +366,26 @@ class Acting:
         """As in the port."""
         with self._may("change_password") as caller:
             await self._do.people.change_password(caller, change)
+
+    async def passkeys(self, *, person: str | None = None) -> list[m.Passkey]:
+        """As in the port."""
+        with self._may("passkeys") as caller:
+            return await self._do.passkeys.list(caller, person)
+
+    async def begin_passkey(self, proof: m.Proven | None = None) -> m.PasskeyChallenge:
+        """As in the port."""
+        with self._may("begin_passkey") as caller:
+            return await self._do.passkeys.begin(caller, proof or m.Proven())
+
+    async def add_passkey(self, request: m.PasskeyRequest) -> m.Passkey:
+        """As in the port."""
+        with self._may("add_passkey") as caller:
+            return await self._do.passkeys.add(caller, request)
+
+    async def remove_passkey(self, passkey: str, *, person: str | None = None) -> None:
+        """As in the port."""
+        with self._may("remove_passkey") as caller:
+            await self._do.passkeys.remove(caller, passkey, person)
 
     async def sessions(self, *, person: str | None = None) -> list[m.OpenSession]:
         """As in the port."""

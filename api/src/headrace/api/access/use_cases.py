@@ -6,6 +6,7 @@ from headrace.api.access.change_feed import ChangeFeed
 from headrace.api.access.health import Health
 from headrace.api.audit.chain import Audit
 from headrace.api.people.accounts import People
+from headrace.api.people.passkeys import PersonPasskeys
 from headrace.api.people.proofs import Proofs
 from headrace.api.planning.consent import Consent
 from headrace.api.planning.intake import Intake
@@ -36,6 +37,7 @@ class UseCases:
     halts: Halts
     health: Health
     nodes: Nodes
+    passkeys: PersonPasskeys
     people: People
     locations: Locations
     intake: Intake

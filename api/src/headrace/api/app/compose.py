@@ -23,8 +23,10 @@ from headrace.api.events.reactions import Reactions
 from headrace.api.jobs.local import LocalJobs
 from headrace.api.people.accounts import People
 from headrace.api.people.directory_file import read_directories
+from headrace.api.people.passkeys import PersonPasskeys
 from headrace.api.people.proofs import Proofs
 from headrace.api.people.sql_identities import SqlIdentityStore
+from headrace.api.people.sql_passkeys import SqlPasskeyStore
 from headrace.api.people.sql_store import SqlPeopleStore
 from headrace.api.planning.consent import Consent
 from headrace.api.planning.intake import Intake
@@ -102,6 +104,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     authenticator = Authenticator(
         SqlPeopleStore(database, audit),
         SqlIdentityStore(database, audit),
+        SqlPasskeyStore(database, audit),
         clock,
         Pepper(_secret_file(settings.data / "pepper.key")),
         lifetimes,
@@ -120,6 +123,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         halts=halts,
         health=Health(nodes, endpoints, halts, signer, core),
         nodes=nodes,
+        passkeys=PersonPasskeys(authenticator, proofs),
         people=People(core, authenticator, proofs, public_url),
         locations=locations,
         intake=Intake(core, pipeline, plans, words),

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.errors import ServiceError
@@ -13,6 +13,7 @@ from headrace.client import models as m
 router = APIRouter(tags=["people"])
 
 PersonId = Annotated[str | None, Query(max_length=200, description="of whom; only administrators say that")]
+PasskeyId = Annotated[str, Path(max_length=1400)]
 
 
 @router.get("/health")
@@ -35,6 +36,19 @@ async def me(port: Port) -> m.Me:
 async def sign_in(request: Request, response: Response, gate: TheGate, body: m.SignIn) -> m.Session:
     """Start an interactive session; a browser gets it as a cookie, and an empty `secret`."""
     session = await gate.use_cases.people.sign_in(body, address_of(request))
+    return hand_out(request, response, session)
+
+
+@router.post("/sessions/passkey/challenge", status_code=201)
+async def ask_passkey(gate: TheGate) -> m.PasskeyChallenge:
+    """Return a challenge with which a passkey signs in; needs no sign-in."""
+    return gate.use_cases.people.ask_passkey()
+
+
+@router.post("/sessions/passkey", status_code=201)
+async def sign_in_by_passkey(request: Request, response: Response, gate: TheGate, body: m.PasskeyAnswer) -> m.Session:
+    """Start an interactive session with a passkey."""
+    session = await gate.use_cases.people.sign_in_by_passkey(body, address_of(request))
     return hand_out(request, response, session)
 
 
@@ -121,6 +135,36 @@ async def change_password(port: Port, body: m.PasswordChange) -> m.Me:
     """Replace one's own password; one's other sessions end."""
     await port.change_password(body)
     return await port.me()
+
+
+@router.get("/passkeys")
+async def passkeys(port: Port, person: PersonId = None) -> list[m.Passkey]:
+    """List the caller's passkeys, or as an administrator a person's."""
+    return await port.passkeys(person=person)
+
+
+@router.post("/passkeys/challenge", status_code=201)
+async def begin_passkey(port: Port, body: m.Proven | None = None) -> m.PasskeyChallenge:
+    """Begin to add a passkey, with a proof that the person is there; `passkeys` are those that there are."""
+    return await port.begin_passkey(body)
+
+
+@router.post("/passkeys", status_code=201)
+async def add_passkey(port: Port, body: m.PasskeyRequest) -> m.Passkey:
+    """Add a passkey, with which the caller signs in and proves consent from then on."""
+    return await port.add_passkey(body)
+
+
+@router.delete("/passkeys/{passkey}", status_code=204)
+async def remove_passkey(port: Port, passkey: PasskeyId) -> None:
+    """Remove one of the caller's passkeys."""
+    await port.remove_passkey(passkey)
+
+
+@router.delete("/people/{person}/passkeys/{passkey}", status_code=204)
+async def remove_passkey_of(port: Port, person: Id, passkey: PasskeyId) -> None:
+    """Remove one of a person's passkeys, as an administrator."""
+    await port.remove_passkey(passkey, person=person)
 
 
 @router.get("/sessions")

@@ -9,7 +9,7 @@ from typing import TypeVar
 from headrace.api.caller import Caller, acting, coming_from
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
-from headrace.api.people.proofs import Proofs
+from headrace.api.people.proofs import Proofs, assertion, challenge_view
 from headrace.auth import (
     AuthCode,
     Authenticator,
@@ -56,6 +56,15 @@ class People:
                 await self._refused(error, address)
             raise
 
+    def ask_passkey(self) -> m.PasskeyChallenge:
+        """Return the challenge with which a passkey signs in."""
+        return challenge_view(self._auth.passkeys.ask_to_sign_in())
+
+    async def sign_in_by_passkey(self, given: m.PasskeyAnswer, address: str) -> m.Session:
+        """Start a session with a passkey; a refused try is audited."""
+        async with self._arriving(address):
+            return _session(await self._auth.passkeys.sign_in(assertion(given), address))
+
     async def accept_invitation(self, request: m.AcceptInvitation, address: str) -> m.Session:
         """Redeem a one-time link and start a session."""
         with coming_from(address):
@@ -69,7 +78,8 @@ class People:
         return m.SignInWays(
             providers=[
                 m.Provider(id=one.id, name=one.name, device=one.device_sign_in) for one in self._auth.providers.issuers
-            ]
+            ],
+            passkeys=party.origin if (party := self._auth.passkeys.party) else None,
         )
 
     async def begin_at(self, provider: str, path: str) -> Begun:
@@ -201,7 +211,7 @@ class People:
         """Invite a person; the link is shown once."""
         roles = frozenset(_one_of(Role, role, "roles") for role in request.roles)
         valid = timedelta(seconds=request.valid_s)
-        await self._proofs.of(caller, request.password)
+        await self._proofs.of(caller, "invite", "", request)
         with acting(caller):
             invited, secret = await self._auth.accounts.invite(caller.principal, request.name, roles, valid)
         return m.Invitation(
@@ -211,14 +221,14 @@ class People:
     async def create_service_account(self, caller: Caller, request: m.ServiceAccountRequest) -> m.Person:
         """Make a service account."""
         roles = frozenset(_one_of(Role, role, "roles") for role in request.roles)
-        await self._proofs.of(caller, request.password)
+        await self._proofs.of(caller, "create_service_account", "", request)
         with acting(caller):
             made = await self._auth.accounts.make_service(caller.principal, request.name, roles)
             return _person(made, {})
 
     async def invite_again(self, caller: Caller, person: str, proof: m.Proven) -> m.Invitation:
         """Give a person a new one-time link, shown once."""
-        await self._proofs.of(caller, proof.password)
+        await self._proofs.of(caller, "invite_again", person, proof)
         with acting(caller):
             known, secret = await self._auth.accounts.invite_again(caller.principal, person, _AGAIN)
         expires = self._core.clock() + _AGAIN
@@ -258,14 +268,14 @@ class People:
         """Replace what is granted to a person; what this person has running is looked at again."""
         roles = None if update.roles is None else frozenset(_one_of(Role, role, "roles") for role in update.roles)
         groups = None if update.groups is None else frozenset(update.groups)
-        await self._proofs.of(caller, update.password)
+        await self._proofs.of(caller, "update_person", person, update)
         with self._changing(caller):
             granted = await self._auth.rights.grant(caller.principal, person, roles, groups)
             return _person(granted, await self._identities(caller))
 
     async def link(self, caller: Caller, person: str, link: m.IdentityLink) -> m.Person:
         """Make an identity this person's."""
-        await self._proofs.of(caller, link.password)
+        await self._proofs.of(caller, "link_identity", person, link)
         with self._changing(caller):
             linked = await self._auth.rights.link(caller.principal, person, link.issuer, link.subject)
             return _person(linked, await self._identities(caller))
@@ -295,7 +305,7 @@ class People:
         if request.dry_run:
             changes = await rights.preview(caller.principal, bindings)
         else:
-            await self._proofs.of(caller, request.password)
+            await self._proofs.of(caller, "bind_groups", "", request)
             with self._changing(caller):
                 changes = await rights.bind(caller.principal, bindings)
         return m.GroupBindings(bindings=list(map(_binding, bindings)), changes=list(map(_change, changes)))
@@ -331,7 +341,7 @@ class People:
             agent=request.agent,
             owner=request.person,
         )
-        await self._proofs.of(caller, request.password)
+        await self._proofs.of(caller, "create_token", "", request)
         with acting(caller):
             record, secret = await self._auth.tokens.make(caller.principal, wish)
         return _token(record, secret)

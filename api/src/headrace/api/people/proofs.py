@@ -1,45 +1,132 @@
-"""A yes that proves a person: the password comes with what is agreed to, in one request, so one proof is for one thing.
+"""A yes that proves a person: a proof comes with what is agreed to, in one request, so one proof is for one thing.
 
-A session's secret is a bearer secret: any program of the account can use it. What it can't do is type the password.
+A session's secret is a bearer secret: any program of the account can use it. What it can't do is type the password, or
+touch the passkey. A passkey signs the digest of the very request that it comes with.
 """
+
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
-from headrace.auth import AuthCode, Authenticator, AuthError
+from headrace.auth import CHALLENGE_LIMIT, Assertion, AuthCode, Authenticator, AuthError, Challenge
 from headrace.client import models as m
+from headrace.guardrails import canonical
 
-_NEEDED = "type your password to prove that this is you: a session alone is not enough here"
+ProofKind = Literal["session", "password", "passkey", "provider"]
+
+STRENGTH: Final[tuple[ProofKind, ...]] = ("session", "password", "passkey")
+"""What `HEADRACE_CONSENT_PROOF` may be: each, or anything stronger, counts."""
+_NEEDED = "prove that this is you: a session alone is not enough here"
+_HOW = {
+    ("password",): f"type your password to {_NEEDED}",
+    ("passkey",): f"use your passkey to {_NEEDED}",
+    ("password", "passkey"): f"use your passkey or type your password to {_NEEDED}",
+}
+_NO_PASSKEY = "this needs a passkey, and you have none: add one on the page of your account in the console"
 _AT_A_PROVIDER = (
-    "this needs the password of an account here as a proof, and you have signed in at a provider: sign in with your "
-    "password here, or let somebody do this who has one"
+    "this needs a passkey, or the password of an account here, as a proof, and you have signed in at a provider: add a "
+    "passkey on the page of your account right after you have signed in, or let somebody do this who has one"
 )
+_SIGN_IN_AGAIN = "sign in again first: a passkey is added within five minutes of a sign-in"
+_REFUSED = frozenset({AuthCode.PROOF_REFUSED, AuthCode.PASSKEY_REFUSED})
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What proves the caller, in the words of the audit, and the factors that it shows (RFC 8176)."""
+
+    kind: ProofKind
+    factors: frozenset[str]
 
 
 class Proofs:
     """Checks that the person of a session is there, where the site wants that (`HEADRACE_CONSENT_PROOF`)."""
 
     def __init__(self, core: Core, authenticator: Authenticator) -> None:
-        """Check passwords with `authenticator`."""
+        """Check passwords and passkeys with `authenticator`."""
         self._core = core
         self._auth = authenticator
 
-    async def of(self, caller: Caller, password: str | None) -> str:
-        """Return what proves the caller: `password` or `session`. Raises `proof_needed` and what `prove` raises.
+    async def of(self, caller: Caller, action: str, subject: str, request: m.Proven) -> Proof:
+        """Return what proves that the caller means this request (`action`: the port's method; `subject`: its argument).
 
-        A password that is given is checked, also where none is wanted.
+        Raises `proof_needed`, and what `prove` of passwords and passkeys does. A proof that is given is checked, also
+        where none is wanted.
         """
-        if password is None:
-            if self._core.settings.consent_proof == "session":
-                return "session"
-            raise ServiceError(Code.PROOF_NEEDED, _AT_A_PROVIDER if caller.principal.method == "oidc" else _NEEDED)
+        return await self._at_least(self._core.settings.consent_proof, caller, action, subject, request)
+
+    async def to_add_a_passkey(self, caller: Caller, request: m.Proven) -> Proof:
+        """Return what proves that the caller is there, who adds a passkey: always more than a session.
+
+        Who has signed in at a provider has no password here: the sign-in itself counts, while it is fresh.
+        """
+        principal = caller.principal
+        if principal.method == "oidc" and request == m.Proven():
+            if self._core.clock() < principal.authenticated_at + CHALLENGE_LIMIT:
+                return Proof("provider", principal.factors)
+            if not await self._auth.passkeys.of(principal):
+                raise ServiceError(Code.PROOF_NEEDED, _SIGN_IN_AGAIN)
+        return await self._at_least("password", caller, "begin_passkey", principal.id, request)
+
+    async def _at_least(self, least: str, caller: Caller, action: str, subject: str, request: m.Proven) -> Proof:
+        principal, what = caller.principal, _agreed(action, subject, request)
         try:
-            await self._auth.prove(caller.principal, password)
+            if request.passkey is not None:
+                await self._auth.passkeys.prove(principal, what, assertion(request.passkey))
+                return Proof("passkey", frozenset({"mfa", "passkey", "pop"}))
+            if request.password is not None and least != "passkey":
+                await self._auth.prove(principal, request.password)
+                return Proof("password", frozenset({"pwd"}))
         except AuthError as error:
-            if error.code is AuthCode.PROOF_REFUSED:
+            if error.code in _REFUSED:
                 async with self._core.database.write() as tx:
                     await self._core.audit.append(
-                        tx, m.AuditKind.PROOF_FAILED, caller=caller, subject=caller.principal.id
+                        tx,
+                        m.AuditKind.PROOF_FAILED,
+                        caller=caller,
+                        subject=principal.id,
+                        detail={"reason": str(error)},
                     )
             raise
-        return "password"
+        if least == "session":
+            return Proof("session", principal.factors)
+        raise await self._needed(least, caller, what)
+
+    async def _needed(self, least: str, caller: Caller, what: str) -> ServiceError:
+        principal = caller.principal
+        challenge = await self._auth.passkeys.ask(principal, what) if principal.session else None
+        ways: list[m.ProofWay] = []
+        if least != "passkey" and await self._auth.takes_password(principal):
+            ways.append("password")
+        if challenge is not None:
+            ways.append("passkey")
+        if not ways:
+            why = _NO_PASSKEY if least == "passkey" else _AT_A_PROVIDER
+            return ServiceError(Code.PROOF_NEEDED, why)
+        wanted = m.ProofWanted(ways=ways, passkey=challenge_view(challenge) if challenge else None)
+        return ServiceError(Code.PROOF_NEEDED, _HOW[tuple(ways)], proof=wanted)
+
+
+def challenge_view(challenge: Challenge) -> m.PasskeyChallenge:
+    """Show a challenge."""
+    return m.PasskeyChallenge(
+        challenge=challenge.challenge,
+        kept=challenge.kept,
+        party=challenge.party.id,
+        origin=challenge.party.origin,
+        passkeys=list(challenge.passkeys),
+        expires=challenge.until,
+    )
+
+
+def assertion(given: m.PasskeyAnswer) -> Assertion:
+    """Take what a browser gave."""
+    return Assertion(**given.model_dump())
+
+
+def _agreed(action: str, subject: str, request: m.Proven) -> str:
+    """Return what a proof is for: the exact request, but for the proof."""
+    said = request.model_dump(mode="json", exclude={"password", "passkey"})
+    return canonical({"action": action, "subject": subject, "request": said}).decode()

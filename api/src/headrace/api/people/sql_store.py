@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_address, current_caller
 from headrace.api.store import Database, Tx
-from headrace.api.store.tables_site import IdentityRow, InvitationRow, PersonRow, SessionRow, TokenRow
+from headrace.api.store.tables_site import IdentityRow, InvitationRow, PasskeyRow, PersonRow, SessionRow, TokenRow
 from headrace.api.store.tables_work import ApprovalRow
 from headrace.auth import (
     InvitationRecord,
@@ -108,7 +108,8 @@ class SqlPeopleStore:
             if invitation is None or row is None or row.state not in {"invited", "active"} or invitation.expires <= now:
                 return None
             await tx.delete(invitation)
-            await tx.execute(delete(SessionRow).where(SessionRow.person == row.id))
+            for begun in (SessionRow, PasskeyRow):
+                await tx.execute(delete(begun).where(begun.person == row.id))
             row.state, row.name, row.name_key, row.password_hash = "active", name, fold(name), password_hash
             await _flush_named(tx)
             await self._note_own(tx, m.AuditKind.INVITATION_ACCEPTED, row.id, {"name": name})
@@ -159,7 +160,8 @@ class SqlPeopleStore:
                 return None
             async with keeping_an_admin(tx):
                 row.state, row.password_hash = "disabled", None
-            await tx.execute(delete(InvitationRow).where(InvitationRow.person == person))
+            for table in (InvitationRow, PasskeyRow):
+                await tx.execute(delete(table).where(table.person == person))
             await end_all(tx, person)
             await self._note(tx, m.AuditKind.PERSON_DISABLED, row.id, {"name": row.name})
             return person_of(row)

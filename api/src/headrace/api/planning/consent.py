@@ -30,7 +30,7 @@ class Consent:
     async def confirm(self, caller: Caller, plan: str, confirmation: m.Confirmation) -> m.Plan:
         """Record the requester's own yes or no; the last word counts until the plan is submitted."""
         said_yes = confirmation.verdict == "confirmed"
-        proof = await self._proofs.of(caller, confirmation.password) if said_yes else ""
+        proof = await self._proofs.of(caller, "confirm_plan", plan, confirmation) if said_yes else None
         async with self._core.database.write() as tx:
             action: m.PlanAction = "confirm" if said_yes else "decline"
             row = await self._open_plan(tx, caller, plan, confirmation.digest, action)
@@ -43,7 +43,7 @@ class Consent:
             )
             await tx.merge(said)
             kind = m.AuditKind.CONFIRMED if said_yes else m.AuditKind.DECLINED
-            detail = {"digest": confirmation.digest, **({"proof": proof} if said_yes else {})}
+            detail = {"digest": confirmation.digest, **({"proof": proof.kind} if proof else {})}
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail=detail)
             await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, confirmation.verdict)
             return await self._plans.view(tx, caller, row)
@@ -51,7 +51,7 @@ class Consent:
     async def approve(self, caller: Caller, plan: str, approval: m.Approval) -> m.Plan:
         """Record another person's yes or no: bound to digest, policy version, requester, approver, expiry and nonce."""
         principal, said_yes = caller.principal, approval.verdict == "approved"
-        proof = await self._proofs.of(caller, approval.password) if said_yes else ""
+        proof = await self._proofs.of(caller, "approve_plan", plan, approval) if said_yes else None
         now = self._core.clock()
         async with self._core.database.write() as tx:
             action: m.PlanAction = "approve" if said_yes else "refuse"
@@ -84,7 +84,7 @@ class Consent:
                 "requester": row.requester,
                 "nonce": said.nonce,
                 "reason": approval.reason,
-                **({"proof": proof} if said_yes else {}),
+                **({"proof": proof.kind} if proof else {}),
             }
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail=detail)
             await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, approval.verdict)

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import ForeignKey, Index, ScalarSelect, String, Text, UniqueConstraint, select
+from sqlalchemy import BigInteger, ForeignKey, Index, ScalarSelect, String, Text, UniqueConstraint, select
 from sqlalchemy.orm import Mapped, column_property, mapped_column
 
 from headrace.api.store.base import Base, Names, Sequence, Utc
@@ -47,10 +47,33 @@ class SessionRow(Base):
     expires: Mapped[datetime] = mapped_column(Utc)
     last_used: Mapped[datetime] = mapped_column(Utc)
     authenticated: Mapped[datetime] = mapped_column(Utc)
-    method: Mapped[Literal["password", "directory", "oidc"]] = mapped_column(String(16))
+    method: Mapped[Literal["password", "passkey", "directory", "oidc"]] = mapped_column(String(16))
     factors: Mapped[tuple[str, ...]] = mapped_column(Names)
     issuer: Mapped[str | None] = mapped_column(String(300))
     sid: Mapped[str | None] = mapped_column(String(300))
+
+
+class PasskeyRow(Base):
+    """A key on a device of a person; `id` is the device's, `public_key` a COSE key in base64."""
+
+    __tablename__ = "passkeys"
+
+    id: Mapped[str] = mapped_column(String(1400), primary_key=True)
+    person: Mapped[str] = mapped_column(ForeignKey("people.id"), index=True)
+    name: Mapped[str] = mapped_column(String(120))
+    public_key: Mapped[str] = mapped_column(Text)
+    sign_count: Mapped[int] = mapped_column(BigInteger)
+    created: Mapped[datetime] = mapped_column(Utc)
+    last_used: Mapped[datetime | None] = mapped_column(Utc)
+
+
+class UsedNonceRow(Base):
+    """A nonce of a proof that was used, kept until the proof is too old anyway."""
+
+    __tablename__ = "used_nonces"
+
+    nonce: Mapped[str] = mapped_column(String(80), primary_key=True)
+    until: Mapped[datetime] = mapped_column(Utc, index=True)
 
 
 class IdentityRow(Base):

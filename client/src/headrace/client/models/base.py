@@ -1,7 +1,7 @@
 """What all models stand on: the base class, limits of single values, and the problem document."""
 
 from datetime import MAXYEAR, MINYEAR, datetime
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
@@ -57,10 +57,52 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+Base64Url = Annotated[str, StringConstraints(min_length=1, max_length=20_000, pattern=r"^[A-Za-z0-9_-]*$")]
+"""Bytes, without padding."""
+PasskeyId = Annotated[str, StringConstraints(min_length=1, max_length=1400, pattern=r"^[A-Za-z0-9_-]*$")]
+
+
+class PasskeyChallenge(Model):
+    """What a passkey signs, for one of `passkeys` (none named: for any); `kept` comes back with the answer.
+
+    `party` is the relying party's id; passkeys work at `origin` and nowhere else.
+    """
+
+    challenge: str
+    kept: Annotated[str, Field(repr=False)]
+    party: str
+    origin: str
+    passkeys: list[str] = []
+    expires: datetime
+
+
+class PasskeyAnswer(Model):
+    """What `navigator.credentials.get` gave for a challenge, its bytes in base64url."""
+
+    id: PasskeyId
+    client_data: Annotated[Base64Url, Field(repr=False)]
+    authenticator_data: Annotated[Base64Url, Field(repr=False)]
+    signature: Annotated[Base64Url, Field(repr=False)]
+    kept: Annotated[Handle, Field(repr=False)]
+
+
 class Proven(Model):
-    """What a site may want proof for that a person means it: the password, typed for this and nothing else."""
+    """What a site may want proof for that a person means it: one proof, made for this and nothing else."""
 
     password: Secret | None = Field(default=None, repr=False, description="asked for by `proof_needed`")
+    passkey: PasskeyAnswer | None = Field(
+        default=None, description="the answer to the challenge that came with `proof_needed` for this same request"
+    )
+
+
+ProofWay = Literal["password", "passkey"]
+
+
+class ProofWanted(Model):
+    """How a person can prove to mean this very request: repeat it with one of these."""
+
+    ways: list[ProofWay]
+    passkey: PasskeyChallenge | None = None
 
 
 class Problem(Model):
@@ -73,3 +115,4 @@ class Problem(Model):
     detail: str
     instance: str | None = None
     fields: list[str] = []
+    proof: ProofWanted | None = Field(default=None, description="with `proof_needed`: what is wanted")

@@ -85,7 +85,9 @@ class AuditKind(_Kind):
     SERVICE_STARTED = "service_started", "the service started"
     SIGNED_IN = "signed_in", "a person signed in", "address method factors issuer"
     SIGN_IN_FAILED = "sign_in_failed", "somebody was turned away at the sign-in", "address reason"
-    PROOF_FAILED = "proof_failed", "somebody with a person's session gave a wrong password as a proof"
+    PROOF_FAILED = "proof_failed", "somebody with a person's session gave a wrong proof", "reason"
+    PASSKEY_ADDED = "passkey_added", "a person added a passkey", "passkey name"
+    PASSKEY_REMOVED = "passkey_removed", "a passkey was removed, by its person or an administrator", "passkey name"
     SIGNED_OUT = (
         "signed_out",
         "a session was ended: by its person, an administrator, or the provider `issuer`",

@@ -5,7 +5,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from headrace.client.models.base import GroupName, IssuerName, Model, Name, Password, PersonName, Proven, Word
+from headrace.client.models.base import (
+    Base64Url,
+    GroupName,
+    Handle,
+    IssuerName,
+    Model,
+    Name,
+    PasskeyId,
+    Password,
+    PersonName,
+    Proven,
+    Word,
+)
 
 
 class Me(Model):
@@ -38,6 +50,26 @@ class SignInWays(Model):
     """How people sign in here, beside a local name and password."""
 
     providers: list[Provider] = []
+    passkeys: str | None = Field(default=None, description="the origin at which passkeys work; none: nowhere")
+
+
+class Passkey(Model):
+    """A passkey of a person, who gave it its name."""
+
+    id: str
+    name: str
+    created: datetime
+    last_used: datetime | None = None
+
+
+class PasskeyRequest(Model):
+    """What `navigator.credentials.create` gave for a challenge, its bytes in base64url, and a name for the passkey."""
+
+    name: PersonName
+    id: PasskeyId
+    client_data: Annotated[Base64Url, Field(repr=False)]
+    attestation_object: Annotated[Base64Url, Field(repr=False)]
+    kept: Annotated[Handle, Field(repr=False)]
 
 
 class Session(Model):

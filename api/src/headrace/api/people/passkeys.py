@@ -1,0 +1,39 @@
+"""People's passkeys as the interfaces see them. The rules are `auth`'s."""
+
+from headrace.api.caller import Caller, acting
+from headrace.api.people.proofs import Proofs, challenge_view
+from headrace.auth import Attestation, Authenticator, PasskeyRecord
+from headrace.client import models as m
+
+
+class PersonPasskeys:
+    """The passkeys of people of one service."""
+
+    def __init__(self, authenticator: Authenticator, proofs: Proofs) -> None:
+        """Keep them with `authenticator`; a proof comes before each new one."""
+        self._passkeys = authenticator.passkeys
+        self._proofs = proofs
+
+    async def list(self, caller: Caller, person: str | None) -> list[m.Passkey]:
+        """List one's own passkeys, or a person's."""
+        return [_passkey(one) for one in await self._passkeys.of(caller.principal, person)]
+
+    async def begin(self, caller: Caller, proof: m.Proven) -> m.PasskeyChallenge:
+        """Begin to add a passkey; the proof comes before it."""
+        await self._proofs.to_add_a_passkey(caller, proof)
+        return challenge_view(await self._passkeys.begin_enrolment(caller.principal))
+
+    async def add(self, caller: Caller, request: m.PasskeyRequest) -> m.Passkey:
+        """Add a passkey."""
+        given = Attestation(**request.model_dump(exclude={"name"}))
+        with acting(caller):
+            return _passkey(await self._passkeys.enrol(caller.principal, request.name, given))
+
+    async def remove(self, caller: Caller, passkey: str, person: str | None) -> None:
+        """Remove one of one's own passkeys, or of a person's."""
+        with acting(caller):
+            await self._passkeys.remove(caller.principal, passkey, person)
+
+
+def _passkey(one: PasskeyRecord) -> m.Passkey:
+    return m.Passkey(id=one.id, name=one.name, created=one.created, last_used=one.last_used)

@@ -1,0 +1,341 @@
+"""Passkeys (WebAuthn): a key on a person's device that signs one challenge, for one thing, at one address.
+
+A challenge is SHA-256("headrace/consent/v1" || digest of what is agreed to || nonce). What a browser sends back is good
+for that one thing, once, for five minutes. `py_webauthn` verifies it; counters and used nonces are the store's.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from webauthn import verify_authentication_response, verify_registration_response
+
+from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
+from headrace.auth.principal import Principal, Scope
+from headrace.auth.secret_forms import Pepper
+from headrace.auth.sessions import Sessions, Shown, SignedIn
+from headrace.auth.store import PasskeyRecord, PasskeyStore, PeopleStore, active_person
+from headrace.auth.throttle import Limit, Throttle, network_of
+
+CHALLENGE_LIMIT: Final = timedelta(minutes=5)
+"""For a proof, from the question to the answer."""
+MAX_PASSKEYS: Final = 20
+"""Passkeys of one person."""
+TRY_LIMIT: Final = Limit(100, timedelta(minutes=15))
+"""Answers of one person, or of one network at the sign-in, that could not be verified."""
+BY_PASSKEY: Final = Shown(method="passkey", factors=frozenset({"mfa", "passkey", "pop"}))
+"""The device holds the key and has verified its user: two factors. `passkey` is our own word beside RFC 8176."""
+_DOMAIN: Final = b"headrace/consent/v1"
+_SIGN_IN: Final = "sign in"
+
+
+class _Why(StrEnum):
+    """Why an answer proves nothing, in words for whoever gave it."""
+
+    NO_PASSKEY = "The answer of this device could not be verified."
+    KNOWN = "This answer was used already, or this passkey is known; begin again."
+    NOT_YOURS = "This passkey is not one of yours here."
+    UNVERIFIED = "The answer of this passkey could not be verified."
+    REPLAYED = "This proof was used already; each is for one thing."
+    NOT_ASKED = "This service has not asked for that; begin again."
+    TOO_LATE = "That took longer than five minutes; begin again."
+    UNREADABLE = "What the browser says of this proof can't be read."
+    OTHER_DIGEST = "This proof was given for something else."
+    COUNTER = "The counter of this passkey went back: a copy of it may be in use; remove it."
+    OTHER_ORIGIN = "This proof was given at another address than the one at which passkeys work here."
+
+
+@dataclass(frozen=True, slots=True)
+class RelyingParty:
+    """For whom passkeys are made: the host name `id`, and the one `origin` at which they are used."""
+
+    id: str
+    origin: str
+
+    @classmethod
+    def of(cls, public_url: str) -> "RelyingParty | None":
+        """Make it of how browsers reach the service; an address of a network is no relying party.
+
+        The loopback address is reached as `localhost`, too, and that is one.
+        """
+        parts = urlsplit(public_url.lower())
+        host = parts.hostname or ""
+        try:
+            if not ip_address(host).is_loopback:
+                return None
+            host = "localhost"
+        except ValueError:
+            if not host:
+                return None
+        usual = {"http": 80, "https": 443}.get(parts.scheme)
+        port = f":{parts.port}" if parts.port not in {None, usual} else ""
+        return cls(host, f"{parts.scheme}://{host}{port}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Challenge:
+    """What a passkey signs, for one of `passkeys` (empty: for any); `kept` comes back with the answer."""
+
+    challenge: str
+    kept: str
+    party: RelyingParty
+    until: datetime
+    passkeys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assertion:
+    """What `navigator.credentials.get` gave, its bytes in base64url, with what was kept."""
+
+    id: str
+    client_data: str = field(repr=False)
+    authenticator_data: str = field(repr=False)
+    signature: str = field(repr=False)
+    kept: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attestation:
+    """What `navigator.credentials.create` gave, its bytes in base64url, with what was kept."""
+
+    id: str
+    client_data: str = field(repr=False)
+    attestation_object: str = field(repr=False)
+    kept: str = field(repr=False)
+
+
+class Passkeys:
+    """Adds passkeys to people, and checks what these sign."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what it stands on
+        self,
+        store: PasskeyStore,
+        people: PeopleStore,
+        sessions: Sessions,
+        pepper: Pepper,
+        clock: Callable[[], datetime],
+        steady: Callable[[], datetime],
+        public_url: str,
+    ) -> None:
+        """`steady` measures for how long tries count; `public_url` decides for whom passkeys are made."""
+        self._store = store
+        self._people = people
+        self._sessions = sessions
+        self._pepper = pepper
+        self._clock = clock
+        self._steady = steady
+        self._throttle = Throttle()
+        self.party = RelyingParty.of(public_url)
+
+    async def of(self, by: Principal, person: str | None = None) -> Sequence[PasskeyRecord]:
+        """List one's own passkeys, or as an admin somebody's; raises `not_found`."""
+        return await self._store.passkeys_of(_whose(by, person))
+
+    async def remove(self, by: Principal, passkey: str, person: str | None = None) -> None:
+        """Remove one of one's own passkeys, or as an admin somebody's; raises `not_found`."""
+        if not await self._store.remove_passkey(_whose(by, person), passkey):
+            raise AuthError(AuthCode.NOT_FOUND, "There is no such passkey.")
+
+    async def begin_enrolment(self, by: Principal) -> Challenge:
+        """Begin to add a passkey; `passkeys` of the answer are those that the person has. Raises `not_allowed`."""
+        if not by.session:
+            raise AuthError(AuthCode.NOT_ALLOWED, "Passkeys are a person's, in their own session.")
+        theirs = await self._store.passkeys_of(by.id)
+        if len(theirs) >= MAX_PASSKEYS:
+            raise AuthError(AuthCode.NOT_ALLOWED, f"You have {MAX_PASSKEYS} passkeys; remove one first.")
+        return self._ask(_enrolling(by), theirs)
+
+    async def enrol(self, by: Principal, name: str, given: Attestation) -> PasskeyRecord:
+        """Add a passkey. Raises `passkey_refused`, `too_many_attempts`."""
+        tried = self._count(f"proof:{by.id}")
+        nonce, expected = self._expected(_enrolling(by), given.kept)
+        self._check_client(given.client_data, expected)
+        credential = _credential(given.id, clientDataJSON=given.client_data, attestationObject=given.attestation_object)
+        try:
+            verified = verify_registration_response(
+                credential=credential,
+                expected_challenge=expected,
+                expected_rp_id=self._needed().id,
+                expected_origin=self._needed().origin,
+                require_user_verification=True,
+            )
+        except Exception as error:
+            raise _refused(_Why.NO_PASSKEY) from error
+        record = PasskeyRecord(
+            id=given.id,
+            person=by.id,
+            name=name,
+            public_key=verified.credential_public_key,
+            sign_count=verified.sign_count,
+            created=self._clock(),
+        )
+        if not await self._store.add_passkey(record, nonce, self._clock() + CHALLENGE_LIMIT):
+            raise _refused(_Why.KNOWN)
+        self._throttle.forget(tried)
+        return record
+
+    async def ask(self, by: Principal, what: str) -> Challenge | None:
+        """Return the challenge with which a person's passkey agrees to `what`; `None` if there is none to sign it."""
+        theirs = await self._store.passkeys_of(by.id)
+        return self._ask(_agreed(by, what), theirs) if theirs and self.party else None
+
+    async def prove(self, by: Principal, what: str, given: Assertion) -> PasskeyRecord:
+        """Check that a person's passkey agrees to `what`. Raises `passkey_refused`, `too_many_attempts`."""
+        if not by.session:
+            raise AuthError(AuthCode.NOT_ALLOWED, "A proof is a person's, in their own session.")
+        tried = self._count(f"proof:{by.id}")
+        await active_person(self._people, by.id)
+        passkey = await self._verified(_agreed(by, what), given, by.id)
+        self._throttle.forget(tried)
+        return passkey
+
+    def ask_to_sign_in(self) -> Challenge:
+        """Return the challenge with which anybody's passkey signs in. Raises `not_found`."""
+        return self._ask(_SIGN_IN, ())
+
+    async def sign_in(self, given: Assertion, address: str) -> SignedIn:
+        """Sign in with a passkey. Raises `sign_in_refused`, `too_many_attempts`."""
+        tried = self._count(f"network:{network_of(address)}")
+        try:
+            passkey = await self._verified(_SIGN_IN, given, None)
+        except AuthError as error:
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, error.reason, person=error.person) from error
+        person = await self._people.person(passkey.person)
+        if person is None or person.state != "active":
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {passkey.person} is not active", person=passkey.person)
+        self._throttle.take_back(tried)
+        return await self._sessions.begin(person, BY_PASSKEY)
+
+    async def _verified(self, what: str, given: Assertion, person: str | None) -> PasskeyRecord:
+        """Check what a passkey signed, and use it up; `person`: whose it must be."""
+        nonce, expected = self._expected(what, given.kept)
+        passkey = await self._store.passkey(given.id)
+        if passkey is None or person not in {None, passkey.person}:
+            raise _refused(_Why.NOT_YOURS, person)
+        self._check_client(given.client_data, expected)
+        credential = _credential(
+            given.id,
+            clientDataJSON=given.client_data,
+            authenticatorData=given.authenticator_data,
+            signature=given.signature,
+        )
+        try:
+            verified = verify_authentication_response(
+                credential=credential,
+                expected_challenge=expected,
+                expected_rp_id=self._needed().id,
+                expected_origin=self._needed().origin,
+                credential_public_key=passkey.public_key,
+                credential_current_sign_count=0,  # the store compares it when it writes the new one
+                require_user_verification=True,
+            )
+        except Exception as error:
+            raise _refused(_Why.UNVERIFIED, passkey.person) from error
+        now = self._clock()
+        match await self._store.use_passkey(passkey.id, verified.new_sign_count, nonce, now, now + CHALLENGE_LIMIT):
+            case "replayed":
+                raise _refused(_Why.REPLAYED, passkey.person)
+            case "counter":
+                raise _refused(_Why.COUNTER, passkey.person)
+            case "good":
+                return passkey
+
+    def _ask(self, what: str, passkeys: Sequence[PasskeyRecord]) -> Challenge:
+        until = self._clock() + CHALLENGE_LIMIT
+        nonce = f"{secrets.token_urlsafe(24)}.{int(until.timestamp())}"
+        return Challenge(
+            challenge=_encoded(_challenge(what, nonce)),
+            kept=f"{nonce}.{self._pepper.hash(_sealed(nonce))}",
+            party=self._needed(),
+            until=until,
+            passkeys=tuple(one.id for one in passkeys),
+        )
+
+    def _expected(self, what: str, kept: str) -> tuple[str, bytes]:
+        """Return the nonce of a challenge that this service made not long ago, and the challenge for `what`."""
+        nonce, _, seal = kept.rpartition(".")
+        if not self._pepper.fits(_sealed(nonce), seal):
+            raise _refused(_Why.NOT_ASKED)
+        if self._clock() >= datetime.fromtimestamp(int(nonce.rpartition(".")[2]), UTC):
+            raise _refused(_Why.TOO_LATE)
+        return nonce, _challenge(what, nonce)
+
+    def _check_client(self, client_data: str, expected: bytes) -> None:
+        """Say in words what the library would only say in its own; it checks the same once more."""
+        try:
+            said = json.loads(_decoded(client_data))
+            challenge, origin = _decoded(str(said["challenge"])), said["origin"]
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise _refused(_Why.UNREADABLE) from error
+        if origin != self._needed().origin:
+            raise _refused(_Why.OTHER_ORIGIN)
+        if challenge != expected:
+            raise _refused(_Why.OTHER_DIGEST)
+
+    def _needed(self) -> RelyingParty:
+        if self.party is None:
+            raise AuthError(
+                AuthCode.NOT_FOUND,
+                "Passkeys need a host name: an administrator sets HEADRACE_PUBLIC_URL to one instead of an address.",
+            )
+        return self.party
+
+    def _count(self, key: str) -> str:
+        wait = self._throttle.attempt({key: TRY_LIMIT}, self._steady())
+        if wait is not None:
+            raise TooManyAttempts(int(wait.total_seconds()) + 1)
+        return key
+
+
+def _whose(by: Principal, person: str | None) -> str:
+    if person is None or person == by.id:
+        return by.id
+    if Scope.ADMIN not in by.scopes:
+        raise AuthError(AuthCode.NOT_FOUND, "There is no such person.")
+    return person
+
+
+def _agreed(by: Principal, what: str) -> str:
+    return f"agree {by.id} {what}"
+
+
+def _enrolling(by: Principal) -> str:
+    return f"enrol {by.id} {by.session_id}"
+
+
+def _challenge(what: str, nonce: str) -> bytes:
+    return hashlib.sha256(_DOMAIN + hashlib.sha256(what.encode()).digest() + nonce.encode()).digest()
+
+
+def _sealed(nonce: str) -> str:
+    """Return what is hashed: nothing else that this key hashes begins so."""
+    return f"passkey:{nonce}"
+
+
+def _credential(passkey: str, **response: str) -> str:
+    """Return the JSON in which the library takes what a browser gave."""
+    return json.dumps({"id": passkey, "rawId": passkey, "type": "public-key", "response": response})
+
+
+def _encoded(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except binascii.Error as error:
+        raise ValueError(text[:20]) from error
+
+
+def _refused(reason: _Why, person: str | None = None) -> AuthError:
+    return AuthError(AuthCode.PASSKEY_REFUSED, reason, person=person)

@@ -1,0 +1,100 @@
+"""What every `PasskeyStore` does, beside a `PeopleStore` on the same data. Run `CHECKS` against empty stores."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from tests.conformance.people_store_conformance import ADA, GRACE, INVITATION, LATER, NOW
+
+from headrace.auth import PasskeyRecord, PasskeyStore, PeopleStore
+
+KEY = PasskeyRecord(id="a-key", person=ADA.id, name="laptop", public_key=b"\x00cose", sign_count=3, created=NOW)
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Both ports on the same data."""
+
+    people: PeopleStore
+    passkeys: PasskeyStore
+
+    async def with_key(self) -> PasskeyStore:
+        await self.people.add_person(replace(ADA, state="active"))
+        assert await self.passkeys.add_passkey(KEY, "nonce of its making", LATER)
+        return self.passkeys
+
+
+Check = Callable[[Stores], Awaitable[None]]
+
+
+async def a_passkey_is_found_as_it_was_kept(stores: Stores) -> None:
+    store = await stores.with_key()
+    assert await store.passkey(KEY.id) == KEY
+    assert list(await store.passkeys_of(ADA.id)) == [KEY]
+    assert await store.passkey("another") is None
+    assert list(await store.passkeys_of(GRACE.id)) == []
+
+
+async def a_known_passkey_is_nobody_elses(stores: Stores) -> None:
+    store = await stores.with_key()
+    await stores.people.add_person(replace(GRACE, state="active"))
+    assert not await store.add_passkey(replace(KEY, person=GRACE.id), "fresh", LATER)
+    assert not await store.add_passkey(replace(KEY, id="b-key"), "nonce of its making", LATER)
+    assert await store.passkey(KEY.id) == KEY
+    assert await store.passkey("b-key") is None
+
+
+async def whoever_is_not_active_adds_none(stores: Stores) -> None:
+    await stores.people.add_person(replace(ADA, state="disabled"))
+    assert not await stores.passkeys.add_passkey(KEY, "nonce", LATER)
+
+
+async def a_nonce_is_used_once(stores: Stores) -> None:
+    store = await stores.with_key()
+    assert await store.use_passkey(KEY.id, 4, "nonce", NOW, LATER) == "good"
+    assert await store.use_passkey(KEY.id, 5, "nonce", NOW, LATER) == "replayed"
+    assert await store.passkey(KEY.id) == replace(KEY, sign_count=4, last_used=NOW)
+
+
+async def a_counter_never_stays_or_falls(stores: Stores) -> None:
+    store = await stores.with_key()
+    for count in (3, 2, 0):
+        assert await store.use_passkey(KEY.id, count, f"nonce {count}", NOW, LATER) == "counter"
+    assert await store.passkey(KEY.id) == KEY
+    assert await store.use_passkey(KEY.id, 4, "nonce 3", NOW, LATER) == "good"
+
+
+async def a_device_that_does_not_count_is_used_again(stores: Stores) -> None:
+    await stores.people.add_person(replace(ADA, state="active"))
+    assert await stores.passkeys.add_passkey(replace(KEY, sign_count=0), "nonce of its making", LATER)
+    for nonce in ("one", "two"):
+        assert await stores.passkeys.use_passkey(KEY.id, 0, nonce, NOW, LATER) == "good"
+
+
+async def a_passkey_is_removed_as_its_persons(stores: Stores) -> None:
+    store = await stores.with_key()
+    assert not await store.remove_passkey(GRACE.id, KEY.id)
+    assert await store.remove_passkey(ADA.id, KEY.id)
+    assert not await store.remove_passkey(ADA.id, KEY.id)
+    assert await store.passkey(KEY.id) is None
+
+
+async def who_is_disabled_or_begins_anew_has_none(stores: Stores) -> None:
+    store = await stores.with_key()
+    await stores.people.renew_invitation(INVITATION)
+    assert await stores.people.redeem(INVITATION.hash, ADA.name, "a hash", NOW) is not None
+    assert await store.passkey(KEY.id) is None
+    assert await store.add_passkey(KEY, "again", LATER)
+    await stores.people.disable(ADA.id)
+    assert await store.passkey(KEY.id) is None
+
+
+CHECKS: tuple[Check, ...] = (
+    a_passkey_is_found_as_it_was_kept,
+    a_known_passkey_is_nobody_elses,
+    whoever_is_not_active_adds_none,
+    a_nonce_is_used_once,
+    a_counter_never_stays_or_falls,
+    a_device_that_does_not_count_is_used_again,
+    a_passkey_is_removed_as_its_persons,
+    who_is_disabled_or_begins_anew_has_none,
+)
