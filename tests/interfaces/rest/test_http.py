@@ -263,12 +263,20 @@ async def test_the_client_library_speaks_to_the_service(site: Site) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_watch_goes_on_after_the_last_event_that_was_seen(site: Site) -> None:
+async def test_a_watch_goes_on_after_the_last_event_that_was_seen_or_refuses_what_is_no_number_of_one(
+    site: Site,
+) -> None:
     (site.lab / "set").mkdir()
     transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/set"))
     await site.ada.end_of(transfer)
     async with browser(site, **await bearer(site)) as client:
-        answer = await client.get(f"/transfers/{transfer.id}/watch", headers={"last-event-id": "2"})
+        watch = f"/transfers/{transfer.id}/watch"
+        answer = await client.get(watch, headers={"last-event-id": "2"})
+        # The store could not be asked for these.
+        for number in (2**63, 10**30, -1):
+            assert code_of(await client.get(watch, headers={"last-event-id": str(number)})) == (422, "invalid_request")
+            kept = await client.get(f"/transfers/{transfer.id}/events", params={"after": number})
+            assert code_of(kept) == (422, "invalid_request")
     assert answer.headers["content-type"].startswith("text/event-stream")
     events = [block.split("\n") for block in answer.text.strip().split("\n\n")]
     assert [lines[:2] for lines in events] == [
