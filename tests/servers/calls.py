@@ -43,6 +43,8 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "create_join_token": {"request": m.JoinTokenRequest(name="third")},
         "drain_node": {"node": "nowhere", "drain": True},
         "revoke_node": {"node": "nowhere"},
+        "rotate_node": {"node": "nowhere", "request": m.RotationRequest()},
+        "remove_node": {"node": "nowhere"},
         "halt": {"request": m.HaltRequest(scope="transfer", subject="tr_nothing", reason="x")},
         "release_halt": {"halt": "ht_nothing"},
         "check_policy": {"text": m.PolicyText(text="x")},

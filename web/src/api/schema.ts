@@ -307,6 +307,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/nodes/{node}/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove Node
+         * @description Forget a revoked node: its names are free again, its key stays refused.
+         */
+        post: operations["remove_node"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes/{node}/revoke": {
         parameters: {
             query?: never;
@@ -321,6 +341,26 @@ export interface paths {
          * @description End a node's membership for good; what runs there stops.
          */
         post: operations["revoke_node"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{node}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate Node
+         * @description Make a one-time token with which a node takes another key; its endpoints stay.
+         */
+        post: operations["rotate_node"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2210,6 +2250,13 @@ export interface components {
         JoinTokenRequest: {
             /** Name */
             name: string;
+            /** @description the answer to the challenge that came with `proof_needed` for this same request */
+            passkey?: components["schemas"]["PasskeyAnswer"] | null;
+            /**
+             * Password
+             * @description asked for by `proof_needed`
+             */
+            password?: string | null;
             /**
              * Valid S
              * @default 3600
@@ -2319,6 +2366,8 @@ export interface components {
              * @default
              */
             detail: string;
+            /** Enrolled */
+            enrolled?: string | null;
             /** Id */
             id: string;
             /** Key */
@@ -2327,6 +2376,12 @@ export interface components {
             last_seen?: string | null;
             /** Name */
             name: string;
+            /**
+             * Pin
+             * @description SHA-256 of the key's SPKI as `sha256//...`: how other tools pin it
+             * @default
+             */
+            pin: string;
             /**
              * Roots
              * @default []
@@ -3190,6 +3245,24 @@ export interface components {
             roles_before: string[];
         };
         /**
+         * RotationRequest
+         * @description A one-time token with which a node that has joined takes another key.
+         */
+        RotationRequest: {
+            /** @description the answer to the challenge that came with `proof_needed` for this same request */
+            passkey?: components["schemas"]["PasskeyAnswer"] | null;
+            /**
+             * Password
+             * @description asked for by `proof_needed`
+             */
+            password?: string | null;
+            /**
+             * Valid S
+             * @default 3600
+             */
+            valid_s: number;
+        };
+        /**
          * Rule
          * @description A policy rule that took part in a decision.
          */
@@ -3809,6 +3882,7 @@ export type Question = components['schemas']['Question'];
 export type Receipt = components['schemas']['Receipt'];
 export type Refusal = components['schemas']['Refusal'];
 export type RightsChange = components['schemas']['RightsChange'];
+export type RotationRequest = components['schemas']['RotationRequest'];
 export type Rule = components['schemas']['Rule'];
 export type ServiceAccountRequest = components['schemas']['ServiceAccountRequest'];
 export type Session = components['schemas']['Session'];
@@ -4344,6 +4418,41 @@ export interface operations {
             };
         };
     };
+    remove_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Proven"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     revoke_node: {
         parameters: {
             query?: never;
@@ -4353,7 +4462,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Proven"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -4362,6 +4475,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Node"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rotate_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotationRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JoinToken"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

@@ -6,6 +6,7 @@ import { useState } from "react";
 import { answer, api } from "../api/client";
 import { t } from "../i18n";
 import { Act, Failure, Time } from "../ui/basics";
+import { useProof } from "../ui/proof";
 import { ShownOnce } from "../ui/ShownOnce";
 
 const VALID_S = 3600;
@@ -13,8 +14,10 @@ const VALID_S = 3600;
 export function Join({ blocked }: { blocked: string | null }) {
   const [open, setOpen] = useState(false);
   const [name, setName] = useState("");
+  const proof = useProof();
   const make = useMutation({
-    mutationFn: () => answer(api.POST("/api/v1/nodes/join-tokens", { body: { name, valid_s: VALID_S } })),
+    mutationFn: () => answer(api.POST("/api/v1/nodes/join-tokens", { body: { name, valid_s: VALID_S, ...proof.given } })),
+    onSuccess: proof.used,
   });
   const close = () => {
     setOpen(false);
@@ -40,6 +43,7 @@ export function Join({ blocked }: { blocked: string | null }) {
             }}
           >
             <TextInput data-autofocus label={t("join.name")} description={t("join.name.detail")} required maxLength={120} value={name} onChange={(event) => setName(event.currentTarget.value)} />
+            {proof.field(make.error)}
             {make.isError && <Failure error={make.error} />}
             <Act type="submit" mt="sm" size="sm" loading={make.isPending}>
               {t("join.make")}

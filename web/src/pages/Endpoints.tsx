@@ -14,6 +14,7 @@ import { Reasoned } from "../transfers/Reasoned";
 import { Listing } from "../ui/Listing";
 import { Act, Card, Empty, Failure, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
+import { useProof } from "../ui/proof";
 import { NodeBadge, OnlineBadge } from "../ui/state";
 import { tell } from "../ui/toasts";
 import classes from "../ui/Table.module.css";
@@ -77,11 +78,17 @@ function EndpointTable({ endpoints, nodes }: { endpoints: readonly Endpoint[]; n
   );
 }
 
-type Change = "drain" | "undrain" | "revoke";
+type Change = "drain" | "undrain" | "revoke" | "remove";
+
+/** How a node's membership ends: first it is revoked, then it is forgotten. */
+function endOf(node: Node): "revoke" | "remove" {
+  return node.state === "revoked" ? "remove" : "revoke";
+}
 
 function NodeTable({ nodes, blocked }: { nodes: readonly Node[]; blocked: string | null }) {
   const client = useQueryClient();
-  const [revoking, setRevoking] = useState<Node | null>(null);
+  const [ending, setEnding] = useState<Node | null>(null);
+  const proof = useProof();
   const change = useMutation({
     mutationFn: ({ node, to }: { node: Node; to: Change }) => {
       const params = { params: { path: { node: node.id } } };
@@ -91,18 +98,21 @@ function NodeTable({ nodes, blocked }: { nodes: readonly Node[]; blocked: string
         case "undrain":
           return answer(api.POST("/api/v1/nodes/{node}/undrain", params));
         case "revoke":
-          return answer(api.POST("/api/v1/nodes/{node}/revoke", params));
+          return answer(api.POST("/api/v1/nodes/{node}/revoke", { ...params, body: proof.given }));
+        case "remove":
+          return answer(api.POST("/api/v1/nodes/{node}/remove", { ...params, body: proof.given }));
       }
     },
     onSuccess: async (node, { to }) => {
+      proof.used();
       tell(t(`nodes.${to}.done`, { name: node.name }));
-      setRevoking(null);
+      setEnding(null);
       await Promise.all([client.invalidateQueries({ queryKey: nodesQuery.queryKey }), client.invalidateQueries({ queryKey: endpointsQuery.queryKey })]);
     },
   });
   return (
     <>
-      {change.isError && revoking === null && <Failure error={change.error} />}
+      {change.isError && ending === null && <Failure error={change.error} />}
       <Listing
         part
         label={t("nodes.title")}
@@ -139,29 +149,34 @@ function NodeTable({ nodes, blocked }: { nodes: readonly Node[]; blocked: string
                   color="red"
                   variant="outline"
                   size="compact-xs"
-                  blocked={blocked ?? (node.state === "revoked" ? t("nodes.isRevoked") : null)}
+                  blocked={blocked}
                   onClick={() => {
                     change.reset();
-                    setRevoking(node);
+                    setEnding(node);
                   }}
                 >
-                  {t("nodes.revoke")}
+                  {t(`nodes.${endOf(node)}`)}
                 </Act>
               </Group>
             </Table.Td>
           </Table.Tr>
         ))}
       </Listing>
-      {revoking !== null && (
+      {ending !== null && (
         <Reasoned
-          title={t("nodes.revoke.one", { name: visible(revoking.name) })}
-          detail={t("nodes.revoke.detail", { running: tn("count.transfers", revoking.running_transfers) })}
-          verb={t("nodes.revoke")}
+          title={t(`nodes.${endOf(ending)}.one`, { name: visible(ending.name) })}
+          detail={
+            endOf(ending) === "remove"
+              ? t("nodes.remove.detail")
+              : t("nodes.revoke.detail", { running: tn("count.transfers", ending.running_transfers) })
+          }
+          verb={t(`nodes.${endOf(ending)}`)}
           reason="none"
           pending={change.isPending}
           error={change.error}
-          close={() => setRevoking(null)}
-          go={() => change.mutate({ node: revoking, to: "revoke" })}
+          proof={proof.field(change.error)}
+          close={() => setEnding(null)}
+          go={() => change.mutate({ node: ending, to: endOf(ending) })}
         />
       )}
     </>

@@ -54,6 +54,7 @@ class Code(StrEnum):
     NODE_AWAY = "node_away"
     NODE_DRAINING = "node_draining"
     NODE_REVOKED = "node_revoked"
+    NODE_NOT_REVOKED = "node_not_revoked"
     NODE_CLOCK_SKEWED = "node_clock_skewed"
     NODES_UNREACHABLE = "nodes_unreachable"
     INTERRUPTED = "interrupted"

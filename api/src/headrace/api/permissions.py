@@ -59,6 +59,8 @@ ACCESS: Mapping[str, Access] = {
     "create_join_token": _needs(Scope.NODE_WRITE, session=True),
     "drain_node": _needs(Scope.NODE_WRITE),
     "revoke_node": _needs(Scope.NODE_WRITE, session=True),
+    "rotate_node": _needs(Scope.NODE_WRITE, session=True),
+    "remove_node": _needs(Scope.NODE_WRITE, session=True),
     "halt": _needs(Scope.NODE_WRITE, Scope.ADMIN, session=True),
     "release_halt": _needs(Scope.NODE_WRITE, Scope.ADMIN, session=True),
     "halts": _needs(Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ, agents=False),

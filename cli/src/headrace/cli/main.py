@@ -35,7 +35,7 @@ SECTIONS: Final = {
         "receipts",
         "receipt",
     ),
-    "Places": ("endpoints", "browse", "nodes", "node-token", "node"),
+    "Places": ("endpoints", "browse", "nodes", "node-token", "ca", "node"),
     "People": ("login", "logout", "whoami", "invite", "people", "token"),
     "Run and govern": (
         "serve",

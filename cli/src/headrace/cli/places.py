@@ -1,4 +1,4 @@
-"""Commands about places: health, endpoints, browse, nodes, node-token; and the site's policy."""
+"""Commands about places: health, endpoints, browse, nodes; and the site's policy."""
 
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,6 @@ from headrace.cli.card import age, local_time, table
 from headrace.cli.command import Command, Json, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.moving import why
-from headrace.cli.quantities import as_flag, span_s
 from headrace.client import models as m
 from headrace.client.text import byte_size, visible
 
@@ -166,44 +165,6 @@ def nodes_drain(node: NodeName, *, json: Json = False) -> None:
 def nodes_undrain(node: NodeName, *, json: Json = False) -> None:
     """Give a drained node work again."""
     _drain(node, drain=False, as_json=json)
-
-
-@nodes.command("revoke")
-def nodes_revoke(
-    node: NodeName,
-    *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    json: Json = False,
-) -> None:
-    """End a node's membership for good; what runs there stops."""
-
-    def work(command: Command) -> Exit:
-        asked = yes or (command.out.interactive and typer.confirm(f"Revoke {node} for good?", err=True))
-        if not asked:
-            command.out.note("Nothing was done. Say --yes, or answer in a terminal.")
-            return Exit.NEEDS_YES
-        _node(command, command.wait(command.headrace.revoke_node(node)))
-        return Exit.DONE
-
-    run(work, as_json=json)
-
-
-def node_token(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the node shall be called.")],
-    *,
-    valid: Annotated[int, typer.Option(parser=as_flag(span_s), metavar="TIME", help="Like 1h or 2d.")] = 3600,
-    json: Json = False,
-) -> None:
-    """Make a one-time token with which a node may join, and the lines to run on its host."""
-
-    def work(command: Command) -> None:
-        token = command.wait(command.headrace.create_join_token(m.JoinTokenRequest(name=name, valid_s=valid)))
-        command.out.note(f"Run this on the other host before {local_time(token.expires)} (shown once):")
-        for line in token.commands:
-            command.out.say(line)
-        command.out.document(token)
-
-    run(work, as_json=json)
 
 
 policy = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Check, propose, publish and list policies.")

@@ -223,6 +223,7 @@ class HttpHeadrace:
 
     async def create_join_token(self, request: m.JoinTokenRequest) -> m.JoinToken:
         """As in the port."""
+        self._private(request)
         return await self._wire.post(m.JoinToken, "nodes/join-tokens", request)
 
     async def drain_node(self, node: str, *, drain: bool) -> m.Node:
@@ -230,9 +231,22 @@ class HttpHeadrace:
         path = f"nodes/{segment(node)}/{'drain' if drain else 'undrain'}"
         return await self._wire.post(m.Node, path)
 
-    async def revoke_node(self, node: str) -> m.Node:
+    async def revoke_node(self, node: str, proof: m.Proven | None = None) -> m.Node:
         """As in the port."""
-        return await self._wire.post(m.Node, f"nodes/{segment(node)}/revoke")
+        proof = proof or m.Proven()
+        self._private(proof)
+        return await self._wire.post(m.Node, f"nodes/{segment(node)}/revoke", proof)
+
+    async def rotate_node(self, node: str, request: m.RotationRequest) -> m.JoinToken:
+        """As in the port."""
+        self._private(request)
+        return await self._wire.post(m.JoinToken, f"nodes/{segment(node)}/rotate", request)
+
+    async def remove_node(self, node: str, proof: m.Proven | None = None) -> m.Node:
+        """As in the port."""
+        proof = proof or m.Proven()
+        self._private(proof)
+        return await self._wire.post(m.Node, f"nodes/{segment(node)}/remove", proof)
 
     # -- halts --
 

@@ -184,8 +184,16 @@ class Headrace(Protocol):
         """Stop (or allow again) new work on a node; what runs there goes on."""
         ...
 
-    async def revoke_node(self, node: str) -> m.Node:
+    async def revoke_node(self, node: str, proof: m.Proven | None = None) -> m.Node:
         """End a node's membership for good; what runs there stops."""
+        ...
+
+    async def rotate_node(self, node: str, request: m.RotationRequest) -> m.JoinToken:
+        """Make a one-time token with which a node takes another key; its endpoints stay, the key from before ends."""
+        ...
+
+    async def remove_node(self, node: str, proof: m.Proven | None = None) -> m.Node:
+        """Forget a revoked node, as it is shown once more: all its names are free again, its key stays refused."""
         ...
 
     async def halt(self, request: m.HaltRequest) -> m.Halt:

@@ -223,6 +223,7 @@ class Acting:
     async def create_join_token(self, request: m.JoinTokenRequest) -> m.JoinToken:
         """As in the port."""
         with self._may("create_join_token") as caller:
+            await self._do.proofs.of(caller, "create_join_token", "", request)
             return await self._do.nodes.create_join_token(caller, request)
 
     async def drain_node(self, node: str, *, drain: bool) -> m.Node:
@@ -230,9 +231,22 @@ class Acting:
         with self._may("drain_node") as caller:
             return await self._do.nodes.drain(caller, node, self._do.scheduler.running_by_node(), drain=drain)
 
-    async def revoke_node(self, node: str) -> m.Node:
+    async def rotate_node(self, node: str, request: m.RotationRequest) -> m.JoinToken:
+        """As in the port."""
+        with self._may("rotate_node") as caller:
+            await self._do.proofs.of(caller, "rotate_node", node, request)
+            return await self._do.nodes.rotate(caller, node, request)
+
+    async def remove_node(self, node: str, proof: m.Proven | None = None) -> m.Node:
+        """As in the port."""
+        with self._may("remove_node") as caller:
+            await self._do.proofs.of(caller, "remove_node", node, proof or m.Proven())
+            return await self._do.nodes.remove(caller, node)
+
+    async def revoke_node(self, node: str, proof: m.Proven | None = None) -> m.Node:
         """As in the port."""
         with self._may("revoke_node") as caller:
+            await self._do.proofs.of(caller, "revoke_node", node, proof or m.Proven())
             return await self._do.nodes.revoke(caller, node, self._do.scheduler.running_by_node())
 
     # -- halts --

@@ -61,9 +61,21 @@ async def undrain_node(port: Port, node: Id) -> m.Node:
 
 
 @router.post("/nodes/{node}/revoke")
-async def revoke_node(port: Port, node: Id) -> m.Node:
+async def revoke_node(port: Port, node: Id, body: m.Proven | None = None) -> m.Node:
     """End a node's membership for good; what runs there stops."""
-    return await port.revoke_node(node)
+    return await port.revoke_node(node, body)
+
+
+@router.post("/nodes/{node}/rotate", status_code=201)
+async def rotate_node(port: Port, node: Id, body: m.RotationRequest) -> m.JoinToken:
+    """Make a one-time token with which a node takes another key; its endpoints stay."""
+    return await port.rotate_node(node, body)
+
+
+@router.post("/nodes/{node}/remove")
+async def remove_node(port: Port, node: Id, body: m.Proven | None = None) -> m.Node:
+    """Forget a revoked node: its names are free again, its key stays refused."""
+    return await port.remove_node(node, body)
 
 
 @router.post("/site/halt", status_code=201)

@@ -11,6 +11,7 @@ from sqlalchemy import bindparam, func, or_, select, update
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
+from headrace.api.sites import node_keys
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import JoinTokenRow, NodeRow
 from headrace.client import models as m
@@ -153,6 +154,13 @@ class Nodes:
     async def require_usable(self, tx: Tx, *keys: str) -> dict[str, NodeAttached]:
         """Return the live state of each of these nodes by its key, or refuse: the first that may not be given work."""
         rows = {row.key: row for row in await tx.scalars(_BY_KEY, {"of_keys": keys})}
+        for key in set(keys) - set(rows):
+            former = await node_keys.retired(tx, key)
+            if former is not None:
+                raise ServiceError(
+                    Code.NODE_REVOKED,
+                    f"node `{former.node_name}` had the key `{key}` until {former.at:%Y-%m-%d %H:%M} UTC; plan again",
+                )
         return {key: self._usable(key, rows.get(key)) for key in keys}
 
     def _usable(self, key: str, row: NodeRow | None) -> NodeAttached:
@@ -163,8 +171,8 @@ class Nodes:
         if row.state == "revoked":
             raise ServiceError(
                 Code.NODE_REVOKED,
-                f"node `{row.name}` was revoked for good; let it join under another name, with a new token and an "
-                "empty state folder",
+                f"node `{row.name}` was revoked; remove it with `headrace ca remove`, and let it join with a new token "
+                "and another key",
             )
         if row.state == "draining":
             raise ServiceError(
@@ -192,31 +200,41 @@ class Nodes:
 
     async def create_join_token(self, caller: Caller | None, request: m.JoinTokenRequest) -> m.JoinToken:
         """Make a one-time token with which one node may join under `request.name`."""
-        now = self._core.clock()
-        secret = secrets.token_urlsafe(_SECRET_BYTES)
-        expires = now + timedelta(seconds=request.valid_s)
         async with self._core.database.write() as tx:
             await self._require_free_name(tx, request.name)
-            token_id = new_id("jt")
-            tx.add(
-                JoinTokenRow(
-                    id=token_id,
-                    name=request.name,
-                    secret_hash=_hash(secret),
-                    made_by=caller.principal.id if caller else None,
-                    created=now,
-                    expires=expires,
+            return await self._make_token(tx, caller, request.name, request.valid_s)
+
+    async def rotate(self, caller: Caller, node: str, request: m.RotationRequest) -> m.JoinToken:
+        """Make a one-time token with which this node takes another key."""
+        async with self._core.database.write() as tx:
+            row = await self._row(tx, node)
+            if row.state == "revoked":
+                raise ServiceError(
+                    Code.NODE_REVOKED, f"node `{row.name}` was revoked; remove it, and let it join with a new token"
                 )
+            return await self._make_token(tx, caller, row.name, request.valid_s, replaces=row.id)
+
+    async def _make_token(
+        self, tx: Tx, caller: Caller | None, name: str, valid_s: int, *, replaces: str | None = None
+    ) -> m.JoinToken:
+        now, secret, token_id = self._core.clock(), secrets.token_urlsafe(_SECRET_BYTES), new_id("jt")
+        expires = now + timedelta(seconds=valid_s)
+        tx.add(
+            JoinTokenRow(
+                id=token_id,
+                name=name,
+                secret_hash=_hash(secret),
+                made_by=caller.principal.id if caller else None,
+                created=now,
+                expires=expires,
+                replaces=replaces,
             )
-            await self._core.audit.append(
-                tx, m.AuditKind.JOIN_TOKEN_MADE, caller=caller, subject=token_id, detail={"name": request.name}
-            )
+        )
+        detail = {"name": name} | ({"replaces": replaces} if replaces else {})
+        await self._core.audit.append(tx, m.AuditKind.JOIN_TOKEN_MADE, caller=caller, subject=token_id, detail=detail)
         token = self._core.hub.join_token(secret=secret, address=self._core.settings.hub_advertise or None)
-        commands = [
-            f"headrace-node join {token} --name {shlex.quote(request.name)} --root NAME=/path:write",
-            "headrace-node run",
-        ]
-        return m.JoinToken(token=token, name=request.name, expires=expires, commands=commands)
+        commands = [f"headrace-node join {token} --name {shlex.quote(name)} --root NAME=/path:write"]
+        return m.JoinToken(token=token, name=name, expires=expires, commands=[*commands, "headrace-node run"])
 
     async def on_join(self, event: JoinRequested) -> None:
         """Judge a join request and answer it."""
@@ -257,7 +275,9 @@ class Nodes:
                 )
                 return reason
             known = await tx.scalar(select(NodeRow).where(NodeRow.key == event.node))
-            if known is None:
+            if known is None and used.replaces is not None:
+                await self._take_over(tx, used.replaces, event.node)
+            elif known is None:
                 node_id = new_id("nd")
                 tx.add(NodeRow(id=node_id, name=used.name, key=event.node, state="enrolled", enrolled=now))
                 await self._core.audit.append(
@@ -266,19 +286,48 @@ class Nodes:
                 await self._core.outbox.write(tx, m.ChangeKind.NODE, node_id, "enrolled")
         return ""
 
+    async def _take_over(self, tx: Tx, node: str, key: str) -> None:
+        """Let the key that joined take the place of the node's key, which is shut out at once."""
+        row = (await tx.scalars(select(NodeRow).where(NodeRow.id == node))).one()
+        name, old = row.name, row.key
+        await node_keys.take_over(tx, self._core, row, key)
+        detail = {"name": name, "key": key, "former_key": old}
+        await self._core.audit.append(tx, m.AuditKind.NODE_KEY_ROTATED, subject=node, detail=detail)
+        await self._core.outbox.write(tx, m.ChangeKind.NODE, node, "enrolled")
+        after_commit(tx, lambda: self._shut_out(old))
+
     async def _join_problem(self, tx: Tx, token: JoinTokenRow | None, event: JoinRequested) -> str:
         if token is None:
             return "the join token is unknown, used up or expired; ask an operator for a new one"
+        if await node_keys.retired(tx, event.node) is not None:
+            return "this key was taken from a node; remove the state folder to make a new one"
         known = await tx.scalar(select(NodeRow).where(NodeRow.key == event.node))
+        if token.replaces is not None:
+            return await self._rotation_problem(tx, token, known)
         if known is not None:
             return (
                 "this node was revoked; remove its state folder to make a new key" if known.state == "revoked" else ""
             )
+        return await self._newcomer_problem(tx, token)
+
+    async def _newcomer_problem(self, tx: Tx, token: JoinTokenRow) -> str:
+        """Return why the site takes no further node of this token's name."""
         if await tx.scalar(select(NodeRow.id).where(NodeRow.name == token.name)):
             return f"a node named `{token.name}` has joined meanwhile; ask an operator for a token with another name"
         count = await tx.scalar(select(func.count()).select_from(NodeRow).where(NodeRow.state != "revoked"))
         if (count or 0) >= self._core.settings.max_nodes:
             return f"this site holds at most {self._core.settings.max_nodes} nodes (HEADRACE_MAX_NODES)"
+        return ""
+
+    async def _rotation_problem(self, tx: Tx, token: JoinTokenRow, known: NodeRow | None) -> str:
+        """Return why a token of a rotation is not good for whoever has the key of `known`."""
+        if known is not None:
+            # The answer to the first try may have been lost: the same key asks again.
+            again = known.id == token.replaces and token.used_by == known.key and known.state != "revoked"
+            return "" if again else "this key belongs to a node already; the token is for a new one"
+        replaced = await tx.scalar(select(NodeRow).where(NodeRow.id == token.replaces))
+        if replaced is None or replaced.state == "revoked":
+            return f"the node `{token.name}` was revoked or removed meanwhile; ask an operator for a new token"
         return ""
 
     async def _require_free_name(self, tx: Tx, name: str) -> None:
@@ -320,6 +369,21 @@ class Nodes:
             after_commit(tx, lambda: self._shut_out(row.key))
         return self._view(row, running.get(row.key, 0))
 
+    async def remove(self, caller: Caller, node: str) -> m.Node:
+        """Forget a revoked node, so that its name and those of its endpoints are free; its key stays refused."""
+        async with self._core.database.write() as tx:
+            row = await self._row(tx, node)
+            if row.state != "revoked":
+                raise ServiceError(
+                    Code.NODE_NOT_REVOKED, f"node `{row.name}` is a member; revoke it first, then remove it"
+                )
+            detail = {"name": row.name, "key": row.key}
+            await self._core.audit.append(tx, m.AuditKind.NODE_REMOVED, caller=caller, subject=row.id, detail=detail)
+            await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, "removed")
+            view = self._view(row, 0)
+            await node_keys.remove(tx, self._core, row)
+            return view
+
     def _shut_out(self, key: str) -> None:
         """Cut off a node that was revoked."""
         self._core.hub.revoke(key)
@@ -344,6 +408,8 @@ class Nodes:
             id=row.id,
             name=row.name,
             key=row.key,
+            pin=node_keys.pin_of(row.key),
+            enrolled=row.enrolled,
             version=row.version,
             state=state,
             detail=self._detail(row.key, live),

@@ -156,6 +156,19 @@ class JoinTokenRow(Base):
     expires: Mapped[datetime] = mapped_column(Utc)
     used_at: Mapped[datetime | None] = mapped_column(Utc)
     used_by: Mapped[str | None] = mapped_column(String(60))
+    replaces: Mapped[str | None] = mapped_column(String(40))
+    """Id of the node that takes another key with it; nothing: a node that is new."""
+
+
+class RetiredKeyRow(Base):
+    """A key that belonged to a node once. No node joins with it again: nobody knows who else holds it."""
+
+    __tablename__ = "retired_keys"
+
+    key: Mapped[str] = mapped_column(String(60), primary_key=True)
+    node_name: Mapped[str] = mapped_column(String(120))
+    reason: Mapped[Literal["rotated", "removed"]] = mapped_column(String(16))
+    at: Mapped[datetime] = mapped_column(Utc)
 
 
 class EndpointRow(Base):

@@ -124,6 +124,7 @@ from headrace.client.models.site import (
     JoinToken,
     JoinTokenRequest,
     Node,
+    RotationRequest,
 )
 from headrace.client.models.steps import (
     AllowedAction,
@@ -243,6 +244,7 @@ __all__ = [
     "Receipt",
     "Refusal",
     "RightsChange",
+    "RotationRequest",
     "Rule",
     "ServiceAccountRequest",
     "Session",

@@ -71,7 +71,7 @@ class ChangeKind(_Kind):
 CHANGE_STATES: Final[Mapping[ChangeKind, tuple[str, ...]]] = {
     ChangeKind.PLAN: (*PlanState, "confirmed", "declined", "approved", "refused"),
     ChangeKind.TRANSFER: tuple(TransferState),
-    ChangeKind.NODE: ("enrolled", "attached", "detached", "draining", "revoked"),
+    ChangeKind.NODE: ("enrolled", "attached", "detached", "draining", "revoked", "removed"),
     ChangeKind.ENDPOINT: ("made", "changed"),
     ChangeKind.POLICY: ("proposed", "active", "retired"),
     ChangeKind.HALT: ("halted", "released"),
@@ -116,12 +116,18 @@ class AuditKind(_Kind):
     GROUP_BOUND = "group_bound", "what a group of an issuer gives was changed", "issuer group roles groups"
     TOKEN_MADE = "token_made", "an API token was made", "name scopes agent owner"
     TOKEN_REVOKED = "token_revoked", "an API token was revoked"
-    JOIN_TOKEN_MADE = "join_token_made", "a one-time token was made with which a node may join", "name"
+    JOIN_TOKEN_MADE = (
+        "join_token_made",
+        "a one-time token was made with which a node may join, or the node `replaces` may take another key",
+        "name replaces",
+    )
     NODE_JOINED = "node_joined", "a node joined", "name key"
     NODE_REFUSED = "node_refused", "a node that wanted to join or attach was refused", "reason"
     NODE_DRAINED = "node_drained", "a node gets no more work", "name"
     NODE_UNDRAINED = "node_undrained", "a node gets work again", "name"
     NODE_REVOKED = "node_revoked", "a node's membership ended", "name"
+    NODE_KEY_ROTATED = "node_key_rotated", "another key took the place of a node's", "name key former_key"
+    NODE_REMOVED = "node_removed", "a revoked node was forgotten; its key stays refused", "name key"
     ENDPOINT_MADE = "endpoint_made", "an endpoint was made of a node's root", "endpoint node key root access"
     ENDPOINT_CHANGED = (
         "endpoint_changed",
@@ -171,7 +177,7 @@ class Change(Model):
 
     Kind `now` begins a stream that has no past; `reload` says that changes were missed. `state` says what happened: a
     state of the plan, transfer or policy version, or confirmed, declined, approved or refused (plan); enrolled,
-    attached, detached, draining or revoked (node); made or changed (endpoint); halted or released (halt).
+    attached, detached, draining, revoked or removed (node); made or changed (endpoint); halted or released (halt).
     """
 
     sequence: Count

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from headrace.client.models.base import Count, Handle, Model, Name, Reason
+from headrace.client.models.base import Count, Handle, Model, Name, Proven, Reason
 
 
 class Endpoint(Model):
@@ -61,6 +61,8 @@ class Node(Model):
     id: str
     name: str
     key: str
+    pin: str = Field(default="", description="SHA-256 of the key's SPKI as `sha256//...`: how other tools pin it")
+    enrolled: datetime | None = None
     version: str = ""
     state: Literal["attached", "detached", "draining", "revoked"]
     detail: str = ""
@@ -71,11 +73,20 @@ class Node(Model):
     running_transfers: Count = 0
 
 
-class JoinTokenRequest(Model):
+_TokenValid = Annotated[int, Field(ge=60, le=7 * 86400)]
+
+
+class JoinTokenRequest(Proven):
     """A one-time token with which one node may join."""
 
     name: Name
-    valid_s: Annotated[int, Field(ge=60, le=7 * 86400)] = 3600
+    valid_s: _TokenValid = 3600
+
+
+class RotationRequest(Proven):
+    """A one-time token with which a node that has joined takes another key."""
+
+    valid_s: _TokenValid = 3600
 
 
 class JoinToken(Model):

@@ -1,0 +1,105 @@
+"""Which keys belong to the site: `headrace ca`, and `headrace node-token`."""
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from headrace.cli.card import local_time, table
+from headrace.cli.command import Command, Json, proven, run
+from headrace.cli.exits import Exit
+from headrace.cli.quantities import as_flag, span_s
+from headrace.client import models as m
+
+ca = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The keys of the site: list, issue, rotate, revoke, remove.",
+)
+NodeName = Annotated[str, typer.Argument(metavar="NODE", help="Its name, id or key.")]
+Valid = Annotated[int, typer.Option(parser=as_flag(span_s), metavar="TIME", help="Like 1h or 2d.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+@ca.command("list")
+def ca_list(*, json: Json = False) -> None:
+    """List every node's key, with the SPKI pin by which other tools know it."""
+
+    def work(command: Command) -> None:
+        found = command.wait(command.headrace.nodes())
+        rows = ((n.name, n.state, n.key, n.pin, local_time(n.enrolled) if n.enrolled else "") for n in found)
+        command.out.show(table(("node", "state", "key", "pin", "since"), rows))
+        command.out.document(found)
+
+    run(work, as_json=json)
+
+
+@ca.command("issue")
+def issue(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the node shall be called.")],
+    *,
+    valid: Valid = 3600,
+    json: Json = False,
+) -> None:
+    """Make a one-time token with which a node may join, and the lines to run on its host."""
+
+    def work(command: Command) -> None:
+        request = m.JoinTokenRequest(name=name, valid_s=valid)
+        _show(command, proven(command, request, command.headrace.create_join_token))
+
+    run(work, as_json=json)
+
+
+@ca.command("rotate")
+def rotate(node: NodeName, *, valid: Valid = 3600, json: Json = False) -> None:
+    """Make a one-time token with which a node takes another key; its name and endpoints stay.
+
+    The key from before is refused, and what runs under it stops, when the new one joins: drain the node first.
+    """
+
+    def work(command: Command) -> None:
+        request = m.RotationRequest(valid_s=valid)
+        _show(command, proven(command, request, partial(command.headrace.rotate_node, node)))
+
+    run(work, as_json=json)
+
+
+@ca.command("revoke")
+def revoke(node: NodeName, *, yes: Yes = False, json: Json = False) -> None:
+    """End a node's membership: it is refused at once, and what runs there stops."""
+    _end(node, "Revoke", lambda command: partial(command.headrace.revoke_node, node), yes=yes, as_json=json)
+
+
+@ca.command("remove")
+def remove(node: NodeName, *, yes: Yes = False, json: Json = False) -> None:
+    """Forget a revoked node: its name and its endpoints' names are free again, its key stays refused."""
+    _end(node, "Remove", lambda command: partial(command.headrace.remove_node, node), yes=yes, as_json=json)
+
+
+def _end(
+    node: str,
+    verb: str,
+    call: Callable[[Command], Callable[[m.Proven], Coroutine[Any, Any, m.Node]]],
+    *,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    def work(command: Command) -> Exit:
+        asked = yes or (command.out.interactive and typer.confirm(f"{verb} {node} for good?", err=True))
+        if not asked:
+            command.out.note("Nothing was done. Say --yes, or answer in a terminal.")
+            return Exit.NEEDS_YES
+        after = proven(command, m.Proven(), call(command))
+        command.out.say(f"Node {after.name} is {'removed' if verb == 'Remove' else after.state}.")
+        command.out.document(after)
+        return Exit.DONE
+
+    run(work, as_json=as_json)
+
+
+def _show(command: Command, token: m.JoinToken) -> None:
+    command.out.note(f"Run this on the node's host before {local_time(token.expires)} (shown once):")
+    for line in token.commands:
+        command.out.say(line)
+    command.out.document(token)
