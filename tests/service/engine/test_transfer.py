@@ -89,8 +89,11 @@ async def test_a_rate_can_be_changed_while_it_runs(site: Site) -> None:
     surveyed, _ = await site.plan("tr_1", source, destination)
     await site.start("tr_1", site.ticket("tr_1", surveyed))
     await site.hub.set_rate(transfer="tr_1", rate_bps=8_000_000)
-    slow = await site.next(AttemptProgress, lambda event: event.bytes_received > 0)
+    slow = await site.next(AttemptProgress, lambda event: event.source.stages.ceiling_us > 0)
     assert slow.bytes_received < 48 * MIB
+    ends = (slow.source.flows, slow.destination.flows)
+    assert all(flows and all(flow.rtt_us > 0 and flow.congestion_control for flow in flows) for flows in ends)
+    assert slow.destination.stages.ceiling_us == 0
     await site.hub.set_rate(transfer="tr_1", rate_bps=None)
     assert (await site.ended("tr_1")).outcome == "complete"
 

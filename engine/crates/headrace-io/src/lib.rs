@@ -3,6 +3,7 @@
 pub mod buffer;
 pub mod descriptors;
 pub mod disk;
+pub mod flow;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod journal;

@@ -20,7 +20,14 @@ pub fn set_max_pacing(socket: &TcpStream, bytes_per_second: Option<u64>) {
 /// # Errors
 /// What the kernel answers.
 pub fn max_pacing(socket: &TcpStream) -> io::Result<Option<u64>> {
-    let rate = raw::u64(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE)?;
+    let mut rate = [0; 8];
+    raw::get(
+        socket,
+        libc::SOL_SOCKET,
+        libc::SO_MAX_PACING_RATE,
+        &mut rate,
+    )?;
+    let rate = u64::from_ne_bytes(rate);
     Ok((rate != u64::MAX).then_some(rate))
 }
 
@@ -39,6 +46,11 @@ pub fn prepare(socket: &TcpStream, stalled_after: Duration, unsent_bytes: u32) {
     if let Err(error) = raw::set(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &unsent) {
         tracing::debug!(%error, "the kernel does not bound what waits in this socket");
     }
+}
+
+/// What the kernel says of a connection, as it lies in memory; gives how many bytes that are.
+pub(crate) fn tcp_info(socket: &TcpStream, info: &mut [u8]) -> io::Result<usize> {
+    raw::get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, info)
 }
 
 #[expect(unsafe_code, reason = "two system calls, each with its proof")]
@@ -68,9 +80,13 @@ mod raw {
         }
     }
 
-    /// Read an option whose value is an integer of eight bytes.
-    pub(super) fn u64(socket: &TcpStream, level: i32, option: i32) -> io::Result<u64> {
-        let mut value = [0_u8; 8];
+    /// Read an option into these bytes; gives how many of them the kernel wrote.
+    pub(super) fn get(
+        socket: &TcpStream,
+        level: i32,
+        option: i32,
+        value: &mut [u8],
+    ) -> io::Result<usize> {
         let mut length = libc::socklen_t::try_from(value.len()).map_err(io::Error::other)?;
         // SAFETY: the descriptor is open while `socket` is borrowed; the pointers describe `value` and `length`, which outlive the call,
         // and the kernel writes at most `length` bytes to the first.
@@ -84,7 +100,7 @@ mod raw {
             )
         };
         if answer == 0 {
-            Ok(u64::from_ne_bytes(value))
+            usize::try_from(length).map_err(io::Error::other)
         } else {
             Err(io::Error::last_os_error())
         }

@@ -2,13 +2,16 @@
 
 use headrace_core::access::Access;
 use headrace_core::entry::{Entry, Kind};
+use headrace_core::message::MAX_STREAMS;
 use headrace_core::name::RelPath;
 use headrace_core::statement::MAX_COUNT;
 use headrace_core::value::Id;
 use headrace_core::version::Version;
+use headrace_io::flow::Flow;
 
 use crate::problem::{ControlCode, Problem};
 use crate::proto;
+use crate::session::{Side, StageTimes};
 
 /// An attempt of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +61,12 @@ pub struct ProgressCounts {
     pub rate_bps: u64,
     pub streams: u32,
     pub limiter: String,
+    /// What the node knows that counted this.
+    #[serde(default)]
+    pub own: Side,
+    /// What the source knows; added by the hub, which hears of both.
+    #[serde(default)]
+    pub source: Side,
 }
 
 /// How an attempt ended.
@@ -258,6 +267,100 @@ pub(crate) fn counts_in(progress: proto::Progress) -> ProgressCounts {
         rate_bps: progress.rate_bps.min(MAX_COUNT),
         streams: progress.streams,
         limiter: short_text(progress.limiter).unwrap_or_default(),
+        own: progress.own.map(side_in).unwrap_or_default(),
+        source: Side::default(),
+    }
+}
+
+fn side_in(side: proto::Side) -> Side {
+    let mut flows = side.flows;
+    flows.truncate(MAX_STREAMS.into());
+    let stages = side.stages.unwrap_or_default();
+    let kept = |count: u64| count.min(MAX_COUNT);
+    Side {
+        flows: flows.into_iter().map(flow_in).collect(),
+        stages: StageTimes {
+            read_us: kept(stages.read_us),
+            hash_us: kept(stages.hash_us),
+            send_us: kept(stages.send_us),
+            receive_us: kept(stages.receive_us),
+            verify_us: kept(stages.verify_us),
+            write_us: kept(stages.write_us),
+            commit_us: kept(stages.commit_us),
+            ceiling_us: kept(stages.ceiling_us),
+        },
+    }
+}
+
+fn side_out(side: Side) -> proto::Side {
+    let stages = side.stages;
+    proto::Side {
+        flows: side.flows.into_iter().map(flow_out).collect(),
+        stages: Some(proto::StageTimes {
+            read_us: stages.read_us,
+            hash_us: stages.hash_us,
+            send_us: stages.send_us,
+            receive_us: stages.receive_us,
+            verify_us: stages.verify_us,
+            write_us: stages.write_us,
+            commit_us: stages.commit_us,
+            ceiling_us: stages.ceiling_us,
+        }),
+    }
+}
+
+fn flow_in(flow: proto::Flow) -> Flow {
+    let kept = |count: u64| count.min(MAX_COUNT);
+    Flow {
+        congestion_control: short_text(flow.congestion_control).unwrap_or_default(),
+        stream: kept(flow.stream),
+        age_us: kept(flow.age_us),
+        rtt_us: kept(flow.rtt_us),
+        min_rtt_us: kept(flow.min_rtt_us),
+        receive_rtt_us: kept(flow.receive_rtt_us),
+        cwnd_packets: kept(flow.cwnd_packets),
+        mss_bytes: kept(flow.mss_bytes),
+        delivery_rate_bps: kept(flow.delivery_rate_bps),
+        pacing_rate_bps: kept(flow.pacing_rate_bps),
+        sent_packets: kept(flow.sent_packets),
+        retransmits: kept(flow.retransmits),
+        reorderings: kept(flow.reorderings),
+        busy_us: kept(flow.busy_us),
+        rwnd_limited_us: kept(flow.rwnd_limited_us),
+        sndbuf_limited_us: kept(flow.sndbuf_limited_us),
+        app_limited_us: kept(flow.app_limited_us),
+        unsent_bytes: kept(flow.unsent_bytes),
+        send_window_bytes: kept(flow.send_window_bytes),
+        receive_window_bytes: kept(flow.receive_window_bytes),
+        acknowledged_bytes: kept(flow.acknowledged_bytes),
+        received_bytes: kept(flow.received_bytes),
+    }
+}
+
+fn flow_out(flow: Flow) -> proto::Flow {
+    proto::Flow {
+        congestion_control: flow.congestion_control,
+        stream: flow.stream,
+        age_us: flow.age_us,
+        rtt_us: flow.rtt_us,
+        min_rtt_us: flow.min_rtt_us,
+        receive_rtt_us: flow.receive_rtt_us,
+        cwnd_packets: flow.cwnd_packets,
+        mss_bytes: flow.mss_bytes,
+        delivery_rate_bps: flow.delivery_rate_bps,
+        pacing_rate_bps: flow.pacing_rate_bps,
+        sent_packets: flow.sent_packets,
+        retransmits: flow.retransmits,
+        reorderings: flow.reorderings,
+        busy_us: flow.busy_us,
+        rwnd_limited_us: flow.rwnd_limited_us,
+        sndbuf_limited_us: flow.sndbuf_limited_us,
+        app_limited_us: flow.app_limited_us,
+        unsent_bytes: flow.unsent_bytes,
+        send_window_bytes: flow.send_window_bytes,
+        receive_window_bytes: flow.receive_window_bytes,
+        acknowledged_bytes: flow.acknowledged_bytes,
+        received_bytes: flow.received_bytes,
     }
 }
 
@@ -274,6 +377,7 @@ pub(crate) fn progress_out(id: &AttemptId, counts: ProgressCounts) -> proto::Pro
         rate_bps: counts.rate_bps,
         streams: counts.streams,
         limiter: counts.limiter,
+        own: Some(side_out(counts.own)),
     }
 }
 
@@ -312,6 +416,20 @@ mod tests {
             bytes_durable: most,
             resent_bytes: most,
             rate_bps: most,
+            own: Some(proto::Side {
+                flows: vec![
+                    proto::Flow {
+                        rtt_us: most,
+                        congestion_control: "\u{1b}[31m".to_owned(),
+                        ..proto::Flow::default()
+                    };
+                    1000
+                ],
+                stages: Some(proto::StageTimes {
+                    send_us: most,
+                    ..proto::StageTimes::default()
+                }),
+            }),
             ..proto::Progress::default()
         };
         let ProgressCounts {
@@ -323,11 +441,15 @@ mod tests {
             bytes_durable,
             resent_bytes,
             rate_bps,
+            own,
             ..
         } = counts_in(said);
         let files = [files_total, files_done, files_failed];
         let bytes = [bytes_total, bytes_received, bytes_durable, resent_bytes];
         let kept = |count: &u64| i64::try_from(*count).is_ok();
         assert!(files.iter().chain(&bytes).chain(&[rate_bps]).all(kept));
+        assert_eq!(own.flows.len(), usize::from(MAX_STREAMS));
+        assert!(kept(&own.flows[0].rtt_us) && kept(&own.stages.send_us));
+        assert_eq!(own.flows[0].congestion_control, "");
     }
 }

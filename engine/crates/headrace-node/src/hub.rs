@@ -122,7 +122,7 @@ impl Hub {
         let records = Records::open(state.dir("attempts")?)?;
         let events = EventQueue::default();
         for record in records.running() {
-            events.begin(&record.id(), record.destination);
+            events.begin(&record.id(), record.source, record.destination);
         }
         let (incoming, connections) = mpsc::channel(16);
         let shared = Arc::new(Shared {

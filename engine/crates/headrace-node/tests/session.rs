@@ -2,10 +2,11 @@
 
 mod session_support;
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, SystemTime};
 
-use headrace_node::session::Outcome;
+use headrace_node::session::{Outcome, Side};
 use session_support::{Dialler, Pair, content, lines, put, tree};
 
 /// A source with a bit of everything.
@@ -90,4 +91,23 @@ fn everything_arrives_as_it_was_whoever_dials() {
         );
         assert_eq!(source.statement.expect("a statement").totals, totals);
     }
+}
+
+#[test]
+fn each_end_tells_what_its_kernel_knows_of_the_connections() {
+    let pair = Pair::new();
+    put(&pair.from(), "large", &content(9 << 20, 1));
+    let (source, destination) = pair.start();
+    for end in [&source, &destination] {
+        assert_eq!(end.wait().outcome, Outcome::Complete);
+    }
+    let (sent, received) = (source.progress().own, destination.progress().own);
+    let numbers =
+        |side: &Side| -> BTreeSet<u64> { side.flows.iter().map(|flow| flow.stream).collect() };
+    assert!(!numbers(&sent).is_empty());
+    assert_eq!(numbers(&sent), numbers(&received));
+    assert!(sent.flows.iter().all(|flow| flow.rtt_us > 0));
+    let arrived: u64 = received.flows.iter().map(|flow| flow.received_bytes).sum();
+    assert!(arrived > 9 << 20, "{arrived}");
+    assert!(sent.stages.send_us > 0 && received.stages.receive_us > 0);
 }

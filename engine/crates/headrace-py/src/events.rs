@@ -2,6 +2,7 @@
 
 use headrace_node::convert::{MissingRoot as Missing, RootInfo};
 use headrace_node::hub::{AttemptEnded as Ended, HubEvent};
+use headrace_node::session::{Flow as KnownFlow, Side};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 
@@ -76,6 +77,59 @@ pub(crate) struct AttemptProgress {
     rate_bps: u64,
     streams: u32,
     limiter: String,
+    source: AttemptSide,
+    destination: AttemptSide,
+}
+
+/// What one node knows of an attempt besides counts.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+#[derive(Clone)]
+pub(crate) struct AttemptSide {
+    flows: Vec<Flow>,
+    stages: StageTimes,
+}
+
+/// A data connection as the kernel of one end sees it.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+#[derive(Clone)]
+pub(crate) struct Flow {
+    stream: u64,
+    age_us: u64,
+    congestion_control: String,
+    rtt_us: u64,
+    min_rtt_us: u64,
+    receive_rtt_us: u64,
+    cwnd_packets: u64,
+    mss_bytes: u64,
+    delivery_rate_bps: u64,
+    pacing_rate_bps: u64,
+    sent_packets: u64,
+    retransmits: u64,
+    reorderings: u64,
+    busy_us: u64,
+    rwnd_limited_us: u64,
+    sndbuf_limited_us: u64,
+    app_limited_us: u64,
+    unsent_bytes: u64,
+    send_window_bytes: u64,
+    receive_window_bytes: u64,
+    acknowledged_bytes: u64,
+    received_bytes: u64,
+}
+
+/// Time that threads of a node spent in each stage.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+#[derive(Clone)]
+#[expect(clippy::struct_field_names, reason = "the unit comes last")]
+pub(crate) struct StageTimes {
+    read_us: u64,
+    hash_us: u64,
+    send_us: u64,
+    receive_us: u64,
+    verify_us: u64,
+    write_us: u64,
+    commit_us: u64,
+    ceiling_us: u64,
 }
 
 /// An attempt is over on both nodes.
@@ -112,6 +166,53 @@ impl From<RootInfo> for NodeRoot {
 impl From<Missing> for MissingRoot {
     fn from(Missing { name, reason }: Missing) -> Self {
         Self { name, reason }
+    }
+}
+
+impl From<Side> for AttemptSide {
+    fn from(Side { flows, stages }: Side) -> Self {
+        Self {
+            flows: flows.into_iter().map(Flow::from).collect(),
+            stages: StageTimes {
+                read_us: stages.read_us,
+                hash_us: stages.hash_us,
+                send_us: stages.send_us,
+                receive_us: stages.receive_us,
+                verify_us: stages.verify_us,
+                write_us: stages.write_us,
+                commit_us: stages.commit_us,
+                ceiling_us: stages.ceiling_us,
+            },
+        }
+    }
+}
+
+impl From<KnownFlow> for Flow {
+    fn from(flow: KnownFlow) -> Self {
+        Self {
+            stream: flow.stream,
+            age_us: flow.age_us,
+            congestion_control: flow.congestion_control,
+            rtt_us: flow.rtt_us,
+            min_rtt_us: flow.min_rtt_us,
+            receive_rtt_us: flow.receive_rtt_us,
+            cwnd_packets: flow.cwnd_packets,
+            mss_bytes: flow.mss_bytes,
+            delivery_rate_bps: flow.delivery_rate_bps,
+            pacing_rate_bps: flow.pacing_rate_bps,
+            sent_packets: flow.sent_packets,
+            retransmits: flow.retransmits,
+            reorderings: flow.reorderings,
+            busy_us: flow.busy_us,
+            rwnd_limited_us: flow.rwnd_limited_us,
+            sndbuf_limited_us: flow.sndbuf_limited_us,
+            app_limited_us: flow.app_limited_us,
+            unsent_bytes: flow.unsent_bytes,
+            send_window_bytes: flow.send_window_bytes,
+            receive_window_bytes: flow.receive_window_bytes,
+            acknowledged_bytes: flow.acknowledged_bytes,
+            received_bytes: flow.received_bytes,
+        }
     }
 }
 
@@ -203,6 +304,8 @@ pub(crate) fn to_python(py: Python<'_>, event: HubEvent) -> PyResult<Py<PyAny>> 
             rate_bps: counts.rate_bps,
             streams: counts.streams,
             limiter: counts.limiter,
+            source: counts.source.into(),
+            destination: counts.own.into(),
         }
         .into_py_any(py),
         HubEvent::Ended(ended) => AttemptEnded::from(ended).into_py_any(py),

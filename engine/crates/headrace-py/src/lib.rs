@@ -17,8 +17,8 @@ mod _native {
     use crate::error::EngineError;
     #[pymodule_export]
     use crate::events::{
-        AttemptEnded, AttemptProgress, JoinRequested, MissingRoot, NodeAttached, NodeDetached,
-        NodeRefused, NodeRoot,
+        AttemptEnded, AttemptProgress, AttemptSide, Flow, JoinRequested, MissingRoot, NodeAttached,
+        NodeDetached, NodeRefused, NodeRoot, StageTimes,
     };
     #[pymodule_export]
     use crate::hub::Hub;

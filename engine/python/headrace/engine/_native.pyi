@@ -9,7 +9,9 @@ from typing import Literal, TypeAlias, final
 __all__ = [
     "AttemptEnded",
     "AttemptProgress",
+    "AttemptSide",
     "EngineError",
+    "Flow",
     "Hub",
     "JoinRequested",
     "Listing",
@@ -20,6 +22,7 @@ __all__ = [
     "NodeDetached",
     "NodeRefused",
     "NodeRoot",
+    "StageTimes",
     "Survey",
     "__version__",
     "log_to_stderr",
@@ -111,6 +114,84 @@ class AttemptProgress:
     streams: int
     limiter: str
     """One line that says what limits the transfer now, with its evidence; empty while unknown."""
+    source: AttemptSide
+    """As the source node told last; empty in a local copy, and of a node that does not tell."""
+    destination: AttemptSide
+    """As the destination node tells; in a local copy, all that its one node knows."""
+
+@final
+class AttemptSide:
+    """What one node knows of an attempt besides counts."""
+
+    flows: list[Flow]
+    """Its data connections, 64 at most, as they were within the last second; those of the end when none is open.
+
+    Empty in a local copy, and where the kernel tells nothing.
+    """
+    stages: StageTimes
+
+@final
+class Flow:
+    """A data connection as the kernel of one end sees it (TCP_INFO). What the kernel does not tell is 0.
+
+    Counts and times begin with the connection. Congestion window, rates, retransmits and limited times matter at the
+    source, which sends; receive round trip and receive window at the destination.
+    """
+
+    stream: int
+    """Its number in the session; both ends use the same."""
+    age_us: int
+    congestion_control: str
+    """For example `cubic`; empty when unknown."""
+    rtt_us: int
+    """Smoothed round trip."""
+    min_rtt_us: int
+    receive_rtt_us: int
+    """Round trip as the end that receives estimates it."""
+    cwnd_packets: int
+    mss_bytes: int
+    """Payload of a packet: `cwnd_packets` times this is the congestion window."""
+    delivery_rate_bps: int
+    """Bits per second that the other end took when it was last measured."""
+    pacing_rate_bps: int
+    """What the kernel paces the connection to; 0 for no limit."""
+    sent_packets: int
+    """With data, those sent again included."""
+    retransmits: int
+    reorderings: int
+    busy_us: int
+    """Time in which there was something to send or to be acknowledged; the two limits below are parts of it."""
+    rwnd_limited_us: int
+    sndbuf_limited_us: int
+    app_limited_us: int
+    """Time in which there was nothing to send: `age_us` without `busy_us`."""
+    unsent_bytes: int
+    send_window_bytes: int
+    """What the other end allows to be on its way."""
+    receive_window_bytes: int
+    """Most that this end would allow now to be on its way to it; small under TCP memory pressure."""
+    acknowledged_bytes: int
+    received_bytes: int
+
+@final
+class StageTimes:
+    """Time that threads of one node spent in each stage since the attempt began there; of several threads the sum."""
+
+    read_us: int
+    """Reading the source."""
+    hash_us: int
+    """Hashing what was read."""
+    send_us: int
+    """Encrypting, and waiting for the kernel to take it."""
+    receive_us: int
+    """Waiting for data, and decrypting."""
+    verify_us: int
+    """Hashing what arrived."""
+    write_us: int
+    commit_us: int
+    """Making durable and naming."""
+    ceiling_us: int
+    """Waiting for the rate ceiling."""
 
 @final
 class AttemptEnded:

@@ -150,9 +150,9 @@ impl Shared {
         let orders = dial(&source, &destination, ticket.attempt)?;
         let record = Record::new(text, &ticket, lists_dir, result_dir);
         let id = record.id();
-        let destination = record.destination;
+        let (source, destination) = (record.source, record.destination);
         let earlier = self.records(move |records| records.begin(record)).await??;
-        self.events.begin(&id, destination);
+        self.events.begin(&id, source, destination);
         for (link, dial, addresses) in orders {
             let start = proto::Start {
                 ticket: text.to_owned(),

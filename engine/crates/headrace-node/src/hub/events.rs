@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use crate::convert::{AttemptId, MissingRoot, Outcome, ProgressCounts, RootInfo};
 use crate::problem::Problem;
+use crate::session::Side;
 
 /// Events that wait at most; who has more to tell waits, too.
 const MAX_EVENTS: usize = 4096;
@@ -101,17 +102,29 @@ pub(super) struct EventQueue {
 struct State {
     events: VecDeque<HubEvent>,
     closed: bool,
-    /// Attempts that run, by transfer: their number, and the node whose counts are theirs.
-    running: HashMap<Id, (u64, PublicKey)>,
+    /// Attempts that run, by transfer.
+    running: HashMap<Id, Running>,
+}
+
+/// An attempt that runs: the node whose counts are its, and what its source said last.
+struct Running {
+    attempt: u64,
+    destination: PublicKey,
+    source: PublicKey,
+    at_source: Side,
 }
 
 impl EventQueue {
-    /// An attempt runs from now on, in the place of an earlier one; `node` is its destination.
-    pub(super) fn begin(&self, id: &AttemptId, node: PublicKey) {
+    /// An attempt runs from now on, in the place of an earlier one.
+    pub(super) fn begin(&self, id: &AttemptId, source: PublicKey, destination: PublicKey) {
+        let running = Running {
+            attempt: id.attempt,
+            destination,
+            source,
+            at_source: Side::default(),
+        };
         let mut state = self.state.lock();
-        state
-            .running
-            .insert(id.transfer.clone(), (id.attempt, node));
+        state.running.insert(id.transfer.clone(), running);
     }
 
     /// An attempt does not run any more: nothing is told of its progress from now on.
@@ -120,23 +133,34 @@ impl EventQueue {
         if state
             .running
             .get(&id.transfer)
-            .is_some_and(|(attempt, _)| *attempt == id.attempt)
+            .is_some_and(|running| running.attempt == id.attempt)
         {
             state.running.remove(&id.transfer);
         }
     }
 
-    /// Adds what a node says of an attempt. It never waits: without room, or when it is not this node's to say, it is dropped.
-    pub(super) fn progress(&self, node: PublicKey, id: AttemptId, counts: ProgressCounts) {
+    /// Adds what a node says of an attempt. It never waits: without room, or when it is not this node's to say, it is dropped. What a source
+    /// says goes out with what its destination says next.
+    pub(super) fn progress(&self, node: PublicKey, id: AttemptId, mut counts: ProgressCounts) {
         let mut state = self.state.lock();
         let State {
             events,
             closed,
             running,
         } = &mut *state;
-        if running.get(&id.transfer) != Some(&(id.attempt, node)) {
+        let Some(running) = running.get_mut(&id.transfer) else {
+            return;
+        };
+        if running.attempt != id.attempt {
             return;
         }
+        if running.source == node {
+            running.at_source.clone_from(&counts.own);
+        }
+        if running.destination != node {
+            return;
+        }
+        counts.source.clone_from(&running.at_source);
         let room = events.len() < MAX_EVENTS && !*closed;
         let waiting = events.iter_mut().rev().find_map(|event| match event {
             HubEvent::Progress(other, counts) if *other == id => Some(counts),
@@ -240,6 +264,7 @@ mod tests {
     use super::*;
 
     const NODE: PublicKey = PublicKey::from_bytes([1; 32]);
+    const SOURCE: PublicKey = PublicKey::from_bytes([3; 32]);
     const OTHER: PublicKey = PublicKey::from_bytes([2; 32]);
 
     fn id(attempt: u64) -> AttemptId {
@@ -291,7 +316,7 @@ mod tests {
     #[tokio::test]
     async fn a_later_progress_replaces_the_one_that_waits() {
         let queue = EventQueue::default();
-        queue.begin(&id(1), NODE);
+        queue.begin(&id(1), SOURCE, NODE);
         queue.progress(NODE, id(1), counts(1));
         queue.push(detached()).await;
         queue.progress(NODE, id(1), counts(2));
@@ -301,7 +326,7 @@ mod tests {
     #[tokio::test]
     async fn after_the_end_of_an_attempt_no_progress_of_it_is_told() {
         let queue = EventQueue::default();
-        queue.begin(&id(1), NODE);
+        queue.begin(&id(1), SOURCE, NODE);
         queue.progress(NODE, id(1), counts(1));
         queue.end(Some(counts(9)), ended(1)).await;
         queue.progress(NODE, id(1), counts(2));
@@ -315,22 +340,41 @@ mod tests {
     async fn only_the_destination_of_the_attempt_that_runs_says_how_far_it_is() {
         let queue = EventQueue::default();
         queue.progress(NODE, id(1), counts(1));
-        queue.begin(&id(2), NODE);
+        queue.begin(&id(2), SOURCE, NODE);
         queue.progress(NODE, id(1), counts(2));
-        queue.progress(OTHER, id(2), counts(3));
         queue.progress(NODE, id(2), counts(4));
         // The end of an attempt that was replaced ends nothing else.
         queue.end(None, ended(1)).await;
         queue.progress(NODE, id(2), counts(5));
-        queue.begin(&id(3), OTHER);
+        queue.progress(OTHER, id(2), counts(3));
+        queue.progress(SOURCE, id(2), counts(3));
+        queue.begin(&id(3), SOURCE, OTHER);
         queue.progress(NODE, id(2), counts(6));
         assert_eq!(told(&queue).await, ["2 has 5", "1 ended"]);
     }
 
     #[tokio::test]
+    async fn what_the_source_knows_is_told_with_what_the_destination_counts() {
+        let sending = |send_us| {
+            let mut counts = counts(9);
+            counts.own.stages.send_us = send_us;
+            counts
+        };
+        let queue = EventQueue::default();
+        queue.begin(&id(1), SOURCE, NODE);
+        queue.progress(SOURCE, id(1), sending(5));
+        queue.progress(OTHER, id(1), sending(6));
+        queue.progress(NODE, id(1), counts(1));
+        let Some(HubEvent::Progress(_, counts)) = queue.next().await else {
+            panic!("no progress");
+        };
+        assert_eq!((counts.files_done, counts.source.stages.send_us), (1, 5));
+    }
+
+    #[tokio::test]
     async fn invariant_6_a_full_queue_holds_its_writer_and_loses_nothing_but_progress() {
         let queue = EventQueue::default();
-        queue.begin(&id(1), NODE);
+        queue.begin(&id(1), SOURCE, NODE);
         for _ in 0..MAX_EVENTS {
             queue.push(detached()).await;
         }

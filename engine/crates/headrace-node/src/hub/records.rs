@@ -209,9 +209,15 @@ impl Record {
         }))
     }
 
-    /// What the destination had counted when it ended.
+    /// What the destination had counted when it ended, with what the source knew then.
     pub(super) fn last_progress(&self) -> Option<ProgressCounts> {
-        self.destination_end()?.progress.clone()
+        let source = self.ends.iter().find(|end| end.part == Part::Source);
+        let at_source = source.and_then(|end| end.progress.clone());
+        let counts = self.destination_end()?.progress.clone()?;
+        Some(ProgressCounts {
+            source: at_source.map(|counts| counts.own).unwrap_or_default(),
+            ..counts
+        })
     }
 
     /// What the service is told: the destination's word, and the source's where the destination has none or only

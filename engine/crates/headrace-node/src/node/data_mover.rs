@@ -135,6 +135,7 @@ impl Moving for DataMoving {
             rate_bps,
             streams,
             limiter,
+            own,
         } = self.handle.progress();
         ProgressCounts {
             files_total,
@@ -147,6 +148,8 @@ impl Moving for DataMoving {
             rate_bps,
             streams: u32::try_from(streams).unwrap_or(u32::MAX),
             limiter,
+            own,
+            source: session::Side::default(),
         }
     }
 

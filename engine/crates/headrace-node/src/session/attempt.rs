@@ -17,6 +17,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::counters::{Counters, read};
 use super::diagnosis::Meter;
+use super::flows::{Flows, Side};
 use super::landing::EpochRules;
 use super::pace::Pace;
 
@@ -117,6 +118,8 @@ pub struct Progress {
     pub rate_bps: u64,
     /// Data connections.
     pub streams: u64,
+    /// What this node knows of them, and where its threads spent their time.
+    pub own: Side,
     /// What limits the attempt now, with its evidence; empty while unknown.
     pub limiter: String,
 }
@@ -218,6 +221,10 @@ impl AttemptHandle {
             bytes_durable: read(&counters.bytes_durable),
             resent_bytes: read(&counters.resent_bytes),
             streams: read(&counters.streams),
+            own: Side {
+                flows: self.shared.flows.sample(Instant::now()),
+                stages: counters.stage_times(),
+            },
             rate_bps,
             limiter,
         }
@@ -292,6 +299,7 @@ pub(super) struct Joinable {
 pub(super) struct Shared {
     pub(super) ticket: Mutex<VerifiedTicket>,
     pub(super) counters: Arc<Counters>,
+    pub(super) flows: Flows,
     pub(super) pace: Arc<Pace>,
     wished_rate: Mutex<Option<u64>>,
     stop: Mutex<Option<StopReason>>,
@@ -311,6 +319,7 @@ impl Shared {
         Arc::new(Self {
             ticket: Mutex::new(ticket),
             counters: Arc::default(),
+            flows: Flows::default(),
             pace: Arc::new(Pace::new(rate_bps)),
             wished_rate: Mutex::default(),
             stop: Mutex::default(),

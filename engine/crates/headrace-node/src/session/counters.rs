@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 /// A step that file content goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
@@ -37,6 +39,20 @@ impl Stage {
         Self::Commit,
         Self::Ceiling,
     ];
+}
+
+/// Time that threads of an attempt spent in each stage since it began on a node; of several threads the sum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "as the stages, which say it")]
+pub struct StageTimes {
+    pub read_us: u64,
+    pub hash_us: u64,
+    pub send_us: u64,
+    pub receive_us: u64,
+    pub verify_us: u64,
+    pub write_us: u64,
+    pub commit_us: u64,
+    pub ceiling_us: u64,
 }
 
 /// Counters of one attempt; they only rise, over all its sessions.
@@ -77,6 +93,22 @@ impl Counters {
     #[must_use]
     pub fn busy_ns(&self, stage: Stage) -> u64 {
         self.busy_ns[stage as usize].load(Ordering::Relaxed)
+    }
+
+    /// Time that threads spent in each stage, so far.
+    #[must_use]
+    pub fn stage_times(&self) -> StageTimes {
+        let us = |stage| self.busy_ns(stage) / 1000;
+        StageTimes {
+            read_us: us(Stage::Read),
+            hash_us: us(Stage::Hash),
+            send_us: us(Stage::Send),
+            receive_us: us(Stage::Receive),
+            verify_us: us(Stage::Verify),
+            write_us: us(Stage::Write),
+            commit_us: us(Stage::Commit),
+            ceiling_us: us(Stage::Ceiling),
+        }
     }
 
     /// Forget what the next session counts again.

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::attempt::Tuning;
 use super::landing::{Answers, Finished, Landing, READERS};
-use super::link::{Control, Guard, StreamInlet, broken, hear, part};
+use super::link::{Control, Guard, StreamInlet, broken, hear, part, shared_socket};
 use super::run::{Connected, Context, Done, unexpected};
 use super::streams::{StreamOver, Streams};
 
@@ -24,7 +24,7 @@ pub(super) fn run(
 ) -> Result<Done, Failure> {
     let cipher = connected.stream.cipher().to_owned();
     let guard = Arc::new(Guard::default());
-    guard.watch(None, connected.stream.socket());
+    guard.watch(None, shared_socket(&connected.stream)?);
     let streams = Streams::new(context, &connected);
     let spec = context.landing_spec(root, context.spec.tuning.unit_bytes)?;
     let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;

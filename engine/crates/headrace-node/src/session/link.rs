@@ -38,7 +38,7 @@ pub(super) struct Guard {
     /// Rung when it is over.
     ended: Condvar,
     /// Its connections; those of streams with their number.
-    sockets: Mutex<Vec<(Option<u16>, TcpStream)>>,
+    sockets: Mutex<Vec<(Option<u16>, Arc<TcpStream>)>>,
 }
 
 impl Guard {
@@ -108,11 +108,8 @@ impl Guard {
     }
 
     /// Remember a connection, to hang up on it; that of a stream has its number.
-    pub(super) fn watch(&self, stream: Option<u16>, socket: &TcpStream) {
-        match socket.try_clone() {
-            Ok(socket) => self.sockets.lock().push((stream, socket)),
-            Err(error) => self.fail(broken(&error)),
-        }
+    pub(super) fn watch(&self, stream: Option<u16>, socket: Arc<TcpStream>) {
+        self.sockets.lock().push((stream, socket));
     }
 
     /// Forget the connection of a stream that is over.
@@ -141,6 +138,12 @@ pub(super) fn broken(error: &io::Error) -> Failure {
         Code::PeerUnreachable,
         format!("the connection to the other node broke: {error}"),
     )
+}
+
+/// A second handle of a connection's socket, for who only looks at it or hangs up.
+pub(super) fn shared_socket(stream: &TlsStream) -> Result<Arc<TcpStream>, Failure> {
+    let socket = stream.socket().try_clone();
+    socket.map(Arc::new).map_err(|error| broken(&error))
 }
 
 /// The sending half of the message connection.

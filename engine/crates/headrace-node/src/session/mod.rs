@@ -5,6 +5,7 @@ mod binding;
 pub mod counters;
 mod destination;
 mod diagnosis;
+mod flows;
 pub mod landing;
 mod ledger;
 mod link;
@@ -21,7 +22,10 @@ pub use self::attempt::{
     AttemptEnd, AttemptHandle, AttemptSpec, Outcome, Peer, Progress, Role, StatementFields,
     StopReason, Tuning,
 };
+pub use self::counters::StageTimes;
+pub use self::flows::Side;
 pub use self::plane::{DataPlane, Settings, forget, start};
+pub use headrace_io::flow::Flow;
 
 #[cfg(test)]
 pub(crate) mod tests_support;

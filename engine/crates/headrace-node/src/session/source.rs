@@ -9,7 +9,7 @@ use headrace_io::stream::TlsStream;
 use parking_lot::Mutex;
 
 use super::attempt::Tuning;
-use super::link::{Control, Guard, StreamOutlet, broken, hear, part};
+use super::link::{Control, Guard, StreamOutlet, broken, hear, part, shared_socket};
 use super::run::{Connected, Context, Done};
 use super::streams::{StreamOver, Streams};
 use super::supply::{Orders, Removed, Supply};
@@ -22,7 +22,7 @@ pub(super) fn run(
 ) -> Result<Done, Failure> {
     let cipher = connected.stream.cipher().to_owned();
     let guard = Arc::new(Guard::default());
-    guard.watch(None, connected.stream.socket());
+    guard.watch(None, shared_socket(&connected.stream)?);
     let streams = Streams::new(context, &connected);
     let spec = context.supply_spec(root, connected.theirs.unit_bytes, connected.theirs.window);
     let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;

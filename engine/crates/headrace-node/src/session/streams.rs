@@ -1,6 +1,7 @@
 //! The data connections of a session: dialled, or waited for, and each given to a thread of its own. One that breaks is replaced.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use parking_lot::Mutex;
 
 use super::attempt::Arrival;
 use super::counters::add;
-use super::link::Guard;
+use super::link::{Guard, shared_socket};
 use super::run::{Connected, Context, Joining, PAUSES, join};
 
 /// How often it is looked whether the session is over: its end waits for that.
@@ -131,10 +132,20 @@ impl<'a> Streams<'a> {
     }
 
     fn carry(&self, guard: &Guard, work: &Work<'_>, number: u16, stream: TlsStream) -> StreamOver {
-        let streams = &self.context.shared.counters.streams;
-        guard.watch(Some(number), stream.socket());
+        let shared = self.context.shared;
+        let socket = match shared_socket(&stream) {
+            Ok(socket) => socket,
+            Err(failure) => {
+                guard.fail(failure);
+                return StreamOver::Done;
+            }
+        };
+        let streams = &shared.counters.streams;
+        guard.watch(Some(number), Arc::clone(&socket));
+        let listed = shared.flows.join(number, socket);
         add(streams, 1);
         let over = work(number, stream);
+        drop(listed);
         add(streams, 1_u64.wrapping_neg());
         guard.forget(number);
         self.end(number, 0);
