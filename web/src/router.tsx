@@ -11,6 +11,7 @@ import {
   meQuery,
   myPlansQuery,
   nodesQuery,
+  passkeysQuery,
   peopleQuery,
   planQuery,
   policiesQuery,
@@ -194,7 +195,9 @@ const people = createRoute({
 const account = createRoute({
   getParentRoute: () => app,
   path: "/account",
-  loader: ({ context }) => context.client.query({ ...sessionsQuery, staleTime: "static" }),
+  loader: async ({ context: { client } }) => {
+    await Promise.all([client.query({ ...sessionsQuery, staleTime: "static" }), client.query({ ...passkeysQuery, staleTime: "static" })]);
+  },
   component: lazyRouteComponent(() => import("./pages/Account"), "Account"),
 });
 

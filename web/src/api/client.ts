@@ -10,7 +10,7 @@ import { sessionEnded } from "./session";
 const ANSWER_LIMIT_MS = 65_000;
 /** What a proxy answers when the service behind it is gone. The service's own refusals are problem documents. */
 const GATEWAY: readonly number[] = [502, 503, 504];
-const SIGN_IN = "/api/v1/sessions";
+const SIGN_IN: readonly string[] = ["/api/v1/sessions", "/api/v1/sessions/passkey"];
 
 /** `fetch` that tells the connection banner what it saw, and that notices the end of the session. */
 export async function observedFetch(request: Request): Promise<Response> {
@@ -20,8 +20,8 @@ export async function observedFetch(request: Request): Promise<Response> {
     throw new Unreachable();
   }
   heard();
-  // A wrong password is a 401, too, but ends nothing.
-  if (response.status === 401 && new URL(request.url).pathname !== SIGN_IN) sessionEnded();
+  // A wrong password or passkey is a 401, too, but ends nothing.
+  if (response.status === 401 && !SIGN_IN.includes(new URL(request.url).pathname)) sessionEnded();
   return response;
 }
 

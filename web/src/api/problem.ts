@@ -37,6 +37,15 @@ export function isStatus(error: unknown, status: number): boolean {
   return error instanceof ApiError && error.problem.status === status;
 }
 
+/** Which proof is wanted; nothing where an answer of something else before the service says nothing that can be read. */
+function toProof(said: unknown): Problem["proof"] {
+  return isProof(said) ? said : null;
+}
+
+function isProof(said: unknown): said is NonNullable<Problem["proof"]> {
+  return typeof said === "object" && said !== null && Array.isArray(Reflect.get(said, "ways"));
+}
+
 /** A problem document, or the best that can be made of an answer that is none. */
 export function toProblem(body: unknown, response: Response): Problem {
   const field = (name: string): unknown => (typeof body === "object" && body !== null ? Reflect.get(body, name) : undefined);
@@ -53,5 +62,6 @@ export function toProblem(body: unknown, response: Response): Problem {
     detail: text("detail", response.statusText || t("error.status", { status: response.status })),
     instance: null,
     fields: Array.isArray(fields) ? fields.map(String) : [],
+    proof: toProof(field("proof")),
   };
 }

@@ -256,6 +256,11 @@ export const sessionsQuery = queryOptions({
   queryFn: ({ signal }) => answer(api.GET("/api/v1/sessions", { signal })),
 });
 
+export const passkeysQuery = queryOptions({
+  queryKey: ["passkeys"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/passkeys", { signal })),
+});
+
 export const tokensQuery = queryOptions({
   queryKey: ["tokens"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/tokens", { signal })),

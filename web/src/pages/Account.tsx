@@ -4,6 +4,7 @@ import { useState } from "react";
 import { answer, api, done } from "../api/client";
 import { sessionsQuery } from "../api/queries";
 import type { OpenSession } from "../api/schema";
+import { Passkeys } from "../people/Passkeys";
 import { t, tData } from "../i18n";
 import { Reasoned } from "../transfers/Reasoned";
 import { Listing } from "../ui/Listing";
@@ -19,6 +20,7 @@ export function Account() {
     <Page title={t("account.title")} lead={t("account.lead")}>
       <Stack>
         <Sessions sessions={sessions} />
+        <Passkeys />
         {local && <Password />}
       </Stack>
     </Page>

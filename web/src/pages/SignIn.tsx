@@ -3,6 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
+import { signed, whyNoPasskey } from "../api/passkey";
 import { waysQuery } from "../api/queries";
 import { placeHere, signedIn } from "../api/session";
 import { t } from "../i18n";
@@ -18,6 +19,13 @@ export function SignIn() {
   const [password, setPassword] = useState("");
   const signIn = useMutation({
     mutationFn: () => answer(api.POST("/api/v1/sessions", { body: { name, password } })),
+    onSuccess: () => signedIn(next),
+  });
+  const byPasskey = useMutation({
+    mutationFn: async () => {
+      const asked = await answer(api.POST("/api/v1/sessions/passkey/challenge"));
+      return answer(api.POST("/api/v1/sessions/passkey", { body: await signed(asked) }));
+    },
     onSuccess: () => signedIn(next),
   });
   return (
@@ -46,6 +54,12 @@ export function SignIn() {
           {t(`signIn.refused.${refused}`)}
         </Alert>
       )}
+      {ways?.passkeys != null && (
+        <Act variant="default" size="sm" blocked={whyNoPasskey(ways.passkeys)} loading={byPasskey.isPending} onClick={() => byPasskey.mutate()}>
+          {t("signIn.passkey")}
+        </Act>
+      )}
+      {byPasskey.isError && <Failure error={byPasskey.error} />}
       {ways?.providers.map(({ id, name }) => (
         <Button key={id} component="a" variant="default" size="sm" href={beginning(id, next)}>
           {t("signIn.with", { name })}

@@ -19,7 +19,7 @@ export function Invite({ blocked }: { blocked: string | null }) {
   const [roles, setRoles] = useState<string[]>(["requester"]);
   const proof = useProof();
   const invite = useMutation({
-    mutationFn: () => answer(api.POST("/api/v1/people/invitations", { body: { name, roles, valid_s: VALID_S, ...proof.given } })),
+    mutationFn: () => answer(api.POST("/api/v1/people/invitations", { body: { name, roles, valid_s: VALID_S, ...proof.take() } })),
     onSuccess: () => {
       proof.used();
       return client.invalidateQueries({ queryKey: peopleQuery.queryKey });
@@ -55,7 +55,7 @@ export function Invite({ blocked }: { blocked: string | null }) {
               ))}
             </Checkbox.Group>
             {invite.isError && <Failure error={invite.error} />}
-            {proof.field(invite.error)}
+            {proof.field(invite.error, () => invite.mutate())}
             <Act type="submit" mt="md" size="sm" loading={invite.isPending} blocked={roles.length === 0 ? t("invite.needsRole") : null}>
               {t("invite.make")}
             </Act>

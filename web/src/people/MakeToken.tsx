@@ -24,7 +24,7 @@ export function MakeToken({ me }: { me: Me }) {
   const proof = useProof();
   const make = useMutation({
     mutationFn: () =>
-      answer(api.POST("/api/v1/tokens", { body: { name, scopes: chosen, valid_s: VALID_S, agent: agent === "" ? null : agent, ...proof.given } })),
+      answer(api.POST("/api/v1/tokens", { body: { name, scopes: chosen, valid_s: VALID_S, agent: agent === "" ? null : agent, ...proof.take() } })),
     onSuccess: () => {
       proof.used();
       return client.invalidateQueries({ queryKey: tokensQuery.queryKey });
@@ -60,7 +60,7 @@ export function MakeToken({ me }: { me: Me }) {
               ))}
             </Checkbox.Group>
             {make.isError && <Failure error={make.error} />}
-            {proof.field(make.error)}
+            {proof.field(make.error, () => make.mutate())}
             <Act type="submit" mt="md" size="sm" loading={make.isPending} blocked={chosen.length === 0 ? t("tokens.needsScope") : null}>
               {t("tokens.make")}
             </Act>

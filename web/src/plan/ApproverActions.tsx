@@ -25,7 +25,7 @@ export function ApproverActions({ plan }: { plan: Plan }) {
       return answer(
         api.POST("/api/v1/plans/{plan}/approvals", {
           params: { path: { plan: plan.id } },
-          body: { digest: plan.digest, verdict, reason, ...proof.given },
+          body: { digest: plan.digest, verdict, reason, ...proof.take() },
         }),
       );
     },
@@ -56,7 +56,7 @@ export function ApproverActions({ plan }: { plan: Plan }) {
         onChange={(event) => setReason(event.currentTarget.value)}
       />
       {say.isError && <Failure error={say.error} />}
-      {proof.field(say.error)}
+      {proof.field(say.error, () => say.mutate("approved"))}
       <div>
         <Act size="sm" blocked={refusal(plan, "approve") ?? unread} loading={say.isPending} onClick={() => say.mutate("approved")}>
           {t("action.approve")}

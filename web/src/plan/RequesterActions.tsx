@@ -130,7 +130,7 @@ function Confirm({ plan, digest }: { plan: Plan; digest: string }) {
   const proof = useProof();
   const say = useMutation({
     mutationFn: (verdict: NonNullable<Confirmation["verdict"]>) =>
-      answer(api.POST("/api/v1/plans/{plan}/confirmations", { params: { path: { plan: plan.id } }, body: { digest, verdict, ...proof.given } })),
+      answer(api.POST("/api/v1/plans/{plan}/confirmations", { params: { path: { plan: plan.id } }, body: { digest, verdict, ...proof.take() } })),
     onSuccess: async (changed, verdict) => {
       proof.used();
       client.setQueryData(planQuery(plan.id).queryKey, changed);
@@ -147,7 +147,7 @@ function Confirm({ plan, digest }: { plan: Plan; digest: string }) {
         label={said.length > 0 ? t("plan.confirm.losses", { losses: said.join(" ") }) : t("plan.confirm.plain")}
       />
       {say.isError && <Failure error={say.error} />}
-      {proof.field(say.error)}
+      {proof.field(say.error, () => say.mutate("confirmed"))}
       <Group gap="xs">
         <Act
           size="sm"

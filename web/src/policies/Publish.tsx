@@ -19,7 +19,7 @@ export function Publish({ version, active }: { version: PolicyVersion; active: P
   const verb = back ? t("policies.rollBack") : t("policies.publish");
   const proof = useProof();
   const publish = useMutation({
-    mutationFn: () => answer(api.POST("/api/v1/policies/{version}/publish", { params: { path: { version: version.version } }, body: proof.given })),
+    mutationFn: () => answer(api.POST("/api/v1/policies/{version}/publish", { params: { path: { version: version.version } }, body: proof.take() })),
     onSuccess: async (made) => {
       proof.used();
       tell(made.state === "active" ? t("policies.published", { version: made.version.slice(0, 12) }) : t("policies.proposed"));
@@ -51,7 +51,7 @@ export function Publish({ version, active }: { version: PolicyVersion; active: P
           reason="none"
           pending={publish.isPending}
           error={publish.error}
-          proof={proof.field(publish.error)}
+          proof={proof.field(publish.error, () => publish.mutate())}
           close={() => setAsking(false)}
           go={() => publish.mutate()}
         />

@@ -76,15 +76,15 @@ it("a clipboard that is refused is said, so that nobody leaves without what they
 
 it("the password is asked for when the service wants a proof, goes with one yes, and is gone after it", async () => {
   const sent = vi.fn<(given: { password?: string }) => void>();
-  const needed = new ApiError({ type: "about:blank", title: "", status: 403, code: "proof_needed", detail: "", instance: null, fields: [] });
+  const needed = new ApiError({ type: "about:blank", title: "", status: 403, code: "proof_needed", detail: "", instance: null, fields: [], proof: { ways: ["password"] } });
   function Yes({ error }: { error: unknown }) {
     const proof = useProof();
     return (
       <>
-        {proof.field(error)}
+        {proof.field(error, () => undefined)}
         <button
           onClick={() => {
-            sent(proof.given);
+            sent(proof.take());
             proof.used();
           }}
         >

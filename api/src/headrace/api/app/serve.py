@@ -30,6 +30,7 @@ from headrace.api.http.guard import Origins
 from headrace.api.settings import SettingError, Settings
 from headrace.api.store.address import shown, store_url
 from headrace.api.store_trouble import said_by, trouble_of
+from headrace.auth import RelyingParty
 from headrace.client import models as m
 from headrace.engine import EngineError, Node, log_to_stderr
 from headrace.guardrails import SealError
@@ -288,8 +289,11 @@ def _origins(address: Address, port: int, own_url: str, public_url: str) -> Orig
     if address.loopback:
         scheme = own_url.partition(":")[0]
         own += [f"{scheme}://{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
+    party = RelyingParty.of(public_url)
     # Where only this host can connect, another name means a proxy that passes requests on.
-    return Origins.of(public_url, *own, proxied=address.loopback and public_url not in own)
+    return Origins.of(
+        public_url, *own, *([party.origin] if party else []), proxied=address.loopback and public_url not in own
+    )
 
 
 def _config(service: Service, origins: Origins) -> uvicorn.Config:

@@ -1,0 +1,102 @@
+import { Table, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, api, done } from "../api/client";
+import { made, whyNoPasskey } from "../api/passkey";
+import { meQuery, passkeysQuery, waysQuery } from "../api/queries";
+import type { Passkey } from "../api/schema";
+import { t } from "../i18n";
+import { Reasoned } from "../transfers/Reasoned";
+import { Listing } from "../ui/Listing";
+import { useAsked } from "../ui/asked";
+import { Act, Card, Failure, Time } from "../ui/basics";
+import { useProof } from "../ui/proof";
+import { tell } from "../ui/toasts";
+
+/** A person's own passkeys: what they are called, and one more. */
+export function Passkeys() {
+  const { data: passkeys } = useSuspenseQuery(passkeysQuery);
+  const removing = useAsked({
+    act: ({ id }: Passkey) => done(api.DELETE("/api/v1/passkeys/{passkey}", { params: { path: { passkey: id } } })),
+    told: () => t("account.passkeys.removed"),
+    changes: [passkeysQuery.queryKey],
+  });
+  return (
+    <Card title={t("account.passkeys")}>
+      {passkeys.length > 0 && (
+        <Listing part label={t("account.passkeys")} heads={[t("person.name"), t("account.passkeys.added"), t("account.sessions.used"), t("nodes.actions")]}>
+          {passkeys.map((passkey) => (
+            <Table.Tr key={passkey.id}>
+              <Table.Td>{passkey.name}</Table.Td>
+              <Table.Td>
+                <Time value={passkey.created} />
+              </Table.Td>
+              <Table.Td>
+                <Time value={passkey.last_used} />
+              </Table.Td>
+              <Table.Td>
+                <Act color="red" variant="outline" size="compact-xs" onClick={() => removing.ask(passkey)}>
+                  {t("account.passkeys.remove")}
+                </Act>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Listing>
+      )}
+      {removing.one !== null && (
+        <Reasoned
+          title={t("account.passkeys.ask", { name: removing.one.name })}
+          detail={t("account.passkeys.ask.detail")}
+          verb={t("account.passkeys.remove")}
+          reason="none"
+          {...removing.dialog}
+        />
+      )}
+      <Add />
+    </Card>
+  );
+}
+
+function Add() {
+  const client = useQueryClient();
+  const { data: me } = useSuspenseQuery(meQuery);
+  const { data: ways } = useSuspenseQuery(waysQuery);
+  const [name, setName] = useState("");
+  const proof = useProof();
+  const add = useMutation({
+    mutationFn: async () => {
+      const asked = await answer(api.POST("/api/v1/passkeys/challenge", { body: proof.take() }));
+      return answer(api.POST("/api/v1/passkeys", { body: await made(asked, me, name) }));
+    },
+    onSuccess: (added) => {
+      proof.used();
+      setName("");
+      tell(t("account.passkeys.made", { name: added.name }));
+      return client.invalidateQueries({ queryKey: passkeysQuery.queryKey });
+    },
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        add.mutate();
+      }}
+    >
+      <TextInput
+        mb="sm"
+        label={t("account.passkeys.name")}
+        description={t("account.passkeys.name.detail")}
+        required
+        withAsterisk={false}
+        maxLength={64}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      {add.isError && <Failure error={add.error} />}
+      {proof.field(add.error, () => add.mutate())}
+      <Act type="submit" mt="sm" blocked={whyNoPasskey(ways.passkeys)} loading={add.isPending}>
+        {t("account.passkeys.add")}
+      </Act>
+    </form>
+  );
+}
