@@ -166,6 +166,13 @@ class House:
         self.away = False
         self.until_nodes_are_attached()
 
+    def bind(self, *bindings: Mapping[str, object]) -> None:
+        """Let groups of issuers give this, which takes two administrators."""
+        proposed: Any = self.admin.call("POST", "/group-bindings/proposals", {"bindings": bindings})
+        invited = self.admin.call("POST", "/people/invitations", {"name": "second-admin", "roles": ["admin"]})
+        path = f"/group-bindings/proposals/{proposed['proposed']['id']}/publish"
+        self.admin.accept(invited["link"]).call("POST", path)
+
     def end_sessions(self, name: str) -> None:
         """Delete the rows of somebody's sessions, as an administrator's clean-up or their expiry would."""
         me = self.people[name].call("GET", "/me")["id"]

@@ -33,7 +33,7 @@ def house(provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) ->
         provider.person("pia", name="Pia Grün", groups=["staff"])
         provider.person("nik", name="Nik", groups=["visitors"])
         binding = {"issuer": provider.url, "group": "staff", "roles": ["requester"]}
-        opened.admin.call("POST", "/group-bindings", {"bindings": [binding]})
+        opened.bind(binding)
         opened.friends = (provider.url,)
         yield opened
     shutil.rmtree(folder, ignore_errors=True)

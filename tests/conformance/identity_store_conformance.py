@@ -7,12 +7,27 @@ from datetime import timedelta
 import pytest
 from tests.conformance.people_store_conformance import ADA, GRACE, LATER, NOW, SESSION, TOKEN
 
-from headrace.auth import Arrival, GroupBinding, IdentityStore, LastAdmin, PeopleStore, PersonRecord, Role
+from headrace.auth import (
+    Arrival,
+    GroupBinding,
+    GroupProposal,
+    IdentityStore,
+    LastAdmin,
+    PeopleStore,
+    PersonRecord,
+    Role,
+)
 
 CORP, PARTNER = "https://login.corp.example", "https://login.partner.example"
 STAFF = GroupBinding(issuer=CORP, group="staff", roles=frozenset({Role.REQUESTER}), groups=frozenset({"lab"}))
 STEWARDS = GroupBinding(issuer=CORP, group="data stewards", groups=frozenset({"stewards"}))
 ALICE = Arrival(issuer=CORP, subject="alice", name="Alice T (corp)", groups=frozenset({"staff", "data stewards"}))
+
+
+async def bind(store: IdentityStore, *bindings: GroupBinding) -> None:
+    """Let groups give this, as if one administrator had proposed it and another published it."""
+    await store.propose(GroupProposal(id="gp_bound", author="pn_nobody", created=NOW, bindings=bindings))
+    assert await store.publish("gp_bound")
 
 
 @dataclass(frozen=True)
@@ -22,8 +37,11 @@ class Stores:
     people: PeopleStore
     identities: IdentityStore
 
+    async def bind(self, *bindings: GroupBinding) -> None:
+        await bind(self.identities, *bindings)
+
     async def arrived(self, arrival: Arrival = ALICE) -> PersonRecord:
-        await self.identities.set_bindings([STAFF, STEWARDS])
+        await self.bind(STAFF, STEWARDS)
         return await self.identities.arrive(arrival, "pn_alice", NOW)
 
 
@@ -82,7 +100,7 @@ async def a_name_from_elsewhere_is_nobodys_alone(stores: Stores) -> None:
 async def another_binding_holds_for_everybody_at_once(stores: Stores) -> None:
     await stores.arrived()
     await stores.people.add_person(GRACE)
-    await stores.identities.set_bindings([replace(STAFF, roles=frozenset({Role.VIEWER, Role.AUDITOR}))])
+    await stores.bind(replace(STAFF, roles=frozenset({Role.VIEWER, Role.AUDITOR})))
     alice = await stores.people.person("pn_alice")
     assert alice is not None
     assert (set(alice.roles), set(alice.groups)) == ({Role.VIEWER, Role.AUDITOR}, {"lab"})
@@ -96,7 +114,7 @@ async def what_is_granted_stays_whatever_the_groups_give(stores: Stores) -> None
     alice = await stores.people.person("pn_alice")
     assert alice is not None
     assert (set(alice.roles), set(alice.groups)) == ({Role.REQUESTER, Role.APPROVER}, {"lab", "stewards", "guests"})
-    await stores.identities.set_bindings([])
+    await stores.bind()
     alice = await stores.people.person("pn_alice")
     assert alice is not None
     assert (set(alice.roles), set(alice.groups)) == ({Role.APPROVER}, {"guests"})
@@ -215,13 +233,13 @@ async def who_is_disabled_here_stays_that_whatever_is_said_elsewhere(stores: Sto
 async def the_last_administrator_is_not_taken_away_but_by_the_issuer(stores: Stores) -> None:
     people, identities = stores.people, stores.identities
     chiefs = GroupBinding(issuer=CORP, group="staff", roles=frozenset({Role.ADMIN}))
-    await identities.set_bindings([chiefs])
+    await stores.bind(chiefs)
     alice = await identities.arrive(ALICE, "pn_alice", NOW)
     await people.add_person(replace(GRACE, state="invited"))
     await people.add_person(replace(ADA, state="active"))
     for change in (
         people.disable(alice.id),
-        identities.set_bindings([STAFF]),
+        stores.bind(STAFF),
         identities.unlink(CORP, "alice"),
         identities.link(ADA.id, CORP, "alice", LATER),
     ):
@@ -243,7 +261,28 @@ async def the_last_administrator_is_not_taken_away_but_by_the_issuer(stores: Sto
     assert left.state == "suspended"
 
 
+async def one_thing_is_proposed_at_a_time_and_is_published_once(stores: Stores) -> None:
+    identities = stores.identities
+    await stores.people.add_person(ADA)
+    assert await identities.proposal() is None
+    first = GroupProposal(id="gp_1", author=ADA.id, created=NOW, bindings=(STAFF,))
+    second = replace(first, id="gp_2", bindings=(STEWARDS, STAFF))
+    await identities.propose(first)
+    assert await identities.proposal() == replace(first, author_name=ADA.name)
+    await identities.propose(second)
+    assert not await identities.publish("gp_1")
+    assert list(await identities.bindings()) == []
+    assert await identities.publish("gp_2")
+    assert list(await identities.bindings()) == [STEWARDS, STAFF]
+    assert await identities.proposal() is None
+    assert not await identities.publish("gp_2")
+    await identities.propose(first)
+    await identities.propose(None)
+    assert await identities.proposal() is None
+
+
 CHECKS: tuple[Check, ...] = (
+    one_thing_is_proposed_at_a_time_and_is_published_once,
     the_last_administrator_is_not_taken_away_but_by_the_issuer,
     who_is_gone_elsewhere_is_suspended_until_they_are_back,
     who_signs_in_elsewhere_again_is_back,

@@ -198,7 +198,7 @@ async def succeeding(site: Site) -> dict[str, str]:
     found = said(ada, "people", await ada.port.people())
     new = next(one.id for one in found if one.name == "new")
     assert said(ada, "disable_person", await ada.port.disable_person(new)).state == "disabled"
-    rows |= await changing_rights(ada, new)
+    rows |= await changing_rights(ada, await site.person("zoe", "admin"), new)
     rows |= await living(ada, pip, new)
     made = said(pip, "create_token", await pip.port.create_token(m.TokenRequest(name="t", scopes=["transfer:read"])))
     assert [one.id for one in said(pip, "tokens", await pip.port.tokens())] == [made.id]
@@ -218,20 +218,22 @@ async def ending_a_node(opa: Person) -> dict[str, str]:
     return {method: described(opa.principal.name, method, given) for method, given in made.items()}
 
 
-async def changing_rights(ada: Person, new: str) -> dict[str, str]:
+async def changing_rights(ada: Person, second: Person, new: str) -> dict[str, str]:
     """Make the calls that give and take rights."""
     viewing = m.PersonUpdate(roles=["viewer"], groups=["stewards"])
     link = m.IdentityLink(issuer="https://corp", subject="new")
     binding = m.GroupBinding(issuer="https://corp", group="staff", roles=["viewer"])
     updated, linked = await ada.port.update_person(new, viewing), await ada.port.link_identity(new, link)
     left = await ada.port.unlink_identity(new, link)
-    bound = await ada.port.bind_groups(m.GroupBindingsRequest(bindings=[binding]))
+    proposed = await ada.port.propose_group_bindings(m.GroupBindingsRequest(bindings=[binding]))
+    assert proposed.proposed is not None
+    bound = await second.port.publish_group_bindings(proposed.proposed.id)
     listed = await ada.port.group_bindings()
     assert (updated.groups, len(linked.identities), left.identities) == (["stewards"], 1, [])
     assert bound.bindings == listed.bindings == [binding]
     found = {
-        "update_person": updated, "link_identity": linked, "unlink_identity": left, "bind_groups": bound,
-        "group_bindings": listed,
+        "update_person": updated, "link_identity": linked, "unlink_identity": left,
+        "propose_group_bindings": proposed, "publish_group_bindings": bound, "group_bindings": listed,
     }  # fmt: skip
     return {method: described("ada", method, one) for method, one in found.items()}
 

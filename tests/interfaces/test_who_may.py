@@ -30,6 +30,7 @@ REFUSED = frozenset({"forbidden", "session_needed"})
 MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "undrain_node": ("drain_node", {"node": "nowhere", "drain": False}),
     "end_session_of": ("end_session", {"session": "se_nothing", "person": "pn_nobody"}),
+    "remove_passkey_of": ("remove_passkey", {"passkey": "nothing", "person": "pn_nobody"}),
 }
 """Routes that share a method of the port with another."""
 DIGEST = "0" * 64

@@ -58,7 +58,8 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "update_person": {"person": "pn_nobody", "update": m.PersonUpdate(roles=["viewer"])},
         "link_identity": {"person": "pn_nobody", "link": m.IdentityLink(issuer="https://corp", subject="alice")},
         "unlink_identity": {"person": "pn_nobody", "link": m.IdentityLink(issuer="https://corp", subject="alice")},
-        "bind_groups": {"request": m.GroupBindingsRequest(bindings=[])},
+        "propose_group_bindings": {"request": m.GroupBindingsRequest(bindings=[])},
+        "publish_group_bindings": {"proposal": "gp_nothing"},
         "invite_again": {"person": "pn_nobody"},
         "change_password": {"change": m.PasswordChange(password="wrong", new_password="another long one")},  # noqa: S106
         "passkeys": {"person": "pn_nobody"},

@@ -94,6 +94,7 @@ class Site:
     service: Service
     ada: Person = field(init=False)
     nodes: dict[str, Node] = field(default_factory=dict)
+    _second: Person | None = None
 
     @property
     def lab(self) -> Path:
@@ -156,6 +157,16 @@ class Site:
     async def audited(self, kind: str) -> list[m.AuditEvent]:
         """Every audit event of a kind."""
         return await self.use_cases.audit.events(Wanted(kind=kind), after=0, limit=1000)
+
+    async def bind(self, *bindings: m.GroupBinding) -> list[m.RightsChange]:
+        """Let groups of issuers give this, which takes two administrators; return whose rights that changed."""
+        proof = m.Proven(password=PASSWORD if self.settings.consent_proof == "password" else None)
+        asked = m.GroupBindingsRequest(bindings=list(bindings))
+        proposed = (await self.ada.port.propose_group_bindings(asked)).proposed
+        assert proposed is not None, "it holds already"
+        if self._second is None:
+            self._second = await self.person("second administrator", "admin")
+        return (await self._second.port.publish_group_bindings(proposed.id, proof)).changes
 
     async def restart(self) -> None:
         """Close the service and start it again on the same data and the same hub address."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.identity_store_conformance import bind
 from tests.servers.directory import LOCK_AFTER, PASSWORD, Authority, Domain, config_of
 from tests.servers.proxy import open_proxy
 from tests.servers.site import PASSWORD as LOCAL
@@ -72,7 +73,7 @@ class House:
     async def bind(self, **roles: Role) -> None:
         """Give roles to groups, by their SIDs."""
         bindings = [GroupBinding(issuer=CORP, group=sid, roles=frozenset({role})) for sid, role in roles.items()]
-        await self.store.set_bindings(bindings)
+        await bind(self.store, *bindings)
 
     async def sign_in(self, name: str, password: str = PASSWORD, address: str = HERE) -> SignedIn:
         return await self.door.sign_in(name, password, address)
@@ -393,7 +394,7 @@ async def strict(tmp_path: Path, domain: Domain) -> AsyncIterator[Site]:
     """A site that wants a proof with every yes."""
     async with started_site(tmp_path, replace(settings(tmp_path, domain), consent_proof="password")) as site:
         bound = m.GroupBinding(issuer=CORP, group=domain.sid("xfer-users"), roles=["requester"])
-        await site.ada.port.bind_groups(m.GroupBindingsRequest(bindings=[bound], password=LOCAL))
+        await site.bind(bound)
         yield site
 
 
@@ -405,7 +406,7 @@ async def site(tmp_path: Path, domain: Domain) -> AsyncIterator[Site]:
             m.GroupBinding(issuer=CORP, group=domain.sid("xfer-users"), roles=["requester"]),
             m.GroupBinding(issuer=CORP, group=domain.sid("xfer-admins"), roles=["approver"]),
         ]
-        await site.ada.port.bind_groups(m.GroupBindingsRequest(bindings=bindings))
+        await site.bind(*bindings)
         yield site
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.conformance.identity_store_conformance import bind
 from tests.servers.site import WAIT_S, Site, digest_of
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, until, until_durable
@@ -186,7 +187,7 @@ async def test_a_hold_is_an_operators_act_and_names_what_there_is(quiet_site: Si
 async def test_a_name_that_two_people_have_halts_neither(quiet_site: Site) -> None:
     core, operator = quiet_site.service.whole.core, await quiet_site.person("oli", "operator")
     store, now = SqlIdentityStore(core.database, core.audit), core.clock()
-    await store.set_bindings([GroupBinding(issuer="https://corp", group="staff", roles=frozenset({Role.REQUESTER}))])
+    await bind(store, GroupBinding(issuer="https://corp", group="staff", roles=frozenset({Role.REQUESTER})))
     for number in ("1", "2"):
         twin = Arrival(issuer="https://corp", subject=number, name="Alice (corp)", groups=frozenset({"staff"}))
         await store.arrive(twin, f"pn_{number}", now)

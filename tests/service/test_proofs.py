@@ -113,9 +113,11 @@ async def test_whoever_has_an_admins_session_alone_makes_nobody_an_approver(stri
         await port.update_person(bea.principal.id, m.PersonUpdate(roles=["approver"]))
     with refused("proof_needed"):
         await port.link_identity(bea.principal.id, m.IdentityLink(issuer=corp, subject="eve"))
+    second = (await strict.person("zoe", "admin")).port
+    proposed = (await second.propose_group_bindings(m.GroupBindingsRequest(bindings=[binding]))).proposed
+    assert proposed is not None
     with refused("proof_needed"):
-        await port.bind_groups(m.GroupBindingsRequest(bindings=[binding]))
-    assert (await port.bind_groups(m.GroupBindingsRequest(bindings=[binding], dry_run=True))).bindings == [binding]
+        await port.publish_group_bindings(proposed.id)
     assert (await port.group_bindings()).bindings == []
     assert {one.name: one.roles for one in await port.people()}["bea"] == ["viewer"]
     assert (await port.invite_again(bea.principal.id, m.Proven(password=PASSWORD))).name == "bea"

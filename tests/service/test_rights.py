@@ -41,8 +41,10 @@ def binding(group: str, *roles: str, groups: tuple[str, ...] = (), issuer: str =
 
 
 async def bound(site: Site, *bindings: m.GroupBinding, dry_run: bool = False) -> list[m.RightsChange]:
-    request = m.GroupBindingsRequest(bindings=list(bindings), dry_run=dry_run)
-    return (await site.ada.port.bind_groups(request)).changes
+    if not dry_run:
+        return await site.bind(*bindings)
+    request = m.GroupBindingsRequest(bindings=list(bindings), dry_run=True)
+    return (await site.ada.port.propose_group_bindings(request)).changes
 
 
 async def arrived(site: Site, subject: str, *groups: str) -> str:
@@ -99,6 +101,7 @@ async def test_what_groups_would_give_is_shown_before_and_holds_for_everybody_af
         carol: (["requester"], ["approver", "requester", "viewer"]),
     }
     assert {one.id: one.roles for one in await site.ada.port.people()}[alice] == ["requester"]
+    assert (await site.ada.port.group_bindings()).proposed is None
     assert await bound(site, *wider) == shown
     people = {one.id: one for one in await site.ada.port.people()}
     assert (people[carol].roles, people[carol].groups) == (["approver", "requester", "viewer"], ["stewards"])
@@ -110,7 +113,46 @@ async def test_what_groups_would_give_is_shown_before_and_holds_for_everybody_af
     ]
     changed = {one.subject: one for one in await site.audited("rights_changed")}
     assert changed[alice].detail["cause"] == "what groups give"
-    assert changed[alice].person == site.ada.principal.id
+    [*_, published] = await site.audited("groups_published")
+    assert changed[alice].person == published.person != site.ada.principal.id
+    assert published.detail["author"] == site.ada.principal.id
+
+
+@pytest.mark.anyio
+async def test_what_groups_give_is_proposed_by_one_administrator_and_published_by_another(quiet_site: Site) -> None:
+    ada, bea = quiet_site.ada.port, (await quiet_site.person("bea", "admin")).port
+    alice = await with_staff(quiet_site)
+    chosen = [binding("staff", "viewer")]
+    shown = (await ada.propose_group_bindings(m.GroupBindingsRequest(bindings=chosen))).proposed
+    assert shown is not None
+    assert (shown.author_name, shown.bindings) == ("ada", chosen)
+    assert [(one.person, one.roles_before, one.roles) for one in shown.changes] == [(alice, ["requester"], ["viewer"])]
+    with refused("not_allowed") as told:
+        await ada.publish_group_bindings(shown.id)
+    assert "ask bea" in told.value.problem.detail
+    assert (await bea.group_bindings()).proposed == shown
+    other = (await bea.propose_group_bindings(m.GroupBindingsRequest(bindings=[]))).proposed
+    with refused("not_found"):
+        await bea.publish_group_bindings(shown.id)
+    assert other is not None
+    assert (await bea.propose_group_bindings(m.GroupBindingsRequest(bindings=chosen))).proposed is not None
+    kept = await bea.group_bindings()
+    assert (await bea.propose_group_bindings(m.GroupBindingsRequest(bindings=kept.bindings))).proposed is None
+    with refused("not_found"):
+        await ada.publish_group_bindings(other.id)
+    assert {one.id: one.roles for one in await ada.people()}[alice] == ["requester"]
+    assert len(await quiet_site.audited("groups_withdrawn")) == 1
+    again = (await ada.propose_group_bindings(m.GroupBindingsRequest(bindings=chosen))).proposed
+    assert again is not None
+    published = await bea.publish_group_bindings(again.id)
+    assert (published.bindings, published.proposed, published.changes) == (chosen, None, shown.changes)
+    proposals, publications = await quiet_site.audited("groups_proposed"), await quiet_site.audited("groups_published")
+    assert proposals[-1].detail["digest"] == publications[-1].detail["digest"]
+
+
+async def with_staff(site: Site) -> str:
+    await site.bind(binding("staff", "requester"))
+    return await arrived(site, "alice", "staff")
 
 
 @pytest.mark.anyio
@@ -129,8 +171,10 @@ async def test_an_admin_by_a_group_does_not_unbind_or_unlink_it_themselves(quiet
     site = quiet_site
     await bound(site, binding("root", "admin"))
     carol = Person(site, replace(site.ada.principal, id=await arrived(site, "carol", "root")), "")
+    proposed = (await site.ada.port.propose_group_bindings(m.GroupBindingsRequest(bindings=[]))).proposed
+    assert proposed is not None
     with refused("not_allowed"):
-        await carol.port.bind_groups(m.GroupBindingsRequest(bindings=[]))
+        await carol.port.publish_group_bindings(proposed.id)
     link = m.IdentityLink(issuer=CORP, subject="carol")
     with refused("not_allowed"):
         await carol.port.unlink_identity(carol.principal.id, link)

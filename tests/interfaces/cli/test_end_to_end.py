@@ -358,10 +358,15 @@ def test_an_admin_sees_before_whose_rights_a_group_would_change(service: Service
     binding = ("people", "bind", corp, "staff", "--role", "approver", "--group", "stewards")
     assert "would change" in admin.run(*binding, "--dry-run").out
     assert admin.run("people", "groups", "--json").document["bindings"] == []
-    assert admin.run(*binding).code == 0
-    listed = admin.run("people", "groups").out
-    assert all(word in listed for word in ("staff", "approver", "stewards"))
-    assert admin.run("people", "bind", corp, "staff", "--json").document["bindings"] == []
+    assert "for another administrator" in admin.run(*binding).out
+    second = ("people", "bind", corp, "visitors", "--role", "viewer", "--json")
+    proposed = admin.run(*second).document["proposed"]
+    assert [one["group"] for one in proposed["bindings"]] == ["staff", "visitors"]
+    assert "another administrator" in admin.run("people", "publish", proposed["id"]).err
+    zoe = service.person("zoe", "admin")
+    listed = zoe.run("people", "groups").out
+    assert all(word in listed for word in ("staff", "approver", "stewards", proposed["id"]))
+    assert zoe.run("people", "publish", proposed["id"], "--json").document["bindings"] == proposed["bindings"]
 
 
 def test_a_person_changes_the_password_and_comes_back_by_a_new_link(service: Service) -> None:

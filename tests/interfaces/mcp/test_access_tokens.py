@@ -55,7 +55,12 @@ def desk(provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) -> 
         admin = httpx2.post(f"{service.url}/api/v1/sessions", json={"name": "admin", "password": PASSWORD}).json()
         opened = Desk(service, provider, str(admin["secret"]), "")
         binding = {"issuer": provider.url, "group": "staff", "roles": ["requester"]}
-        assert opened.api("POST", "/group-bindings", opened.admin, {"bindings": [binding]}).status_code == 200
+        proposed = opened.api("POST", "/group-bindings/proposals", opened.admin, {"bindings": [binding]}).json()
+        invited = opened.api("POST", "/people/invitations", opened.admin, {"name": "zoe", "roles": ["admin"]}).json()
+        accepted = {"token": invited["link"].partition("#")[2], "password": PASSWORD}
+        second = opened.api("POST", "/invitations/accept", None, accepted).json()["secret"]
+        path = f"/group-bindings/proposals/{proposed['proposed']['id']}/publish"
+        assert opened.api("POST", path, second).status_code == 200
         provider.client("headrace", service.url, "corp")
         yield Desk(service, provider, opened.admin, arrived(opened, "pia"))
 

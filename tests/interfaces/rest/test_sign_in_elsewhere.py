@@ -77,7 +77,7 @@ async def site(tmp_path: Path, provider: OpenIdProvider) -> AsyncIterator[Site]:
 
 async def bind(site: Site, provider: OpenIdProvider, group: str, *roles: str) -> None:
     bindings = [m.GroupBinding(issuer=provider.url, group=group, roles=list(roles), groups=["lab"])] if roles else []
-    await site.ada.port.bind_groups(m.GroupBindingsRequest(bindings=bindings))
+    await site.bind(*bindings)
 
 
 async def test_somebody_signs_in_at_a_provider_and_has_what_their_groups_give(

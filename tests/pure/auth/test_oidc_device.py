@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.conformance.identity_store_conformance import bind
 from tests.pure.auth.documents import Documents, OwnClock, claims, issuer_at, signed
 
 from headrace.auth import Authenticator, AuthError, GroupBinding, MemoryPeopleStore, Pepper, Role
@@ -27,9 +28,7 @@ class Desk:
         documents.changed = {"device_authorization_endpoint": f"{documents.url}/device"}
         documents.answers = {"/device": (200, CODES), "/token": PENDING}
         store = MemoryPeopleStore()
-        self.bound = store.set_bindings(
-            [GroupBinding(issuer=documents.url, group="staff", roles=frozenset({Role.VIEWER}))]
-        )
+        self.bound = bind(store, GroupBinding(issuer=documents.url, group="staff", roles=frozenset({Role.VIEWER})))
         declared = replace(issuer_at(documents.url), **{"device_sign_in": True, **issuer})
         self.authenticator = Authenticator(store, store, store, self.clock, Pepper(b"p" * 32), issuers=[declared])
 

@@ -3,6 +3,7 @@
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.conformance.identity_store_conformance import bind
 from tests.pure.auth.documents import Documents, OwnClock, claims, issuer_at, signed
 
 from headrace.auth import Authenticator, AuthError, GroupBinding, MemoryPeopleStore, Pepper, Role
@@ -14,7 +15,7 @@ STRANGER, OTHER = "192.0.2.1", "192.0.2.2"
 
 async def test_made_up_codes_of_one_network_ask_the_provider_two_hundred_times_and_no_more(anew: Documents) -> None:
     store = MemoryPeopleStore()
-    await store.set_bindings([GroupBinding(issuer=anew.url, group="staff", roles=frozenset({Role.VIEWER}))])
+    await bind(store, GroupBinding(issuer=anew.url, group="staff", roles=frozenset({Role.VIEWER})))
     authenticator = Authenticator(store, store, store, OwnClock(), Pepper(b"p" * 32), issuers=[issuer_at(anew.url)])
     sign_in = authenticator.oidc
 

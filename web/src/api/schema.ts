@@ -136,11 +136,47 @@ export interface paths {
          */
         get: operations["group_bindings"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/group-bindings/proposals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
         /**
-         * Bind Groups
-         * @description Replace what the groups of issuers give, or say whose rights that would change.
+         * Propose Group Bindings
+         * @description Propose what the groups of issuers give, for another administrator, or say whose rights that would change.
          */
-        post: operations["bind_groups"];
+        post: operations["propose_group_bindings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/group-bindings/proposals/{proposal}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish Group Bindings
+         * @description Let the groups of issuers give what another administrator has proposed.
+         */
+        post: operations["publish_group_bindings"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1937,7 +1973,7 @@ export interface components {
         };
         /**
          * GroupBindings
-         * @description What groups give, and whose rights that has changed, or would change.
+         * @description What groups give, and what is proposed; `changes`: whose rights the call has changed, or would change.
          */
         GroupBindings: {
             /** Bindings */
@@ -1947,10 +1983,11 @@ export interface components {
              * @default []
              */
             changes: components["schemas"]["RightsChange"][];
+            proposed?: components["schemas"]["GroupProposal"] | null;
         };
         /**
          * GroupBindingsRequest
-         * @description Replace what all groups give; `dry_run` only answers whose rights that would change.
+         * @description Propose what all groups give; `dry_run` only answers whose rights that would change.
          */
         GroupBindingsRequest: {
             /** Bindings */
@@ -1960,13 +1997,30 @@ export interface components {
              * @default false
              */
             dry_run: boolean;
-            /** @description the answer to the challenge that came with `proof_needed` for this same request */
-            passkey?: components["schemas"]["PasskeyAnswer"] | null;
+        };
+        /**
+         * GroupProposal
+         * @description What one administrator proposed that groups give, for another to publish, and whose rights that would change.
+         */
+        GroupProposal: {
+            /** Author */
+            author: string;
+            /** Author Name */
+            author_name: string;
+            /** Bindings */
+            bindings: components["schemas"]["GroupBinding"][];
             /**
-             * Password
-             * @description asked for by `proof_needed`
+             * Changes
+             * @default []
              */
-            password?: string | null;
+            changes: components["schemas"]["RightsChange"][];
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Id */
+            id: string;
         };
         /**
          * Halt
@@ -3835,6 +3889,7 @@ export type Given = components['schemas']['Given'];
 export type GroupBinding = components['schemas']['GroupBinding'];
 export type GroupBindings = components['schemas']['GroupBindings'];
 export type GroupBindingsRequest = components['schemas']['GroupBindingsRequest'];
+export type GroupProposal = components['schemas']['GroupProposal'];
 export type Halt = components['schemas']['Halt'];
 export type HaltRequest = components['schemas']['HaltRequest'];
 export type Health = components['schemas']['Health'];
@@ -4135,7 +4190,7 @@ export interface operations {
             };
         };
     };
-    bind_groups: {
+    propose_group_bindings: {
         parameters: {
             query?: never;
             header?: never;
@@ -4145,6 +4200,41 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["GroupBindingsRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupBindings"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    publish_group_bindings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                proposal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Proven"] | null;
             };
         };
         responses: {

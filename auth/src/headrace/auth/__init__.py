@@ -17,6 +17,7 @@ from headrace.auth.sessions import BY_PASSWORD, Lifetimes, Shown, SignedIn
 from headrace.auth.store import (
     Arrival,
     GroupBinding,
+    GroupProposal,
     IdentityRecord,
     IdentityStore,
     InvitationRecord,
@@ -56,6 +57,7 @@ __all__ = [
     "DirectoryError",
     "DirectoryRefused",
     "GroupBinding",
+    "GroupProposal",
     "IdentityRecord",
     "IdentityStore",
     "InvitationRecord",

@@ -11,6 +11,7 @@ from headrace.auth.principal import Role
 from headrace.auth.store import (
     Arrival,
     GroupBinding,
+    GroupProposal,
     IdentityRecord,
     InvitationRecord,
     LastAdmin,
@@ -40,6 +41,7 @@ class MemoryPeopleStore:
         self._bindings: dict[tuple[str, str], GroupBinding] = {}
         self._passkeys: dict[str, PasskeyRecord] = {}
         self._used_nonces: dict[str, datetime] = {}
+        self._proposals: dict[str, GroupProposal] = {}
 
     async def add_person(self, person: PersonRecord, invitation: InvitationRecord | None = None) -> None:
         """See `PeopleStore`."""
@@ -265,12 +267,27 @@ class MemoryPeopleStore:
         """See `IdentityStore`."""
         return tuple(self._bindings.values())
 
-    async def set_bindings(self, bindings: Sequence[GroupBinding]) -> None:
+    async def proposal(self) -> GroupProposal | None:
         """See `IdentityStore`."""
+        return next(iter(self._proposals.values()), None)
+
+    async def propose(self, proposal: GroupProposal | None) -> None:
+        """See `IdentityStore`."""
+        self._proposals.clear()
+        if proposal is not None:
+            author = self._people.get(proposal.author)
+            self._proposals[proposal.id] = replace(proposal, author_name=author.name if author else "")
+
+    async def publish(self, proposal: str) -> bool:
+        """See `IdentityStore`."""
+        if proposal not in self._proposals:
+            return False
         with self._keeping_an_admin():
-            self._bindings = dict(sorted(by_group(bindings).items()))
+            self._bindings = dict(sorted(by_group(self._proposals[proposal].bindings).items()))
             for person in tuple(self._people):
                 self._refreshed(person)
+        self._proposals.clear()
+        return True
 
     @contextmanager
     def _keeping_an_admin(self) -> Iterator[None]:

@@ -1,5 +1,6 @@
 """Who may do what: granted to a person, bound to a group of an issuer, and carried by linked identities."""
 
+import secrets
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,8 +10,10 @@ from headrace.auth.accounts import an_admin_stays, check_service_roles, need_adm
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.grants import by_group, with_rights
 from headrace.auth.principal import Principal, Role, Scope
-from headrace.auth.store import GroupBinding, IdentityRecord, IdentityStore, PeopleStore, PersonRecord
+from headrace.auth.store import GroupBinding, GroupProposal, IdentityRecord, IdentityStore, PeopleStore, PersonRecord
 
+_MAX_NAMED = 5
+_GONE = "This is not proposed any more; look again at what is."
 _YOURSELF = "This would take the role of an admin from yourself; ask another admin."
 
 
@@ -70,19 +73,53 @@ class Rights:
                 changes.append(RightsChange(person, after))
         return changes
 
-    async def bind(self, by: Principal, bindings: Sequence[GroupBinding]) -> Sequence[RightsChange]:
-        """Replace what groups give, and answer whose rights changed. Raises `not_allowed`."""
+    async def proposal(self, by: Principal) -> GroupProposal | None:
+        """Return what is proposed that groups give; raises `not_allowed`."""
+        _may_see(by)
+        return await self._identities.proposal()
+
+    async def propose(self, by: Principal, bindings: Sequence[GroupBinding]) -> GroupProposal | None:
+        """Propose what all groups give, for another admin to publish, in place of what was proposed before.
+
+        What holds already withdraws that, and is no proposal. Raises `not_allowed`.
+        """
         need_admin(by)
         for one in bindings:
             _check_groups(one.groups)
         if len(by_group(bindings)) < len(bindings):
             raise AuthError(AuthCode.NOT_ALLOWED, "A group of an issuer is bound once; say all that it gives there.")
-        changes = await self.preview(by, bindings)
+        if by_group(bindings) == by_group(await self._identities.bindings()):
+            await self._identities.propose(None)
+            return None
+        made = f"gp_{secrets.token_hex(8)}"
+        proposal = GroupProposal(id=made, author=by.id, created=self._clock(), bindings=tuple(bindings))
+        await self._identities.propose(proposal)
+        return await self._identities.proposal()
+
+    async def publish(self, by: Principal, proposal: str) -> Sequence[RightsChange]:
+        """Let groups give what somebody else has proposed, and answer whose rights changed.
+
+        Raises `not_allowed`, `not_found`.
+        """
+        need_admin(by)
+        proposed = await self._identities.proposal()
+        if proposed is None or proposed.id != proposal:
+            raise AuthError(AuthCode.NOT_FOUND, _GONE)
+        if proposed.author == by.id:
+            raise AuthError(AuthCode.NOT_ALLOWED, await self._somebody_else(by))
+        changes = await self.preview(by, proposed.bindings)
         if any(one.before.id == by.id and Role.ADMIN not in one.after.roles for one in changes):
             raise AuthError(AuthCode.NOT_ALLOWED, _YOURSELF)
         with an_admin_stays():
-            await self._identities.set_bindings(bindings)
+            if not await self._identities.publish(proposal):
+                raise AuthError(AuthCode.NOT_FOUND, _GONE)
         return changes
+
+    async def _somebody_else(self, by: Principal) -> str:
+        others = (one for one in await self._people.people() if one.state == "active" and one.id != by.id)
+        able = sorted(one.name for one in others if Role.ADMIN in one.roles)[:_MAX_NAMED]
+        whom = f"ask {', '.join(able)}" if able else "invite one with `headrace invite NAME --role admin`"
+        return f"You proposed this, so another administrator publishes it: {whom}."
 
     async def link(self, by: Principal, person: str, issuer: str, subject: str) -> PersonRecord:
         """Make an identity a person's; whose it was loses it, and their sessions. Raises `not_allowed`, `not_found`."""

@@ -130,6 +130,18 @@ class GroupBinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupProposal:
+    """What groups shall give: proposed by `author`, for another administrator to publish."""
+
+    id: str
+    author: str
+    author_name: str = ""
+    """As the store knows it; empty in what is given to it."""
+    created: datetime
+    bindings: tuple[GroupBinding, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
     """Somebody whom an issuer has just vouched for."""
 
@@ -202,8 +214,16 @@ class IdentityStore(Protocol):
         """List what groups give, by issuer and group."""
         ...
 
-    async def set_bindings(self, bindings: Sequence[GroupBinding]) -> None:
-        """Replace what groups give, for everybody at once."""
+    async def proposal(self) -> GroupProposal | None:
+        """Return what is proposed: one thing at a time, or nothing."""
+        ...
+
+    async def propose(self, proposal: GroupProposal | None) -> None:
+        """Replace what is proposed; `None` withdraws it."""
+        ...
+
+    async def publish(self, proposal: str) -> bool:
+        """Replace what groups give, for everybody at once, by what is proposed under this id; false if nothing is."""
         ...
 
 

@@ -308,12 +308,13 @@ def people_link(
 
 @people.command("groups")
 def people_groups(*, json: Json = False) -> None:
-    """List what the groups of issuers give here."""
+    """List what the groups of issuers give here, and what is proposed that they give."""
 
     def work(command: Command) -> None:
         found = command.wait(command.headrace.group_bindings())
-        rows = ((one.issuer, one.group, ", ".join(one.roles), ", ".join(one.groups)) for one in found.bindings)
-        command.out.show(table(("issuer", "its group", "roles", "groups"), rows))
+        _show_bindings(command, found.bindings)
+        if found.proposed is not None:
+            _show_proposal(command, found.proposed)
         command.out.document(found)
 
     run(work, as_json=json)
@@ -329,27 +330,67 @@ def people_bind(  # noqa: PLR0913 - one parameter each option
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say whose rights would change.")] = False,
     json: Json = False,
 ) -> None:
-    """Say all that a group of an issuer gives here (without options: nothing), and whose rights that changes."""
+    """Propose all that a group of an issuer gives here (without options: nothing), beside what is proposed already.
+
+    Another administrator publishes it.
+    """
 
     def work(command: Command) -> None:
-        before = command.wait(command.headrace.group_bindings()).bindings
+        found = command.wait(command.headrace.group_bindings())
+        before = found.proposed.bindings if found.proposed else found.bindings
         kept = [one for one in before if (one.issuer, one.group) != (issuer, its_group)]
         fresh = m.GroupBinding(issuer=issuer, group=its_group, roles=role or [], groups=group or [])
         wanted = [*kept, fresh] if role or group else kept
         request = m.GroupBindingsRequest(bindings=wanted, dry_run=dry_run)
-        found = proven(command, request, command.headrace.bind_groups)
-        verb = "would change" if dry_run else "changed"
-        command.out.say(f"The rights of {len(found.changes)} people {verb}.")
-        rows = (
-            (one.name, one.person, f"{_listed(one.roles_before)} -> {_listed(one.roles)}",
-             f"{_listed(one.groups_before)} -> {_listed(one.groups)}")
-            for one in found.changes
-        )  # fmt: skip
-        if found.changes:
-            command.out.show(table(("name", "id", "roles", "groups"), rows))
+        found = command.wait(command.headrace.propose_group_bindings(request))
+        if dry_run:
+            _show_changes(command, found.changes, "would change")
+        elif found.proposed is not None:
+            _show_proposal(command, found.proposed)
+        else:
+            command.out.say("That holds already; nothing is proposed.")
         command.out.document(found)
 
     run(work, as_json=json)
+
+
+@people.command("publish")
+def people_publish(
+    proposal: Annotated[str, typer.Argument(help="What `people groups` shows as proposed, by id.")],
+    *,
+    json: Json = False,
+) -> None:
+    """Let the groups of issuers give what another administrator has proposed."""
+
+    def work(command: Command) -> None:
+        found = proven(command, m.Proven(), partial(command.headrace.publish_group_bindings, proposal))
+        _show_changes(command, found.changes, "changed")
+        command.out.document(found)
+
+    run(work, as_json=json)
+
+
+def _show_bindings(command: Command, bindings: list[m.GroupBinding]) -> None:
+    rows = ((one.issuer, one.group, ", ".join(one.roles), ", ".join(one.groups)) for one in bindings)
+    command.out.show(table(("issuer", "its group", "roles", "groups"), rows))
+
+
+def _show_proposal(command: Command, proposed: m.GroupProposal) -> None:
+    command.out.say(f"Proposed by {proposed.author_name}, for another administrator to publish:")
+    command.out.say(f"  headrace people publish {proposed.id}")
+    _show_bindings(command, proposed.bindings)
+    _show_changes(command, proposed.changes, "would change")
+
+
+def _show_changes(command: Command, changes: list[m.RightsChange], verb: str) -> None:
+    command.out.say(f"The rights of {len(changes)} people {verb}.")
+    rows = (
+        (one.name, one.person, f"{_listed(one.roles_before)} -> {_listed(one.roles)}",
+         f"{_listed(one.groups_before)} -> {_listed(one.groups)}")
+        for one in changes
+    )  # fmt: skip
+    if changes:
+        command.out.show(table(("name", "id", "roles", "groups"), rows))
 
 
 def _listed(names: list[str]) -> str:

@@ -357,10 +357,16 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.get(m.GroupBindings, "group-bindings")
 
-    async def bind_groups(self, request: m.GroupBindingsRequest) -> m.GroupBindings:
+    async def propose_group_bindings(self, request: m.GroupBindingsRequest) -> m.GroupBindings:
         """As in the port."""
-        self._private(request)
-        return await self._wire.post(m.GroupBindings, "group-bindings", request)
+        return await self._wire.post(m.GroupBindings, "group-bindings/proposals", request)
+
+    async def publish_group_bindings(self, proposal: str, proof: m.Proven | None = None) -> m.GroupBindings:
+        """As in the port."""
+        proof = proof or m.Proven()
+        self._private(proof)
+        path = f"group-bindings/proposals/{segment(proposal)}/publish"
+        return await self._wire.post(m.GroupBindings, path, proof)
 
     async def invite_again(self, person: str, proof: m.Proven | None = None) -> m.Invitation:
         """As in the port."""

@@ -287,8 +287,15 @@ class Headrace(Protocol):
         """List what the groups of issuers give here."""
         ...
 
-    async def bind_groups(self, request: m.GroupBindingsRequest) -> m.GroupBindings:
-        """Replace what the groups of issuers give, or say whose rights that would change."""
+    async def propose_group_bindings(self, request: m.GroupBindingsRequest) -> m.GroupBindings:
+        """Propose what the groups of issuers give, for another administrator, or say whose rights that would change.
+
+        It takes the place of what was proposed before; what holds already withdraws that.
+        """
+        ...
+
+    async def publish_group_bindings(self, proposal: str, proof: m.Proven | None = None) -> m.GroupBindings:
+        """Let the groups of issuers give what another administrator has proposed."""
         ...
 
     async def invite_again(self, person: str, proof: m.Proven | None = None) -> m.Invitation:

@@ -366,10 +366,15 @@ class Acting:
         with self._may("group_bindings") as caller:
             return await self._do.people.group_bindings(caller)
 
-    async def bind_groups(self, request: m.GroupBindingsRequest) -> m.GroupBindings:
+    async def propose_group_bindings(self, request: m.GroupBindingsRequest) -> m.GroupBindings:
+        """As in the port."""
+        with self._may("propose_group_bindings") as caller:
+            return await self._do.people.propose_groups(caller, request)
+
+    async def publish_group_bindings(self, proposal: str, proof: m.Proven | None = None) -> m.GroupBindings:
         """As in the port; what those have running whose rights change is looked at again."""
-        with self._may("bind_groups") as caller:
-            return await self._do.people.bind_groups(caller, request)
+        with self._may("publish_group_bindings") as caller:
+            return await self._do.people.publish_groups(caller, proposal, proof or m.Proven())
 
     async def invite_again(self, person: str, proof: m.Proven | None = None) -> m.Invitation:
         """As in the port."""

@@ -118,10 +118,16 @@ async def group_bindings(port: Port) -> m.GroupBindings:
     return await port.group_bindings()
 
 
-@router.post("/group-bindings")
-async def bind_groups(port: Port, body: m.GroupBindingsRequest) -> m.GroupBindings:
-    """Replace what the groups of issuers give, or say whose rights that would change."""
-    return await port.bind_groups(body)
+@router.post("/group-bindings/proposals")
+async def propose_group_bindings(port: Port, body: m.GroupBindingsRequest) -> m.GroupBindings:
+    """Propose what the groups of issuers give, for another administrator, or say whose rights that would change."""
+    return await port.propose_group_bindings(body)
+
+
+@router.post("/group-bindings/proposals/{proposal}/publish")
+async def publish_group_bindings(port: Port, proposal: Id, body: m.Proven | None = None) -> m.GroupBindings:
+    """Let the groups of issuers give what another administrator has proposed."""
+    return await port.publish_group_bindings(proposal, body)
 
 
 @router.post("/people/{person}/invitations", status_code=201)

@@ -287,11 +287,11 @@ class People:
             return _person(left, await self._identities(caller))
 
     async def group_bindings(self, caller: Caller) -> m.GroupBindings:
-        """List what groups give."""
-        return m.GroupBindings(bindings=list(map(_binding, await self._auth.rights.bindings(caller.principal))))
+        """List what groups give and what is proposed."""
+        return await self._bindings(caller)
 
-    async def bind_groups(self, caller: Caller, request: m.GroupBindingsRequest) -> m.GroupBindings:
-        """Replace what groups give, or say whose rights that would change."""
+    async def propose_groups(self, caller: Caller, request: m.GroupBindingsRequest) -> m.GroupBindings:
+        """Propose what groups give, or say whose rights that would change."""
         bindings = [
             GroupBinding(
                 issuer=one.issuer,
@@ -301,14 +301,36 @@ class People:
             )
             for one in request.bindings
         ]
-        rights = self._auth.rights
-        if request.dry_run:
-            changes = await rights.preview(caller.principal, bindings)
-        else:
-            await self._proofs.of(caller, "bind_groups", "", request)
-            with self._changing(caller):
-                changes = await rights.bind(caller.principal, bindings)
-        return m.GroupBindings(bindings=list(map(_binding, bindings)), changes=list(map(_change, changes)))
+        changes = await self._auth.rights.preview(caller.principal, bindings)
+        if not request.dry_run:
+            with acting(caller):
+                await self._auth.rights.propose(caller.principal, bindings)
+        return await self._bindings(caller, changes)
+
+    async def publish_groups(self, caller: Caller, proposal: str, proof: m.Proven) -> m.GroupBindings:
+        """Let groups give what another administrator has proposed."""
+        await self._proofs.of(caller, "publish_group_bindings", proposal, proof)
+        with self._changing(caller):
+            changes = await self._auth.rights.publish(caller.principal, proposal)
+        return await self._bindings(caller, changes)
+
+    async def _bindings(self, caller: Caller, changes: Sequence[RightsChange] = ()) -> m.GroupBindings:
+        rights, by = self._auth.rights, caller.principal
+        proposed = await rights.proposal(by)
+        shown = (
+            None
+            if proposed is None
+            else m.GroupProposal(
+                id=proposed.id,
+                author=proposed.author,
+                author_name=proposed.author_name,
+                created=proposed.created,
+                bindings=list(map(_binding, proposed.bindings)),
+                changes=list(map(_change, await rights.preview(by, proposed.bindings))),
+            )
+        )
+        bindings = list(map(_binding, await rights.bindings(by)))
+        return m.GroupBindings(bindings=bindings, changes=list(map(_change, changes)), proposed=shown)
 
     @contextmanager
     def _changing(self, caller: Caller) -> Iterator[None]:

@@ -1,7 +1,9 @@
 """Identities and what their groups give in the store: `auth.IdentityStore`, with an audit event for every change."""
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from hashlib import sha256
 
 from sqlalchemy import delete, select
 
@@ -9,11 +11,12 @@ from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_caller
 from headrace.api.people.sql_store import ELSEWHERE, end_all, keeping_an_admin, person_of
 from headrace.api.store import Database, Tx
-from headrace.api.store.tables_site import GroupBindingRow, IdentityRow, PersonRow, SessionRow
+from headrace.api.store.tables_site import GroupBindingRow, GroupProposalRow, IdentityRow, PersonRow, SessionRow
 from headrace.auth import (
     Arrival,
     Bindings,
     GroupBinding,
+    GroupProposal,
     IdentityRecord,
     PersonRecord,
     Role,
@@ -148,9 +151,45 @@ class SqlIdentityStore:
         async with self._database.read() as tx:
             return await _bindings(tx)
 
-    async def set_bindings(self, bindings: Sequence[GroupBinding]) -> None:
+    async def proposal(self) -> GroupProposal | None:
+        """As in the port."""
+        async with self._database.read() as tx:
+            row = await tx.scalar(select(GroupProposalRow))
+            if row is None:
+                return None
+            author = await tx.get(PersonRow, row.author)
+            return GroupProposal(
+                id=row.id,
+                author=row.author,
+                author_name=author.name if author else "",
+                created=row.created,
+                bindings=_proposed(row.bindings),
+            )
+
+    async def propose(self, proposal: GroupProposal | None) -> None:
         """As in the port."""
         async with self._database.write() as tx:
+            withdrawn = await tx.scalar(select(GroupProposalRow.id))
+            await tx.execute(delete(GroupProposalRow))
+            if proposal is None:
+                if withdrawn is not None:
+                    await self._note(tx, m.AuditKind.GROUPS_WITHDRAWN, withdrawn, {})
+                return
+            text = json.dumps([[b.issuer, b.group, sorted(b.roles), sorted(b.groups)] for b in proposal.bindings])
+            tx.add(GroupProposalRow(id=proposal.id, author=proposal.author, created=proposal.created, bindings=text))
+            detail = {"bindings": str(len(proposal.bindings)), "digest": sha256(text.encode()).hexdigest()}
+            await self._note(tx, m.AuditKind.GROUPS_PROPOSED, proposal.id, detail)
+
+    async def publish(self, proposal: str) -> bool:
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(GroupProposalRow, proposal)
+            if row is None:
+                return False
+            bindings = _proposed(row.bindings)
+            detail = {"author": row.author, "digest": sha256(row.bindings.encode()).hexdigest()}
+            await tx.delete(row)
+            await self._note(tx, m.AuditKind.GROUPS_PUBLISHED, proposal, detail)
             before, after = by_group(await _bindings(tx)), by_group(bindings)
             await tx.execute(delete(GroupBindingRow))
             for one in bindings:
@@ -176,6 +215,7 @@ class SqlIdentityStore:
             async with keeping_an_admin(tx):
                 for person in (await tx.scalars(theirs)).all():
                     await self._refresh(tx, person, "what groups give", after)
+            return True
 
     async def _left(self, tx: Tx, person: PersonRow) -> PersonRecord:
         """End the sessions of somebody who has lost an identity."""
@@ -222,6 +262,13 @@ async def _bindings(tx: Tx) -> list[GroupBinding]:
         )
         for row in await tx.scalars(query)
     ]
+
+
+def _proposed(text: str) -> tuple[GroupBinding, ...]:
+    return tuple(
+        GroupBinding(issuer=issuer, group=group, roles=frozenset(map(Role, roles)), groups=frozenset(groups))
+        for issuer, group, roles, groups in json.loads(text)
+    )
 
 
 def _identity(row: IdentityRow) -> IdentityRecord:

@@ -102,6 +102,17 @@ class GroupBindingRow(Base):
     groups: Mapped[tuple[str, ...]] = mapped_column(Names)
 
 
+class GroupProposalRow(Base):
+    """What is proposed that groups give, as JSON, until another administrator publishes it; at most one row."""
+
+    __tablename__ = "group_proposals"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    author: Mapped[str] = mapped_column(String(40))
+    created: Mapped[datetime] = mapped_column(Utc)
+    bindings: Mapped[str] = mapped_column(Text)
+
+
 class InvitationRow(Base):
     """A one-time link for one invited person; only its hash is kept, until it is redeemed."""
 

@@ -114,6 +114,9 @@ class AuditKind(_Kind):
     IDENTITY_LINKED = "identity_linked", "an identity was made a person's", "name issuer subject"
     IDENTITY_UNLINKED = "identity_unlinked", "an identity is nobody's any more", "name issuer subject"
     GROUP_BOUND = "group_bound", "what a group of an issuer gives was changed", "issuer group roles groups"
+    GROUPS_PROPOSED = "groups_proposed", "an administrator proposed what groups of issuers give", "bindings digest"
+    GROUPS_WITHDRAWN = "groups_withdrawn", "what was proposed that groups of issuers give is not proposed any more"
+    GROUPS_PUBLISHED = "groups_published", "another administrator let groups of issuers give it", "author digest"
     TOKEN_MADE = "token_made", "an API token was made", "name scopes agent owner"
     TOKEN_REVOKED = "token_revoked", "an API token was revoked"
     JOIN_TOKEN_MADE = (

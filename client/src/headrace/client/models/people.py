@@ -209,8 +209,8 @@ class GroupBinding(Model):
     groups: Annotated[list[GroupName], Field(max_length=100)] = []
 
 
-class GroupBindingsRequest(Proven):
-    """Replace what all groups give; `dry_run` only answers whose rights that would change."""
+class GroupBindingsRequest(Model):
+    """Propose what all groups give; `dry_run` only answers whose rights that would change."""
 
     bindings: Annotated[list[GroupBinding], Field(max_length=500)]
     dry_run: bool = False
@@ -227,11 +227,23 @@ class RightsChange(Model):
     groups: list[str]
 
 
+class GroupProposal(Model):
+    """What one administrator proposed that groups give, for another to publish, and whose rights that would change."""
+
+    id: str
+    author: str
+    author_name: str
+    created: datetime
+    bindings: list[GroupBinding]
+    changes: list[RightsChange] = []
+
+
 class GroupBindings(Model):
-    """What groups give, and whose rights that has changed, or would change."""
+    """What groups give, and what is proposed; `changes`: whose rights the call has changed, or would change."""
 
     bindings: list[GroupBinding]
     changes: list[RightsChange] = []
+    proposed: GroupProposal | None = None
 
 
 class TokenRequest(Proven):
