@@ -37,6 +37,12 @@ class Settings:
     public_url: str = _setting("", "URL", "how browsers reach the service; empty: made from the listening address")
     tls_cert: str = _setting("", "path", "certificate chain (PEM); needed for any address but loopback")
     tls_key: str = _setting("", "path", "private key (PEM) of the certificate")
+    authority_key: str = _setting(
+        "",
+        "place",
+        "the key that signs plans and tickets: a file (PEM), `credential:NAME` of systemd, or `pkcs11:...`; empty: "
+        "made in the data folder",
+    )
     timezone: str = _setting("UTC", "IANA zone", "the site's zone: for times in sentences and for policy hours")
     node_name: str = _setting("local", "name", "name of the embedded node, made when at least one root is given")
     node_data_listen: str = _setting("127.0.0.1:0", "host:port", "where the embedded node takes data connections")

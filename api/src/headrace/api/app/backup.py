@@ -22,6 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from headrace.api.app.data_lock import DataLock
 from headrace.api.audit.check import verify_store
 from headrace.api.audit.heads import last_head
+from headrace.api.authority_key import authority_public
 from headrace.api.clock import utc_now
 from headrace.api.durable import sync_folder
 from headrace.api.errors import CannotStart
@@ -32,7 +33,7 @@ from headrace.api.store.copy import copy_store
 from headrace.api.store.migrate import migrate
 from headrace.api.store.tables_site import AuditRow
 from headrace.api.store_trouble import said_by
-from headrace.guardrails import SealError, SigningKey, utc_text
+from headrace.guardrails import SealError, utc_text
 
 _FACTS: Final = "backup.json"
 _FORMAT: Final = 1
@@ -64,7 +65,7 @@ def move_store(data: _Data) -> None:
 
 def _backup(file: Path, data: Path) -> str:
     source = _store_of(data)
-    if not (data / "authority.key").is_file():
+    if authority_public(data) is None:
         message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
         raise FileNotFoundError(message)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -115,7 +116,10 @@ def _restore(file: Path, data: Path, heads: Path | None) -> str:
     if target != unpacked:
         copy_store(unpacked, target)
         Path(unpacked.database or "").unlink()
-    public = SigningKey.load_or_create(data / "authority.key").public
+    public = authority_public(data)
+    if public is None:
+        message = "the backup says of no authority key whose it is"
+        raise CannotStart(message)
     verdict = verify_store(target, last_head(data / _HEADS, public))
     if not verdict.intact:
         message = f"the audit chain of the backup is broken at event {verdict.broken_at}: {verdict.detail}"

@@ -14,6 +14,7 @@ from headrace.api.app.hub_events import HubEvents
 from headrace.api.audit.chain import Audit
 from headrace.api.audit.heads import HeadsFile
 from headrace.api.audit.strangers import LOOK_S, Strangers
+from headrace.api.authority_key import authority_key
 from headrace.api.clock import Clock
 from headrace.api.core import Core
 from headrace.api.durable import sync_folder, write_whole
@@ -54,7 +55,6 @@ from headrace.api.transfers.submit import Submissions
 from headrace.auth import Authenticator, Directory, Issuer, IssuerError, Lifetimes, Pepper, read_issuers
 from headrace.auth.directory_ldap import LdapDirectory
 from headrace.engine import Hub
-from headrace.guardrails import SigningKey
 
 _PEPPER_BYTES = 32
 _OUTBOX_PERIOD_S = 3600
@@ -75,7 +75,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     `clocks`: what tells the time, and what measures waits.
     """
     clock, steady = clocks
-    key = SigningKey.load_or_create(settings.data / "authority.key")
+    key = authority_key(settings, os.environ)
     heads = HeadsFile(settings.data / "audit-heads.jsonl", key)
     audit = Audit(database, clock, heads)
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)

@@ -11,12 +11,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.audit.check import verify_store
 from headrace.api.audit.heads import last_head
+from headrace.api.authority_key import authority_public
 from headrace.api.settings import SettingError
 from headrace.api.store.address import store_url
 from headrace.api.store_trouble import said_by
 from headrace.client import HeadraceError, login
 from headrace.client import models as m
-from headrace.guardrails import SealError, SigningKey, utc_text
+from headrace.guardrails import SealError, utc_text
 
 audit = typer.Typer(help="Check the audit chain.", no_args_is_help=True)
 
@@ -73,10 +74,10 @@ async def _ask(*, full: bool) -> m.AuditVerdict:
 
 def _check(data: Path, heads: Path | None, key: str | None) -> m.AuditVerdict:
     url = store_url(os.environ.get("HEADRACE_DATABASE", ""), data)
-    if not (data / "authority.key").is_file():
+    public = key or authority_public(data)
+    if public is None:
         message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
         raise FileNotFoundError(message)
-    public = key or SigningKey.load_or_create(data / "authority.key").public
     return verify_store(url, last_head(heads or data / "audit-heads.jsonl", public))
 
 

@@ -3,6 +3,7 @@
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -20,17 +21,21 @@ _MAX_FILE_BYTES: Final = 4096
 class SigningKey:
     """An Ed25519 key that signs documents. `public` is its id everywhere: `ed25519:<base64url>`."""
 
-    __slots__ = ("_private", "public")
+    __slots__ = ("_sign", "public")
 
-    def __init__(self, private: Ed25519PrivateKey) -> None:
-        """Wrap a private key; use `load_or_create` or `from_seed`."""
-        self._private = private
-        self.public = "ed25519:" + encode(private.public_key().public_bytes_raw())
+    def __init__(self, public: bytes, sign: Callable[[bytes], bytes]) -> None:
+        """Take the 32 bytes of the public half, and what signs a message, wherever the private half is."""
+        self._sign = sign
+        self.public = "ed25519:" + encode(public)
 
     @classmethod
     def from_seed(cls, seed: bytes) -> "SigningKey":
         """Make the key that 32 bytes of seed determine; raises `ValueError` for another length."""
-        return cls(Ed25519PrivateKey.from_private_bytes(seed))
+        return cls._of(Ed25519PrivateKey.from_private_bytes(seed))
+
+    @classmethod
+    def _of(cls, private: Ed25519PrivateKey) -> "SigningKey":
+        return cls(private.public_key().public_bytes_raw(), private.sign)
 
     @classmethod
     def load_or_create(cls, path: Path) -> "SigningKey":
@@ -42,27 +47,40 @@ class SigningKey:
         with suppress(FileExistsError):
             if not path.exists():
                 _create(path)
-        return cls(_load(path))
+        return cls.load(path)
+
+    @classmethod
+    def load(cls, path: Path, *, shared_with_group: bool = False) -> "SigningKey":
+        """Load the key (PKCS #8 PEM) from a file that is there; raises as `load_or_create` does.
+
+        `shared_with_group`: its group may read it, too. systemd's credentials look like that.
+        """
+        return cls._of(_key_of(path, read_private_file(path, shared_with_group=shared_with_group)))
 
     def sign(self, type: str, body: bytes) -> str:  # noqa: A002 - the word of the format
         """Sign a body under its document type; the signature in base64url without padding."""
-        return encode(self._private.sign(signature_input(type, body)))
+        return encode(self._sign(signature_input(type, body)))
 
     def __repr__(self) -> str:
         """Show the public half only."""
         return f"SigningKey({self.public})"
 
 
-def _load(path: Path) -> Ed25519PrivateKey:
+def read_private_file(path: Path, *, shared_with_group: bool = False) -> bytes:
+    """Read at most 4 KiB of a file that nobody else may read; raises `SealError` (`key_file_unsafe`), `OSError`."""
+    others = 0o037 if shared_with_group else 0o077
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_mode & 0o077 or status.st_uid not in {os.geteuid(), 0}:
+        if not stat.S_ISREG(status.st_mode) or status.st_mode & others or status.st_uid not in {os.geteuid(), 0}:
             raise SealError(
                 SealCode.KEY_FILE_UNSAFE,
                 f"`{path}` must be a plain file of this account that nobody else may read (chmod 600)",
             )
-        text = file.read(_MAX_FILE_BYTES)
+        return file.read(_MAX_FILE_BYTES)
+
+
+def _key_of(path: Path, text: bytes) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(text, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:

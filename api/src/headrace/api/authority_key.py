@@ -1,0 +1,99 @@
+"""Where the authority key is kept: in the data folder, in another file, as a systemd credential, or in a PKCS#11 token.
+
+Whichever it is, its public half stands in the data folder, so that a folder is never served with another key by
+mistake: nodes would refuse every ticket, and the exported heads of the audit chain would prove nothing.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from headrace.api.durable import sync_folder, write_whole
+from headrace.api.errors import CannotStart
+from headrace.api.settings import SettingError, Settings
+from headrace.guardrails import SigningKey
+
+_FILE: Final = "authority.key"
+_PUBLIC: Final = "authority.pub"
+_VARIABLE: Final = "HEADRACE_AUTHORITY_KEY"
+_CREDENTIAL: Final = "credential:"
+_PKCS11: Final = "pkcs11:"
+_CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
+"""Where systemd tells a service that its credentials are."""
+
+
+def authority_key(settings: Settings, environment: Mapping[str, str]) -> SigningKey:
+    """Return the authority key from its place; the first start makes one, in the data folder only.
+
+    Raises `SettingError` for a place that can't be, `CannotStart` when the key is not the one of the data folder or a
+    token can't be used, `SealError` for a file that holds none or that others may read, `OSError` as the system says.
+    """
+    known = authority_public(settings.data)
+    key = _key(settings, environment)
+    if known is None:
+        _keep(settings.data / _PUBLIC, key.public)
+    elif known != key.public:
+        place = settings.authority_key or settings.data / _FILE
+        message = (
+            f"the authority key of `{place}` is {key.public}, but `{settings.data}` belongs to {known}: its nodes "
+            f"would refuse every ticket; put the key from before back, or correct {_VARIABLE}"
+        )
+        raise CannotStart(message)
+    return key
+
+
+def authority_public(data: Path) -> str | None:
+    """Return the public half of the key to which a data folder belongs; nothing when no service has started in it."""
+    kept = data / _PUBLIC
+    if kept.exists():
+        return kept.read_text(encoding="ascii").strip()
+    return SigningKey.load(data / _FILE).public if (data / _FILE).exists() else None
+
+
+def _key(settings: Settings, environment: Mapping[str, str]) -> SigningKey:
+    place = settings.authority_key
+    if not place:
+        if authority_public(settings.data) is None:
+            return SigningKey.load_or_create(settings.data / _FILE)
+        return SigningKey.load(settings.data / _FILE)
+    if place.startswith(_PKCS11):
+        return _in_token(place)
+    if place.startswith(_CREDENTIAL):
+        return SigningKey.load(_credential(place.removeprefix(_CREDENTIAL), environment), shared_with_group=True)
+    return SigningKey.load(Path(place))
+
+
+def _credential(name: str, environment: Mapping[str, str]) -> Path:
+    folder = environment.get(_CREDENTIALS)
+    if not folder:
+        message = (
+            f"`{_VARIABLE}` names the credential `{name}`, but systemd gave none: add `LoadCredential={name}:PATH`"
+        )
+        raise SettingError(message)
+    if not name or "/" in name or name.startswith("."):
+        message = f"`{_VARIABLE}` is `{_CREDENTIAL}{name}`; write the name that `LoadCredential=` gives it"
+        raise SettingError(message)
+    return Path(folder) / name
+
+
+def _in_token(uri: str) -> SigningKey:
+    try:
+        # Its library is needed where a site has such a token, and nowhere else.
+        from headrace.api.pkcs11_key import open_key  # noqa: PLC0415
+    except ImportError as error:
+        message = f"`{_VARIABLE}` is in a PKCS#11 token: install `headrace-api[pkcs11]`"
+        raise SettingError(message) from error
+    return open_key(uri, _VARIABLE)
+
+
+def _keep(path: Path, public: str) -> None:
+    fresh = path.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        write_whole(descriptor, f"{public}\n".encode())
+    finally:
+        os.close(descriptor)
+    fresh.rename(path)
+    sync_folder(path.parent)

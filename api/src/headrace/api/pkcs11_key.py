@@ -1,0 +1,119 @@
+"""An authority key in a PKCS#11 token (a hardware module, or SoftHSM): it signs there and never leaves it."""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol, cast
+from urllib.parse import unquote
+
+import pkcs11
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from pkcs11 import Attribute, Mechanism, ObjectClass
+
+from headrace.api.errors import CannotStart
+from headrace.api.settings import SettingError
+from headrace.guardrails import SigningKey, read_private_file
+
+_PROBE: Final = b"headrace: does this key sign?"
+_KEY_BYTES: Final = 32
+_NAMES: Final = frozenset({"token", "object", "module-path", "pin-source"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a `pkcs11:` URI (RFC 7512) says."""
+
+    token: str
+    object: str
+    module: str
+    pin_file: Path
+
+    @classmethod
+    def parse(cls, uri: str, what: str) -> "_Place":
+        path, _, query = uri.removeprefix("pkcs11:").partition("?")
+        pairs = [part.partition("=") for part in (*path.split(";"), *query.split("&")) if part]
+        said = {name: unquote(value) for name, _, value in pairs}
+        # A PIN in a setting would stand in the environment, and in units that everybody may read.
+        if said.keys() != _NAMES or not all(said.values()):
+            message = (
+                f"`{what}` is not understood; write "
+                "`pkcs11:token=NAME;object=LABEL?module-path=/PATH&pin-source=/FILE`, "
+                "with the PIN in a file of mode 0600 (no `pin-value`)"
+            )
+            raise SettingError(message)
+        pin_file = Path(said["pin-source"].removeprefix("file://").removeprefix("file:"))
+        return cls(said["token"], said["object"], said["module-path"], pin_file)
+
+
+class _Signing(Protocol):
+    """A private key of a token, as far as it is used here."""
+
+    def sign(self, data: bytes, *, mechanism: Mechanism) -> bytes: ...
+
+
+class _TokenKey:
+    """A private key in a token. A session that has ended (a token that was reset) is opened anew, once a signature."""
+
+    def __init__(self, place: _Place) -> None:
+        self._place = place
+        self._lock = threading.Lock()
+        self._key, self.public = self._open()
+
+    def sign(self, message: bytes) -> bytes:
+        with self._lock:
+            try:
+                return self._signed(message)
+            except pkcs11.PKCS11Error:
+                self._key, public = self._open()
+                if public != self.public:
+                    raise _unusable(self._place, "it holds another key than before") from None
+            try:
+                return self._signed(message)
+            except pkcs11.PKCS11Error as error:
+                raise _unusable(self._place, _said(error)) from error
+
+    def _signed(self, message: bytes) -> bytes:
+        return self._key.sign(message, mechanism=Mechanism.EDDSA)
+
+    def _open(self) -> tuple["_Signing", bytes]:
+        place = self._place
+        try:
+            pin = read_private_file(place.pin_file).decode().strip()
+            token = pkcs11.lib(place.module).get_token(token_label=place.token)
+            try:
+                session = token.open(user_pin=pin)
+            except pkcs11.UserAlreadyLoggedIn:  # counts for all sessions of a process
+                session = token.open()
+            private = cast("_Signing", session.get_key(object_class=ObjectClass.PRIVATE_KEY, label=place.object))
+            public = session.get_key(object_class=ObjectClass.PUBLIC_KEY, label=place.object)
+            # The point alone, or as a DER octet string: modules differ.
+            point = bytes(public[Attribute.EC_POINT])[-_KEY_BYTES:]
+            signature = private.sign(_PROBE, mechanism=Mechanism.EDDSA)
+            Ed25519PublicKey.from_public_bytes(point).verify(signature, _PROBE)
+        except InvalidSignature as error:
+            raise _unusable(place, "its private and public key are no pair") from error
+        except (pkcs11.PKCS11Error, RuntimeError, ValueError) as error:
+            raise _unusable(place, _said(error)) from error
+        return private, point
+
+
+def open_key(uri: str, what: str) -> SigningKey:
+    """Return the key that a `pkcs11:` URI names; `what` is the setting that holds it.
+
+    Raises `SettingError` for another URI, `CannotStart` when module, token or key can't be used, `SealError` when
+    others may read the file of the PIN.
+    """
+    key = _TokenKey(_Place.parse(uri, what))
+    return SigningKey(key.public, key.sign)
+
+
+def _unusable(place: _Place, why: str) -> CannotStart:
+    return CannotStart(
+        f"the authority key `{place.object}` in the token `{place.token}` (module `{place.module}`) can't be used: "
+        f"{why}"
+    )
+
+
+def _said(error: Exception) -> str:
+    return " ".join((type(error).__name__, *map(str, error.args[:1]))).strip()
