@@ -7,7 +7,9 @@ from tests.conformance.people_store_conformance import ADA, GRACE, INVITATION, L
 
 from headrace.auth import PasskeyRecord, PasskeyStore, PeopleStore
 
-KEY = PasskeyRecord(id="a-key", person=ADA.id, name="laptop", public_key=b"\x00cose", sign_count=3, created=NOW)
+KEY = PasskeyRecord(
+    id="a-key", person=ADA.id, name="laptop", public_key=b"\x00cose", sign_count=3, created=NOW, seal="5" * 64
+)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class _Why(StrEnum):
     """Why an answer proves nothing, in words for whoever gave it."""
 
     NO_PASSKEY = "The answer of this device could not be verified."
+    NOT_ENROLLED = "This passkey was altered in the store, or never added here; remove it, and tell an administrator."
     KNOWN = "This answer was used already, or this passkey is known; begin again."
     NOT_YOURS = "This passkey is not one of yours here."
     UNVERIFIED = "The answer of this passkey could not be verified."
@@ -177,6 +178,7 @@ class Passkeys:
             public_key=verified.credential_public_key,
             sign_count=verified.sign_count,
             created=self._clock(),
+            seal=self._pepper.hash(_enrolled(by.id, given.id, verified.credential_public_key)),
         )
         if not await self._store.add_passkey(record, nonce, self._clock() + CHALLENGE_LIMIT):
             raise _refused(_Why.KNOWN)
@@ -221,6 +223,8 @@ class Passkeys:
         passkey = await self._store.passkey(given.id)
         if passkey is None or person not in {None, passkey.person}:
             raise _refused(_Why.NOT_YOURS, person)
+        if not self._pepper.fits(_enrolled(passkey.person, passkey.id, passkey.public_key), passkey.seal):
+            raise _refused(_Why.NOT_ENROLLED, passkey.person)
         self._check_client(given.client_data, expected)
         credential = _credential(
             given.id,
@@ -319,6 +323,10 @@ def _challenge(what: str, nonce: str) -> bytes:
 def _sealed(nonce: str) -> str:
     """Return what is hashed: nothing else that this key hashes begins so."""
     return f"passkey:{nonce}"
+
+
+def _enrolled(person: str, passkey: str, public_key: bytes) -> str:
+    return f"enrolled:{person}:{passkey}:{public_key.hex()}"
 
 
 def _credential(passkey: str, **response: str) -> str:

@@ -97,6 +97,8 @@ class PasskeyRecord:
     public_key: bytes = field(repr=False)
     sign_count: int
     created: datetime
+    seal: str = field(repr=False)
+    """Made with the service's own key over person, id and public key: whoever only writes to the store adds none."""
     last_used: datetime | None = None
 
 

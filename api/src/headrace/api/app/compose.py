@@ -117,7 +117,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     use_cases = UseCases(
         audit=audit,
         changes=ChangeFeed(core),
-        consent=Consent(core, plans, proofs),
+        consent=Consent(core, plans, proofs, signer),
         endpoints=endpoints,
         scheduler=scheduler,
         halts=halts,

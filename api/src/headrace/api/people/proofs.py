@@ -4,13 +4,13 @@ A session's secret is a bearer secret: any program of the account can use it. Wh
 touch the passkey. A passkey signs the digest of the very request that it comes with.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
-from headrace.auth import CHALLENGE_LIMIT, Assertion, AuthCode, Authenticator, AuthError, Challenge
+from headrace.auth import CHALLENGE_LIMIT, Assertion, AuthCode, Authenticator, AuthError, Challenge, Principal
 from headrace.client import models as m
 from headrace.guardrails import canonical
 
@@ -33,12 +33,33 @@ _SIGN_IN_AGAIN = "sign in again first: a passkey is added within five minutes of
 _REFUSED = frozenset({AuthCode.PROOF_REFUSED, AuthCode.PASSKEY_REFUSED})
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """What proves the caller, in the words of the audit, and the factors that it shows (RFC 8176)."""
+_MADE_HERE: Final = object()
 
-    kind: ProofKind
-    factors: frozenset[str]
+
+class Proof:
+    """What proves that a person means one request; only `Proofs` makes one, after it has checked it.
+
+    `agreed` is the exact request; `kind` in the words of the audit, `factors` in those of RFC 8176; `evidence` is what
+    others can check again: what a passkey signed.
+    """
+
+    __slots__ = ("agreed", "evidence", "factors", "kind", "person")
+
+    def __init__(  # noqa: PLR0913 - what it says
+        self,
+        made_here: object,
+        *,
+        kind: ProofKind,
+        person: str,
+        agreed: str,
+        factors: frozenset[str],
+        evidence: Mapping[str, str] | None = None,
+    ) -> None:
+        """Refuse to be made by anything but `Proofs`."""
+        if made_here is not _MADE_HERE:
+            raise TypeError("only `Proofs` makes a proof")  # noqa: EM101, TRY003 - said once, here
+        self.kind, self.person, self.agreed, self.factors = kind, person, agreed, factors
+        self.evidence = evidence or {}
 
 
 class Proofs:
@@ -65,7 +86,8 @@ class Proofs:
         principal = caller.principal
         if principal.method == "oidc" and request == m.Proven():
             if self._core.clock() < principal.authenticated_at + CHALLENGE_LIMIT:
-                return Proof("provider", principal.factors)
+                what = _agreed("begin_passkey", principal.id, request)
+                return _proof("provider", principal, what, principal.factors)
             if not await self._auth.passkeys.of(principal):
                 raise ServiceError(Code.PROOF_NEEDED, _SIGN_IN_AGAIN)
         return await self._at_least("password", caller, "begin_passkey", principal.id, request)
@@ -75,10 +97,11 @@ class Proofs:
         try:
             if request.passkey is not None:
                 await self._auth.passkeys.prove(principal, what, assertion(request.passkey))
-                return Proof("passkey", frozenset({"mfa", "passkey", "pop"}))
+                evidence = request.passkey.model_dump(mode="json")
+                return _proof("passkey", principal, what, frozenset({"mfa", "passkey", "pop"}), evidence)
             if request.password is not None and least != "passkey":
                 await self._auth.prove(principal, request.password)
-                return Proof("password", frozenset({"pwd"}))
+                return _proof("password", principal, what, frozenset({"pwd"}))
         except AuthError as error:
             if error.code in _REFUSED:
                 async with self._core.database.write() as tx:
@@ -91,7 +114,7 @@ class Proofs:
                     )
             raise
         if least == "session":
-            return Proof("session", principal.factors)
+            return _proof("session", principal, what, principal.factors)
         raise await self._needed(least, caller, what)
 
     async def _needed(self, least: str, caller: Caller, what: str) -> ServiceError:
@@ -107,6 +130,12 @@ class Proofs:
             return ServiceError(Code.PROOF_NEEDED, why)
         wanted = m.ProofWanted(ways=ways, passkey=challenge_view(challenge) if challenge else None)
         return ServiceError(Code.PROOF_NEEDED, _HOW[tuple(ways)], proof=wanted)
+
+
+def _proof(
+    kind: ProofKind, by: Principal, agreed: str, factors: frozenset[str], evidence: Mapping[str, str] | None = None
+) -> Proof:
+    return Proof(_MADE_HERE, kind=kind, person=by.id, agreed=agreed, factors=factors, evidence=evidence)
 
 
 def challenge_view(challenge: Challenge) -> m.PasskeyChallenge:

@@ -52,6 +52,7 @@ class SqlPasskeyStore:
                     name=passkey.name,
                     public_key=b64encode(passkey.public_key).decode("ascii"),
                     sign_count=passkey.sign_count,
+                    seal=passkey.seal,
                     created=passkey.created,
                     last_used=passkey.last_used,
                 )
@@ -95,6 +96,7 @@ def _passkey(row: PasskeyRow) -> PasskeyRecord:
         name=row.name,
         public_key=b64decode(row.public_key),
         sign_count=row.sign_count,
+        seal=row.seal,
         created=row.created,
         last_used=row.last_used,
     )

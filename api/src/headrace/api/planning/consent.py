@@ -7,13 +7,15 @@ from sqlalchemy import delete
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
-from headrace.api.people.proofs import Proofs
+from headrace.api.people.proofs import Proof, Proofs
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.plan_steps import objection_to
+from headrace.api.signing.consents import Terms
+from headrace.api.signing.signer import Signer
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow
 from headrace.client import models as m
-from headrace.guardrails import APPROVAL_LIFETIME, new_id
+from headrace.guardrails import APPROVAL_LIFETIME, Document, new_id
 
 _NONCE_BYTES = 16
 
@@ -21,9 +23,10 @@ _NONCE_BYTES = 16
 class Consent:
     """Records what people say of plans. That the caller holds an interactive session was checked by `access`."""
 
-    def __init__(self, core: Core, plans: Plans, proofs: Proofs) -> None:
+    def __init__(self, core: Core, plans: Plans, proofs: Proofs, signer: Signer) -> None:
         """Record in the store; a yes wants the proof that the site wants, a no wants none."""
         self._proofs = proofs
+        self._signer = signer
         self._core = core
         self._plans = plans
 
@@ -34,16 +37,18 @@ class Consent:
         async with self._core.database.write() as tx:
             action: m.PlanAction = "confirm" if said_yes else "decline"
             row = await self._open_plan(tx, caller, plan, confirmation.digest, action)
+            statement = self._signer.consent(proof) if proof else None
             said = ConfirmationRow(
                 plan=row.id,
                 digest=confirmation.digest,
                 person=caller.principal.id,
                 verdict=confirmation.verdict,
                 at=self._core.clock(),
+                statement=statement.text if statement else "",
             )
             await tx.merge(said)
             kind = m.AuditKind.CONFIRMED if said_yes else m.AuditKind.DECLINED
-            detail = {"digest": confirmation.digest, **({"proof": proof.kind} if proof else {})}
+            detail = {"digest": confirmation.digest, **_proven(proof, statement)}
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail=detail)
             await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, confirmation.verdict)
             return await self._plans.view(tx, caller, row)
@@ -61,6 +66,15 @@ class Consent:
                 delete(ApprovalRow).where(ApprovalRow.plan == row.id, ApprovalRow.approver == principal.id)
             )
             expires = max(now, row.starts or now) + APPROVAL_LIFETIME
+            expires = min(expires, row.expires) if row.expires else expires
+            terms = Terms(
+                requester=row.requester,
+                policy_version=version,
+                expires=expires,
+                roles=tuple(map(str, principal.roles)),
+                groups=principal.groups,
+            )
+            statement = self._signer.consent(proof, terms) if proof else None
             said = ApprovalRow(
                 id=new_id("ap"),
                 plan=row.id,
@@ -74,7 +88,8 @@ class Consent:
                 reason=approval.reason,
                 nonce=secrets.token_hex(_NONCE_BYTES),
                 at=now,
-                expires=min(expires, row.expires) if row.expires else expires,
+                expires=expires,
+                statement=statement.text if statement else "",
             )
             tx.add(said)
             kind = m.AuditKind.APPROVED if said_yes else m.AuditKind.APPROVAL_REFUSED
@@ -84,7 +99,7 @@ class Consent:
                 "requester": row.requester,
                 "nonce": said.nonce,
                 "reason": approval.reason,
-                **({"proof": proof.kind} if proof else {}),
+                **_proven(proof, statement),
             }
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail=detail)
             await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, approval.verdict)
@@ -101,3 +116,8 @@ class Consent:
         if objection is not None:
             raise objection
         return row
+
+
+def _proven(proof: Proof | None, statement: Document | None) -> dict[str, str]:
+    """Say in the audit by what a yes was proven, and which statement says so."""
+    return {"proof": proof.kind, "statement": statement.digest} if proof and statement else {}

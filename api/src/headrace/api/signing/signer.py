@@ -13,8 +13,11 @@ from sqlalchemy import bindparam, select
 
 from headrace.api.core import Core
 from headrace.api.errors import Code, Fenced, ServiceError
+from headrace.api.people.proofs import Proof
 from headrace.api.policy.budgets import day_of_start, used_today
 from headrace.api.policy.versions import Policies
+from headrace.api.signing.consents import TYPE as CONSENT
+from headrace.api.signing.consents import Terms, approval_of, confirmation_of, consent_body
 from headrace.api.sites.endpoints import Endpoints, Labelled
 from headrace.api.sites.halts import Halts, Work, roots_of
 from headrace.api.store import Tx
@@ -76,6 +79,10 @@ class Signer:
     def plan(self, draft: PlanDraft) -> Document:
         """Seal a decided plan."""
         return seal_plan(draft, self._key)
+
+    def consent(self, proof: Proof, terms: Terms | None = None) -> Document:
+        """Seal what a person has proven to agree to; an approval with the terms under which it is given."""
+        return seal(CONSENT, consent_body(proof, terms, self._core.clock()), self._key)
 
     async def permit(self, asker: Caller, folder: ResolvedEndpoint) -> Document:
         """Sign a permit for `asker` to list what is at and below `folder`; policy has been asked before."""
@@ -169,28 +176,15 @@ class Signer:
     async def _consent(
         self, tx: Tx, transfer: TransferRow, *, starts: bool
     ) -> tuple[Confirmation | None, tuple[Approval, ...]]:
-        """Read the confirmation, and the approvals that this transfer has used up."""
-        confirmed = await tx.get(ConfirmationRow, transfer.plan)
-        confirmation = (
-            Confirmation(person=confirmed.person, digest=confirmed.digest, session=True)
-            if confirmed is not None and confirmed.verdict == "confirmed"
-            else None
-        )
+        """Read the signed statements of the confirmation, and of the approvals that this transfer has used up."""
+        confirmation = confirmation_of(await tx.get(ConfirmationRow, transfer.plan), [self.public])
         rows = await tx.execute(_USED_APPROVALS, {"transfer": transfer.id})
-        approvals = tuple(
-            Approval(
-                person=row.approver,
-                digest=row.digest,
-                policy_version=row.policy_version,
-                requester=row.requester,
-                session=True,
-                expires=row.expires,
-                roles=frozenset(person.roles if starts else row.roles),
-                groups=frozenset(person.groups if starts else row.groups),
-            )
+        found = (
+            approval_of(row, person, [self.public], starts=starts)
             for row, person in rows
             if not starts or person.state == "active"
         )
+        approvals = tuple(one for one in found if one is not None)
         return confirmation, approvals
 
     async def _decide_again(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, *, starts: bool) -> Decision:

@@ -62,6 +62,7 @@ class PasskeyRow(Base):
     person: Mapped[str] = mapped_column(ForeignKey("people.id"), index=True)
     name: Mapped[str] = mapped_column(String(120))
     public_key: Mapped[str] = mapped_column(Text)
+    seal: Mapped[str] = mapped_column(String(64), default="", server_default="")
     sign_count: Mapped[int] = mapped_column(BigInteger)
     created: Mapped[datetime] = mapped_column(Utc)
     last_used: Mapped[datetime | None] = mapped_column(Utc)

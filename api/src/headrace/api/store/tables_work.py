@@ -53,6 +53,8 @@ class ConfirmationRow(Base):
     person: Mapped[str] = mapped_column(ForeignKey("people.id"))
     verdict: Mapped[Literal["confirmed", "declined"]] = mapped_column(String(16))
     at: Mapped[datetime] = mapped_column(Utc)
+    statement: Mapped[str] = mapped_column(Text, default="", server_default="")
+    """The signed statement of a yes: what the signer counts."""
 
 
 class ApprovalRow(Base):
@@ -79,6 +81,8 @@ class ApprovalRow(Base):
     expires: Mapped[datetime] = mapped_column(Utc)
     used_by: Mapped[str | None] = mapped_column(String(40))
     used_at: Mapped[datetime | None] = mapped_column(Utc)
+    statement: Mapped[str] = mapped_column(Text, default="", server_default="")
+    """The signed statement of a yes: what the signer counts."""
 
 
 class TransferRow(Base):

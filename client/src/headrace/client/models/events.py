@@ -148,10 +148,18 @@ class AuditKind(_Kind):
     )
     DECIDED = "decided", "policy decided on a plan", "outcome rules policy_version digest"
     PLANNING_ENDED = "planning_ended", "planning ended in this state", "state summary"
-    CONFIRMED = "confirmed", "the requester said yes to a digest, and with which proof", "digest proof"
+    CONFIRMED = (
+        "confirmed",
+        "the requester said yes to a digest, by which proof and signed statement",
+        "digest proof statement",
+    )
     DECLINED = "declined", "the requester said no to a digest", "digest"
     DROPPED = "dropped", "the requester gave up a plan, or answered its questions", ""
-    APPROVED = "approved", "another person said yes to a digest", "digest policy_version requester nonce reason proof"
+    APPROVED = (
+        "approved",
+        "another person said yes to a digest, by which proof and signed statement",
+        "digest policy_version requester nonce reason proof statement",
+    )
     APPROVAL_REFUSED = (
         "approval_refused",
         "another person said no to a digest",

@@ -1,0 +1,192 @@
+"""What whoever has a person's secrets, or can write to the whole database, still can't do: agree to anything."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, update
+from tests.servers.device import Device
+from tests.servers.site import PASSWORD, Site, digest_of, started_site
+from tests.service.refusals import refused
+from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
+
+from headrace.api.people.accounts import me
+from headrace.api.settings import Settings
+from headrace.api.store.tables_site import PasskeyRow
+from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow
+from headrace.auth import TOKEN_SCOPES
+from headrace.client import HeadraceError
+from headrace.client import models as m
+from headrace.client.login import remember
+from headrace.guardrails import SigningKey, seal, verify
+
+GUESS = "correct horse battery stable"
+SECRET = re.compile(r"hr[st]_\w+")
+REFUSALS = {"proof_needed", "proof_refused", "passkey_refused", "session_needed", "forbidden", "unknown_plan"}
+
+
+@pytest.fixture
+async def strict(tmp_path: Path) -> AsyncIterator[Site]:
+    async with started_site(tmp_path, Settings(consent_proof="password")) as site:
+        await site.start_both()
+        yield site
+
+
+async def overwriting(site: Site) -> m.Plan:
+    differing_files(site)
+    return await site.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+
+
+def yes(plan: m.Plan) -> m.Confirmation:
+    return m.Confirmation(digest=digest_of(plan), password=PASSWORD)
+
+
+async def statement(site: Site) -> str:
+    async with site.service.whole.core.database.read() as tx:
+        return (await tx.scalars(select(ConfirmationRow.statement))).one()
+
+
+async def asked_of(call: Awaitable[object]) -> m.PasskeyChallenge:
+    with refused("proof_needed") as told:
+        await call
+    proof = told.value.problem.proof
+    assert proof is not None
+    assert proof.passkey is not None
+    return proof.passkey
+
+
+@pytest.mark.anyio
+async def test_a_consent_is_a_statement_that_the_signer_signed_of_the_very_request(strict: Site) -> None:
+    plan = await overwriting(strict)
+    await strict.ada.port.confirm_plan(plan.id, yes(plan))
+    text, signer = await statement(strict), strict.use_cases.submissions.parts.signer
+    document = verify(text, "consent", [signer.public])
+    fields = document.fields()
+    assert (fields["person"], fields["proof"]) == (strict.ada.principal.id, {"kind": "password"})
+    assert fields["agreed"] == (
+        f'{{"action":"confirm_plan","request":{{"digest":"{plan.digest}","verdict":"confirmed"}},"subject":"{plan.id}"}}'
+    )
+    assert PASSWORD not in text
+    [confirmed] = await strict.audited("confirmed")
+    assert confirmed.detail["statement"] == document.digest
+
+
+@pytest.mark.anyio
+async def test_whoever_writes_to_the_database_invents_moves_and_forges_no_confirmation(strict: Site) -> None:
+    plan, other = await overwriting(strict), await overwriting(strict)
+    await strict.ada.port.confirm_plan(other.id, yes(other))
+    mine = await statement(strict)
+    agreed = {"action": "confirm_plan", "subject": plan.id, "request": {"digest": plan.digest, "verdict": "confirmed"}}
+    body = {"person": strict.ada.principal.id, "agreed": json.dumps(agreed)}
+    forged = seal("consent", body, SigningKey.from_seed(bytes(32))).text
+    altered = mine.replace(digest_of(other), digest_of(plan)).replace(other.id, plan.id)
+    for told in ("", "{}", mine, forged, altered):
+        async with strict.service.whole.core.database.write() as tx:
+            row = ConfirmationRow(
+                plan=plan.id,
+                digest=digest_of(plan),
+                person=strict.ada.principal.id,
+                verdict="confirmed",
+                at=strict.clock(),
+                statement=told,
+            )
+            await tx.merge(row)
+        with refused("needs_confirmation"):
+            await strict.ada.submit(plan)
+    assert (await strict.ada.submit(other)).plan == other.id
+
+
+@pytest.mark.anyio
+async def test_whoever_writes_to_the_database_turns_no_statement_into_an_approval(strict: Site) -> None:
+    plan = await plan_to_approve(strict)
+    other = await strict.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    bea, bob = await strict.person("bea", "approver"), await strict.person("bob", "approver")
+    word = m.Approval(digest=digest_of(other), verdict="approved", password=PASSWORD)
+    await bea.port.approve_plan(other.id, word)
+    # Moved to another plan; given to somebody else; taken from a no.
+    for values in (
+        {"plan": plan.id, "digest": digest_of(plan)},
+        {"plan": other.id, "digest": digest_of(other), "approver": bob.principal.id},
+        {"approver": bea.principal.id, "statement": ""},
+    ):
+        async with strict.service.whole.core.database.write() as tx:
+            await tx.execute(update(ApprovalRow).values(**values))
+        for one in (plan, other):
+            with refused("needs_approval"):
+                await strict.ada.submit(one)
+    await bea.port.approve_plan(other.id, word)
+    assert (await strict.ada.submit(other)).plan == other.id
+
+
+@pytest.mark.anyio
+async def test_whoever_writes_to_the_database_puts_no_passkey_of_their_own_in_place_of_a_persons(
+    strict: Site,
+) -> None:
+    theirs, own = Device(), Device()
+    for person, device in ((strict.ada, theirs), (await strict.person("eve", "viewer"), own)):
+        begun = await person.port.begin_passkey(m.Proven(password=PASSWORD))
+        await person.port.add_passkey(device.create(begun))
+    plan = await overwriting(strict)
+    async with strict.service.whole.core.database.write() as tx:
+        rows = {row.id: row for row in (await tx.scalars(select(PasskeyRow))).all()}
+        rows[theirs.id].public_key = rows[own.id].public_key
+        rows[own.id].person = strict.ada.principal.id
+    for device in (replace(own, raw_id=theirs.raw_id), own):
+        asked = await asked_of(strict.ada.port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan))))
+        answer = device.get(asked)
+        with refused("passkey_refused"):
+            await strict.ada.port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan), passkey=answer))
+    with refused("needs_confirmation"):
+        await strict.ada.submit(plan)
+
+
+@pytest.mark.anyio
+async def test_whoever_has_a_persons_session_tokens_and_home_folder_agrees_to_nothing(
+    strict: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await publish(strict, APPROVED_OVERWRITES.replace("approval:approver:1", "confirmation;approval:approver:1"))
+    plan = await overwriting(strict)
+    bea = await strict.person("bea", "approver")
+    device = Device()
+    await strict.ada.port.add_passkey(device.create(await strict.ada.port.begin_passkey(m.Proven(password=PASSWORD))))
+    earlier = m.TokenRequest(name="earlier", scopes=["transfer:read"])
+    used = device.get(await asked_of(strict.ada.port.create_token(earlier)))
+    await strict.ada.port.create_token(earlier.model_copy(update={"passkey": used}))
+    home = tmp_path / "home"
+    monkeypatch.setenv("HEADRACE_CONFIG", str(home))
+    for person in (strict.ada, bea):
+        session = m.Session(secret=person.secret, expires=strict.clock(), me=me(person.principal))
+        remember(f"http://{person.principal.name}.example", session)
+        scopes = sorted(person.principal.scopes & TOKEN_SCOPES)
+        wish = m.TokenRequest(name="all", scopes=list(map(str, scopes)), password=PASSWORD)
+        (home / f"{person.principal.name}.token").write_text((await person.port.create_token(wish)).secret or "")
+    found = {secret for file in home.rglob("*") for secret in SECRET.findall(file.read_text())}
+    assert len(found) == 4
+    for secret in found:
+        people = strict.use_cases.people
+        principal = await (people.of_session(secret) if secret.startswith("hrs_") else people.of_token(secret))
+        port = strict.service.acting_for(principal)
+        calls: list[Awaitable[object]] = [
+            port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan))),
+            port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan), passkey=used)),
+            port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan), password=GUESS)),
+            port.approve_plan(plan.id, m.Approval(digest=digest_of(plan), verdict="approved")),
+            port.begin_passkey(),
+            port.change_password(m.PasswordChange(password=GUESS, new_password=f"{PASSWORD} of mine")),
+            port.create_token(m.TokenRequest(name="more", scopes=["transfer:read"])),
+            port.invite(m.InvitationRequest(name="mallory", roles=["approver"])),
+            port.update_person(bea.principal.id, m.PersonUpdate(roles=["requester", "approver"])),
+        ]
+        for call in calls:
+            with pytest.raises(HeadraceError) as refusal:
+                await call
+            assert refusal.value.problem.code in REFUSALS
+    with refused("needs_confirmation"):
+        await strict.ada.submit(plan)
+    assert await strict.audited("confirmed") == await strict.audited("approved") == []
+    await strict.ada.port.confirm_plan(plan.id, yes(plan))
+    await bea.port.approve_plan(plan.id, m.Approval(digest=digest_of(plan), verdict="approved", password=PASSWORD))
+    assert (await strict.ada.submit(plan)).plan == plan.id
