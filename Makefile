@@ -88,8 +88,15 @@ $(OIDC): tests/servers/oidc/package.json tests/servers/oidc/package-lock.json te
 check-web: web/node_modules/.packages ## component tests of the console
 	@cd web && npm test --silent
 
+# Prometheus of Debian's package, unpacked: nothing of it is installed or started.
+PROMETHEUS := .tools/prometheus/usr/bin/prometheus
+$(PROMETHEUS):
+	@mkdir -p .tools/prometheus
+	@cd .tools/prometheus && { apt-get download -qq prometheus 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus 2>/dev/null; }; } && \
+		dpkg -x prometheus_*.deb . && rm prometheus_*.deb
+
 .PHONY: tools
-tools: $(OIDC) ## what tests use: an OpenID provider, and Debian packages (a browser, servers for ssh, PostgreSQL and Active Directory, b3sum, network tools, a software PKCS#11 token)
+tools: $(OIDC) $(PROMETHEUS) ## what tests use: an OpenID provider, Prometheus, and Debian packages (a browser, servers for ssh, PostgreSQL and Active Directory, b3sum, network tools, a software PKCS#11 token)
 	@missing=""; for have in chromium:chromium /usr/sbin/sshd:openssh-server /usr/lib/postgresql/15/bin/initdb:postgresql-15 b3sum:b3sum ip:iproute2 sysctl:procps softhsm2-util:softhsm2; do \
 		command -v "$${have%%:*}" >/dev/null || missing="$$missing $${have##*:}"; done; \
 	[ -z "$$missing" ] || { apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; }

@@ -63,6 +63,8 @@ class Service:
     source: Path
     destination: Path
     admin: Person
+    metrics: str | None
+    """Where its figures are read, with the setting for that."""
 
     def person(self, name: str, *roles: str) -> Person:
         """Invite somebody, who accepts."""
@@ -85,7 +87,7 @@ def serving(folder: Path, **settings: int | str) -> Iterator[Service]:
     with started(folder, **settings) as facts:
         link = Path(facts["bootstrap_file"]).read_text(encoding="utf-8").strip()
         admin = Person("admin", facts["url"], folder / "config-admin")
-        service = Service(facts["url"], folder, folder / "source", folder / "destination", admin)
+        service = Service(facts["url"], folder, folder / "source", folder / "destination", admin, facts["metrics"])
         accepted(service, "admin", link)
         yield service
 

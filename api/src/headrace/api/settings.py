@@ -32,6 +32,9 @@ class Settings:
     )
     database: str = _setting("", "URL", "PostgreSQL database of the store; empty: a SQLite file in the data folder")
     listen: str = _setting("127.0.0.1:8470", "host:port", "where API, console and MCP listen; port 0 picks one")
+    metrics_listen: str = _setting(
+        "", "host:port", "where monitoring asks for `/metrics`, `/live` and `/ready`, without sign-in; empty: nowhere"
+    )
     hub_listen: str = _setting("127.0.0.1:8471", "host:port", "where nodes dial in; port 0 picks one")
     hub_advertise: str = _setting("", "host:port", "address that join tokens tell nodes to dial; empty: the hub's own")
     public_url: str = _setting("", "URL", "how browsers reach the service; empty: made from the listening address")

@@ -57,8 +57,7 @@ class Health:
 
     async def report(self, caller: Principal | None) -> m.Health:
         """Say whether the service can work; `caller` (`None`: a stranger) says whether the causes are told, too."""
-        await self._measure()
-        causes = [cause async for cause in self._causes()][:_MOST_CAUSES]
+        causes = (await self.causes())[:_MOST_CAUSES]
         told = caller is not None and caller.agent is None and bool(_TOLD & caller.scopes)
         return m.Health(
             status="degraded" if any(cause.code not in _NOTICES for cause in causes) else "ok",
@@ -69,6 +68,16 @@ class Health:
             halted=await self._halted() if caller is not None else "",
             causes=causes if told else [],
         )
+
+    async def causes(self) -> list[m.HealthCause]:
+        """Return all that is wrong."""
+        await self._measure()
+        return [cause async for cause in self._causes()]
+
+    async def of_writes(self) -> list[str]:
+        """Return the codes of what keeps the service from writing, so that it could not take work."""
+        await self._measure()
+        return [cause.code.value for cause in self._of_store()]
 
     async def _halted(self) -> str:
         try:

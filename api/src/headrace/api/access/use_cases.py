@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from headrace.api.access.change_feed import ChangeFeed
 from headrace.api.access.health import Health
+from headrace.api.access.metrics import Metrics
 from headrace.api.audit.chain import Audit
 from headrace.api.people.accounts import People
 from headrace.api.people.passkeys import PersonPasskeys
@@ -36,6 +37,7 @@ class UseCases:
     scheduler: Scheduler
     halts: Halts
     health: Health
+    metrics: Metrics
     nodes: Nodes
     passkeys: PersonPasskeys
     people: People

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from headrace.api.access.change_feed import ChangeFeed
 from headrace.api.access.health import Health
+from headrace.api.access.metrics import Metrics
 from headrace.api.access.use_cases import UseCases
 from headrace.api.app.hub_events import HubEvents
 from headrace.api.audit.chain import Audit
@@ -114,6 +115,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         directories=_directories(settings, clock),
     )
     proofs = Proofs(core, authenticator)
+    health = Health(nodes, endpoints, halts, signer, core)
     use_cases = UseCases(
         audit=audit,
         changes=ChangeFeed(core),
@@ -121,7 +123,8 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         endpoints=endpoints,
         scheduler=scheduler,
         halts=halts,
-        health=Health(nodes, endpoints, halts, signer, core),
+        health=health,
+        metrics=Metrics(core, nodes, scheduler, policies, health),
         nodes=nodes,
         passkeys=PersonPasskeys(authenticator, proofs),
         people=People(core, authenticator, proofs, public_url),

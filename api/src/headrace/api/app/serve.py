@@ -10,10 +10,8 @@ import socket
 import ssl
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, NoReturn
 from urllib.parse import urlsplit
@@ -22,6 +20,14 @@ import typer
 import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 
+from headrace.api.app.listening import (
+    Address,
+    Server,
+    answering_monitoring,
+    bracketed,
+    listening,
+    metrics_url,
+)
 from headrace.api.app.service import Service
 from headrace.api.app.web import create_app
 from headrace.api.errors import CannotStart, Code, ServiceError
@@ -40,7 +46,6 @@ _log = logging.getLogger(__name__)
 _ACCESS = ("read", "write", "delete")
 _USAGE = 2
 _FAILED = 1
-_BACKLOG = 512
 _OTHER_FILES = 512
 """Open files beside connections: the store, nodes, lists."""
 _LEAST_CONNECTIONS = 64
@@ -49,40 +54,6 @@ _JOIN_VALID_S = 300
 
 Root = tuple[str, str, str]
 """Name, path, access."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where to listen."""
-
-    host: str
-    port: int
-
-    @classmethod
-    def parse(cls, text: str, what: str) -> "Address":
-        """Read `host:port`; raises `SettingError`."""
-        host, colon, port = text.rpartition(":")
-        host = host.removeprefix("[").removesuffix("]")
-        if not colon or not host or not port.isdigit() or int(port) > 65_535:  # noqa: PLR2004 - largest port
-            message = f"{what} is `{text}`; write `host:port`, for example `127.0.0.1:8470`"
-            raise SettingError(message)
-        return cls(host, int(port))
-
-    @property
-    def any(self) -> bool:
-        """Whether it stands for every address of this host."""
-        try:
-            return ip_address(self.host).is_unspecified
-        except ValueError:
-            return False
-
-    @property
-    def loopback(self) -> bool:
-        """Whether only this host can reach it."""
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
 
 
 def serve(  # noqa: PLR0913, PLR0917 - one parameter each option
@@ -154,9 +125,10 @@ async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool, recov
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     log_to_stderr(settings.engine_log)
     _say_missing(roots)
-    listener = _listener(address)
+    monitored = settings.metrics_listen and Address.parse(settings.metrics_listen, "HEADRACE_METRICS_LISTEN")
+    listener, for_monitoring = listening(address), listening(monitored) if monitored else None
     scheme, port = "https" if tls else "http", listener.getsockname()[1]
-    own_url = f"{scheme}://{_bracketed(address.host)}:{port}"
+    own_url = f"{scheme}://{bracketed(address.host)}:{port}"
     public_url = given or own_url
     service = await Service.start(settings, public_url=public_url)
     node: Node | None = None
@@ -165,13 +137,16 @@ async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool, recov
             node = await _embedded_node(service, roots)
         link = await _bootstrap(service, recover=recover_admin)
         config = _config(service, _origins(address, port, own_url, public_url))
-        ready = Ready(public_url, service.whole.core.hub.address, link)
-        await _serve(service, _Server(config, lambda: ready.say(as_json=as_json)), listener)
+        ready = Ready(public_url, service.whole.core.hub.address, link, metrics_url(for_monitoring))
+        async with answering_monitoring(service.whole.use_cases.metrics, for_monitoring):
+            await _serve(service, Server(config, lambda: ready.say(as_json=as_json)), listener)
     finally:
         if node is not None:
             await node.close()
         await service.close()
         listener.close()
+        if for_monitoring is not None:
+            for_monitoring.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,15 +156,19 @@ class Ready:
     url: str
     hub: str
     bootstrap: Path | None
+    metrics: str | None = None
 
     def say(self, *, as_json: bool) -> None:
         """Print it."""
         if as_json:
             file = str(self.bootstrap) if self.bootstrap else None
-            typer.echo(json.dumps({"url": self.url, "hub": self.hub, "bootstrap_file": file, "pid": os.getpid()}))
+            facts = {"url": self.url, "hub": self.hub, "bootstrap_file": file, "metrics": self.metrics}
+            typer.echo(json.dumps({**facts, "pid": os.getpid()}))
             return
         typer.echo(f"service    {self.url}")
         typer.echo(f"nodes dial {self.hub}")
+        if self.metrics is not None:
+            typer.echo(f"metrics    {self.metrics}")
         if self.bootstrap is None:
             return
         typer.echo(f"new admin:   the link in {self.bootstrap} (`headrace login --link -`)")
@@ -332,22 +311,6 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
     return context
 
 
-class _Server(uvicorn.Server):
-    """uvicorn, with our own signals (its own would end the process before the service is closed)."""
-
-    def __init__(self, config: uvicorn.Config, say_ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._say_ready = say_ready
-
-    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override] # uvicorn's is a generator
-        return nullcontext()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._say_ready()
-
-
 async def _serve(service: Service, server: uvicorn.Server, listener: socket.socket) -> None:
     """Answer requests until a signal asks to end; watchers are told first, or they would hold up the end."""
 
@@ -359,24 +322,6 @@ async def _serve(service: Service, server: uvicorn.Server, listener: socket.sock
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end)
     await server.serve(sockets=[listener])
-
-
-def _listener(address: Address) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((address.host, address.port))
-    except OSError as error:
-        listener.close()
-        message = f"can't listen on {address.host}:{address.port}: {error.strerror}; is another service running there?"
-        raise SettingError(message) from error
-    listener.listen(_BACKLOG)
-    return listener
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def _stop(message: str, code: int) -> NoReturn:

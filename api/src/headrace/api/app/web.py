@@ -21,6 +21,7 @@ from headrace.api.http import (
 from headrace.api.http.answers import PROBLEM_TYPE, install
 from headrace.api.http.console_files import mount_console
 from headrace.api.http.guard import Guard, Origins
+from headrace.api.http.operation import Measured
 from headrace.api.mcp.mount import MCP_PATH, McpDoor
 
 PREFIX = "/api/v1"
@@ -70,6 +71,7 @@ def create_app(gate: Gate, origins: Origins) -> FastAPI:
         receive_s=limits.receive_timeout_s,
         timeout_s=limits.request_timeout_s,
     )
+    app.add_middleware(Measured, metrics=gate.use_cases.metrics)
     return app
 
 

@@ -6,6 +6,7 @@ Events carry no data: who reads one looks into the store. They are kept for a ti
 begins anew.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -51,6 +52,8 @@ class Outbox:
         self._database = database
         self._broker = broker
         self._clock = clock
+        self.written = Counter({(kind.value, state): 0 for kind, states in m.CHANGE_STATES.items() for state in states})
+        """Changes that this process has made, by kind and state."""
 
     async def write(self, tx: Tx, kind: m.ChangeKind, subject: str, state: str) -> None:
         """Add a change to the transaction that makes it; who waits for the subject, or for any, is woken after it."""
@@ -61,6 +64,7 @@ class Outbox:
         tx.gather(_write, event)
 
         def committed() -> None:
+            self.written[kind.value, state] += 1
             self._broker.notify(subject)
             self._broker.notify(EVENTS)
 

@@ -70,6 +70,11 @@ class Turns:
         self._arrange()
         return self._next[0] if self._next else None
 
+    @property
+    def waiting(self) -> int:
+        """How many wait in line."""
+        return len(self._waiting)
+
     def place_of(self, subject: str) -> tuple[int, int] | None:
         """Return the place in line (from 1) and its length, of one that waits there."""
         line = self._arrange()

@@ -66,6 +66,8 @@ class Attempts:
         self._parts = parts
         self._core = parts.core
         self._turns = turns
+        self.moved_bytes = 0
+        """What the attempts that were closed here moved."""
 
     async def note(self, run: Run, standing: Standing) -> None:
         """Record a new state or reason."""
@@ -278,6 +280,7 @@ class Attempts:
         await self._parts.history.record(tx, row, m.TransferEventKind(standing.state), message)
 
     def _closed(self, run: Run) -> None:
+        self.moved_bytes += run.moved_bytes
         run.open, run.end, run.stopping_since, run.unknown_since = False, None, None, None
         run.resent_before, run.durable_before = run.progress.resent_bytes, run.progress.bytes_durable
         self._turns.give_back(run.transfer)

@@ -78,11 +78,11 @@ class Scheduler:
 
     async def take_up(self) -> None:
         """After a start of the service: hold every transfer that has not ended, under a new fence."""
-        query = select(TransferRow).where(TransferRow.state.in_(_OPEN_STATES)).order_by(TransferRow.created)
+        query = select(TransferRow).where(TransferRow.state.in_(OPEN_STATES)).order_by(TransferRow.created)
         async with self._core.database.write() as tx:
             await tx.execute(
                 update(TransferRow)
-                .where(TransferRow.state.in_(_OPEN_STATES))
+                .where(TransferRow.state.in_(OPEN_STATES))
                 .values(fence=TransferRow.fence + 1)
                 .execution_options(synchronize_session=False)
             )
@@ -150,7 +150,7 @@ class Scheduler:
     async def _sweep(self) -> None:
         """Find each transfer that has not ended and that nobody holds."""
         async with self._core.database.read() as tx:
-            for transfer in await tx.scalars(select(TransferRow.id).where(TransferRow.state.in_(_OPEN_STATES))):
+            for transfer in await tx.scalars(select(TransferRow.id).where(TransferRow.state.in_(OPEN_STATES))):
                 if transfer not in self._runs:
                     _log.warning("transfer %s was held by nobody; it is taken up", transfer)
                     self.wake(transfer)
@@ -232,6 +232,21 @@ class Scheduler:
             return f"{said}; its requester has {most} running, the most for one person"
         return said
 
+    @property
+    def in_line(self) -> int:
+        """How many wait for a free slot."""
+        return self._turns.waiting
+
+    @property
+    def rate_bps(self) -> int:
+        """How fast everything that runs here becomes durable, in bit/s, as its nodes said last."""
+        return sum(run.progress.rate_bps or 0 for run in self._runs.values() if run.moves)
+
+    @property
+    def moved_bytes(self) -> int:
+        """Bytes that became durable here since the start."""
+        return self._attempts.moved_bytes + sum(run.moved_bytes for run in self._runs.values())
+
     def running_by_node(self) -> dict[str, int]:
         """How many attempts run on each node (by key)."""
         counts: dict[str, int] = {}
@@ -241,9 +256,9 @@ class Scheduler:
         return counts
 
 
-_OPEN_STATES = tuple(state.value for state in State if state not in END_STATES)
+OPEN_STATES = tuple(state.value for state in State if state not in END_STATES)
 _OF_ONE = func.sum(case((TransferRow.requester == bindparam("person"), 1), else_=0))
-_OPEN = select(func.count(), _OF_ONE).select_from(TransferRow).where(TransferRow.state.in_(_OPEN_STATES))
+_OPEN = select(func.count(), _OF_ONE).select_from(TransferRow).where(TransferRow.state.in_(OPEN_STATES))
 
 
 def _ordinal(number: int) -> str:

@@ -1,0 +1,176 @@
+"""What a monitoring system reads of the service: figures in Prometheus' text form, made when they are asked for.
+
+No figure names a person, an assistant, a path or a request; nodes, routes and kinds of work are named. FIGURES is the
+list of them, which docs/operations/monitoring.md shows (a test compares).
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
+from typing import Final, Literal, NamedTuple
+
+from prometheus_client import (
+    CollectorRegistry,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from headrace.api.access.health import Health
+from headrace.api.core import Core
+from headrace.api.policy.versions import Policies
+from headrace.api.sites.nodes import Nodes
+from headrace.api.store.tables_site import NodeRow
+from headrace.api.store.tables_work import PlanRow, TransferRow
+from headrace.api.transfers.scheduler import OPEN_STATES, Scheduler
+from headrace.client import models as m
+
+_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_BITS_A_BYTE: Final = 8
+_MS_A_SECOND: Final = 1000
+
+_OPEN = (
+    select(TransferRow.state, func.count().label("of_state"))
+    .where(TransferRow.state.in_(OPEN_STATES))
+    .group_by(TransferRow.state)
+)
+_SURVEYING = select(func.count()).where(PlanRow.state == m.PlanState.SURVEYING)
+_NODES = select(NodeRow.key, NodeRow.name, NodeRow.state).where(NodeRow.state != "revoked")
+
+
+class Figure(NamedTuple):
+    """What one figure is."""
+
+    kind: Literal["gauge", "counter", "histogram"]
+    labels: tuple[str, ...]
+    meaning: str
+
+
+FIGURES: Final[Mapping[str, Figure]] = {
+    "headrace_info": Figure("gauge", ("version",), "1, with the version of the service"),
+    "headrace_ready": Figure("gauge", (), "1 while the service can take work, as `/ready` says"),
+    "headrace_health_cause": Figure("gauge", ("code",), "things that are wrong now, by their code of docs/errors.md"),
+    "headrace_event_loop_lag_seconds": Figure("gauge", (), "how long one turn of the event loop took just now"),
+    "headrace_transfers": Figure("gauge", ("state",), "transfers that have not ended, by state"),
+    "headrace_transfers_in_line": Figure("gauge", (), "transfers that wait for a free slot"),
+    "headrace_transfer_rate_bytes": Figure("gauge", (), "bytes a second that become durable, of all transfers"),
+    "headrace_transfer_bytes_total": Figure("counter", (), "bytes that became durable since the service started"),
+    "headrace_plans_surveying": Figure("gauge", (), "plans whose folders are being listed, or wait for it"),
+    "headrace_changes_total": Figure(
+        "counter", ("kind", "state"), "changes of plans, transfers, nodes and others, by the state that they took"
+    ),
+    "headrace_node_attached": Figure("gauge", ("node",), "1 while the node is attached, else 0"),
+    "headrace_node_running": Figure("gauge", ("node",), "transfers that run on the node"),
+    "headrace_node_clock_skew_seconds": Figure(
+        "gauge", ("node",), "how far the node's clock is ahead of the service's"
+    ),
+    "headrace_work_failing": Figure("gauge", ("task",), "pieces of work that failed when they were last tried"),
+    "headrace_http_request_seconds": Figure(
+        "histogram", ("method", "route", "status"), "time until an answer began; of one that is streamed, no more"
+    ),
+}
+Found = Iterable[tuple[tuple[str, ...], float]]
+"""Values of one figure by its labels."""
+
+
+class Metrics(Collector):
+    """Makes the figures."""
+
+    def __init__(self, core: Core, nodes: Nodes, scheduler: Scheduler, policies: Policies, health: Health) -> None:
+        """Look at these parts."""
+        self._core = core
+        self._nodes = nodes
+        self._scheduler = scheduler
+        self._policies = policies
+        self._health = health
+        self._found: dict[str, Found] = {}
+        disable_created_metrics()  # type: ignore[no-untyped-call] # when it was first seen doubles every figure
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
+        requests = FIGURES["headrace_http_request_seconds"]
+        self._requests = Histogram(
+            "headrace_http_request_seconds",
+            requests.meaning,
+            requests.labels,
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+
+    def note_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request that was answered."""
+        self._requests.labels(method, route, str(status)).observe(seconds)
+
+    async def text(self) -> bytes:
+        """Return all figures as Prometheus reads them; those of the store are left out while it can't be read."""
+        lag_s = await _turn_s()
+        reasons = await self.not_ready()
+        running = self._scheduler.running_by_node()
+        found: dict[str, Found] = {
+            "headrace_info": [((version("headrace-api"),), 1)],
+            "headrace_ready": [((), not reasons)],
+            "headrace_event_loop_lag_seconds": [((), lag_s)],
+            "headrace_transfers_in_line": [((), self._scheduler.in_line)],
+            "headrace_transfer_rate_bytes": [((), self._scheduler.rate_bps / _BITS_A_BYTE)],
+            "headrace_transfer_bytes_total": [((), self._scheduler.moved_bytes)],
+            "headrace_changes_total": self._core.outbox.written.items(),
+            "headrace_work_failing": _each(Counter(one.task for one in self._core.jobs.troubles.values())),
+        }
+        try:
+            causes = await self._health.causes()
+            found["headrace_health_cause"] = _each(Counter(cause.code.value for cause in causes))
+            async with self._core.database.read() as tx:
+                open_ = dict.fromkeys(OPEN_STATES, 0) | {row.state: row.of_state for row in await tx.execute(_OPEN)}
+                found["headrace_transfers"] = _each(open_)
+                found["headrace_plans_surveying"] = [((), await tx.scalar(_SURVEYING) or 0)]
+                nodes = {key: name for key, name, _ in await tx.execute(_NODES)}
+        except SQLAlchemyError:
+            nodes = {}  # `headrace_ready` tells it
+        attached = {key: self._nodes.attached(key) for key in nodes}
+        found["headrace_node_attached"] = [((name,), attached[key] is not None) for key, name in nodes.items()]
+        found["headrace_node_running"] = [((name,), running.get(key, 0)) for key, name in nodes.items()]
+        found["headrace_node_clock_skew_seconds"] = [
+            ((nodes[key],), live.clock_skew_ms / _MS_A_SECOND) for key, live in attached.items() if live is not None
+        ]
+        self._found = found
+        return generate_latest(self._registry)
+
+    async def not_ready(self) -> list[str]:
+        """Return why the service should get no requests now, as codes of docs/errors.md; empty when it should."""
+        reasons = []
+        if self._core.broker.closing:
+            reasons.append("shutting_down")
+        if self._policies.active is None:
+            reasons.append("policy_missing")
+        return [*reasons, *await self._health.of_writes()]
+
+    def collect(self) -> Iterator[Metric]:
+        """Give what was found last to the library."""
+        for name, values in self._found.items():
+            figure = FIGURES[name]
+            family = (
+                CounterMetricFamily(name, figure.meaning, labels=figure.labels)
+                if figure.kind == "counter"
+                else GaugeMetricFamily(name, figure.meaning, labels=figure.labels)
+            )
+            for labels, value in values:
+                family.add_metric(labels, float(value))
+            yield family
+
+
+def _each(counts: Mapping[str, int]) -> Found:
+    return [((label,), count) for label, count in counts.items()]
+
+
+async def _turn_s() -> float:
+    """Return how long the event loop takes for a turn now."""
+    loop = asyncio.get_running_loop()
+    begin = loop.time()
+    await asyncio.sleep(0)
+    return loop.time() - begin

@@ -1,0 +1,123 @@
+"""Where the service listens: addresses, their sockets, and the server that answers there."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+import uvicorn
+
+from headrace.api.access.metrics import Metrics
+from headrace.api.http.operation import create_operation_app
+from headrace.api.settings import SettingError
+
+_BACKLOG = 512
+_MONITORS = 64
+"""Connections and requests of monitoring at the same time; more are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str, what: str) -> "Address":
+        """Read `host:port`; raises `SettingError`."""
+        host, colon, port = text.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not colon or not host or not port.isdigit() or int(port) > 65_535:  # noqa: PLR2004 - largest port
+            message = f"{what} is `{text}`; write `host:port`, for example `127.0.0.1:8470`"
+            raise SettingError(message)
+        return cls(host, int(port))
+
+    @property
+    def any(self) -> bool:
+        """Whether it stands for every address of this host."""
+        try:
+            return ip_address(self.host).is_unspecified
+        except ValueError:
+            return False
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this host can reach it."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+class Server(uvicorn.Server):
+    """uvicorn, with our own signals (its own would end the process before the service is closed)."""
+
+    def __init__(self, config: uvicorn.Config, say_ready: Callable[[], None]) -> None:
+        """Call `say_ready` once requests are answered."""
+        super().__init__(config)
+        self._say_ready = say_ready
+
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override] # uvicorn's is a generator
+        """Leave signals to `serve`."""
+        return nullcontext()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does, and say when it is done."""
+        await super().startup(sockets)
+        if self.started:
+            self._say_ready()
+
+
+@asynccontextmanager
+async def answering_monitoring(metrics: Metrics, listener: socket.socket | None) -> AsyncIterator[None]:
+    """Answer what monitoring asks meanwhile, if there is an address for it."""
+    if listener is None:
+        yield
+        return
+    config = uvicorn.Config(
+        create_operation_app(metrics),
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=_MONITORS,
+        timeout_graceful_shutdown=1,
+    )
+    server = Server(config, lambda: None)
+    answering = asyncio.create_task(server.serve(sockets=[listener]), name="monitoring")
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await answering
+
+
+def metrics_url(listener: socket.socket | None) -> str | None:
+    """Return where the figures are read."""
+    if listener is None:
+        return None
+    host, port = listener.getsockname()[:2]
+    return f"http://{bracketed(host)}:{port}/metrics"
+
+
+def listening(address: Address) -> socket.socket:
+    """Bind an address; raises `SettingError`."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address.host, address.port))
+    except OSError as error:
+        listener.close()
+        message = f"can't listen on {address.host}:{address.port}: {error.strerror}; is another service running there?"
+        raise SettingError(message) from error
+    listener.listen(_BACKLOG)
+    return listener
+
+
+def bracketed(host: str) -> str:
+    """Return a host as it stands in a URL."""
+    return f"[{host}]" if ":" in host else host

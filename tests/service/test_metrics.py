@@ -1,0 +1,119 @@
+"""The figures that monitoring reads say what is the case, and nothing about people and their data."""
+
+import re
+from http import HTTPStatus
+
+import httpx2
+import pytest
+from sqlalchemy import text
+from tests.servers.site import Site
+from tests.service.test_transfers import small_set
+
+from headrace.api.access.health import FRESH
+from headrace.api.app.web import create_app
+from headrace.api.http.guard import Origins
+from headrace.api.http.operation import create_operation_app
+from headrace.client import models as m
+
+HOST = "127.0.0.1:8470"
+
+
+async def figures(site: Site) -> dict[str, float]:
+    """All figures, each under its name with labels."""
+    lines = (await site.use_cases.metrics.text()).decode().splitlines()
+    return {
+        name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if not line.startswith("#"))
+    }
+
+
+async def asked(site: Site, path: str) -> httpx2.Response:
+    transport = httpx2.ASGITransport(create_operation_app(site.use_cases.metrics))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://any.name:9470") as client:
+        return await client.get(path)
+
+
+@pytest.mark.anyio
+async def test_a_transfer_is_counted_with_its_bytes_and_names_nobody(site: Site) -> None:
+    small_set(site)
+    before = await figures(site)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/set")))
+    after = await figures(site)
+    moved = after["headrace_transfer_bytes_total"] - before["headrace_transfer_bytes_total"]
+    assert moved == ended.progress.bytes_durable > 0
+    for state in ("running", "complete"):
+        name = f'headrace_changes_total{{kind="transfer",state="{state}"}}'
+        assert (before[name], after[name] >= 1) == (0, True)
+    assert after['headrace_transfers{state="running"}'] == 0
+    text = (await site.use_cases.metrics.text()).decode()
+    for told in ("ada", "set", ended.id, ended.plan, str(site.folder)):
+        assert not re.search(rf"\b{re.escape(told)}\b", text), told
+
+
+@pytest.mark.anyio
+async def test_a_node_that_went_away_is_told_by_its_name(site: Site) -> None:
+    assert (await figures(site))['headrace_node_attached{node="left"}'] == 1
+    await site.stop_node("left")
+    found = await figures(site)
+    assert found['headrace_node_attached{node="left"}'] == 0
+    assert found['headrace_node_attached{node="right"}'] == 1
+
+
+@pytest.mark.anyio
+async def test_what_can_not_be_written_is_not_ready_and_figures_are_told_all_the_same(quiet_site: Site) -> None:
+    assert (await asked(quiet_site, "/ready")).json() == {"ready": True, "reasons": []}
+    async with quiet_site.service.whole.core.database.write() as tx:
+        await tx.execute(text("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END"))
+    quiet_site.clock.shift += FRESH
+    answer = await asked(quiet_site, "/ready")
+    assert (answer.status_code, answer.json()) == (
+        HTTPStatus.SERVICE_UNAVAILABLE, {"ready": False, "reasons": ["audit_unwritable"]},
+    )  # fmt: skip
+    assert (await asked(quiet_site, "/live")).status_code == HTTPStatus.OK
+    found = (await asked(quiet_site, "/metrics")).text
+    assert "\nheadrace_ready 0.0\n" in found
+    assert '\nheadrace_health_cause{code="audit_unwritable"} 1.0\n' in found
+
+
+@pytest.mark.anyio
+async def test_who_shuts_down_is_not_ready(quiet_site: Site) -> None:
+    quiet_site.service.whole.core.broker.close()
+    assert (await asked(quiet_site, "/ready")).json()["reasons"] == ["shutting_down"]
+
+
+@pytest.mark.anyio
+async def test_requests_are_counted_by_the_pattern_of_their_route_and_never_by_what_strangers_make_up(
+    quiet_site: Site,
+) -> None:
+    app = create_app(quiet_site.service.gate, Origins.of(f"http://{HOST}"))
+    transport = httpx2.ASGITransport(app)
+    async with httpx2.AsyncClient(transport=transport, base_url=f"http://{HOST}") as client:
+        await client.get("/api/v1/plans/pl_strange")
+        await client.request("MADEUP", "/api/v1/health")
+        await client.get("/api/v1/strange")
+        await client.get("/api/v1/transfers/tr_strange?wait_s=1")
+        await client.post("/mcp", json={})
+    counts = {name for name in await figures(quiet_site) if name.startswith("headrace_http_request_seconds_count")}
+    assert not any("strange" in name or "MADEUP" in name for name in counts)
+    labels = {re.search(r'method="(\w+)",route="([^"]*)"', name).groups() for name in counts}  # type: ignore[union-attr]
+    assert {("GET", "/plans/{plan}"), ("other", "/health"), ("POST", "/mcp")} <= labels
+    assert ("GET", "/transfers/{transfer}") not in labels, "how long somebody wants to wait says nothing"
+
+
+@pytest.mark.anyio
+async def test_the_public_address_has_no_figures(quiet_site: Site) -> None:
+    app = create_app(quiet_site.service.gate, Origins.of(f"http://{HOST}"))
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=f"http://{HOST}") as client:
+        for path in ("/metrics", "/api/v1/metrics"):
+            assert "headrace_ready" not in (await client.get(path)).text
+
+
+@pytest.mark.anyio
+async def test_transfers_that_wait_are_counted_by_state(site: Site) -> None:
+    small_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/later")
+    await site.stop_node("right")
+    transfer = await site.ada.submit(plan)
+    assert transfer.state in {m.TransferState.QUEUED, m.TransferState.WAITING}
+    found = await figures(site)
+    assert sum(value for name, value in found.items() if name.startswith("headrace_transfers{")) == 1
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
