@@ -54,6 +54,7 @@ OTHER_NAMES: Final = {"min_size_bytes": "min_size", "max_size_bytes": "max_size"
 _SCHEDULE: Final = dict.fromkeys(
     ("start", "deadline", "window", "repeat", "priority"), "the service keeps it; no node learns of it"
 )
+_UNFLAGGED: Final = {option: _SCHEDULE[option] for option in ("repeat", "priority")}
 _SAID: Final = dict.fromkeys(
     ("include", "exclude", "min_size_bytes", "max_size_bytes", "modified_after", "modified_before", "rate_limit_bps"),
     "the sentence on the card says all of it",
@@ -148,7 +149,7 @@ PLACES: Final = (
         card_says,
         {**_SCHEDULE, **_SAID},
     ),
-    Place("a flag: a field of `Flags` in cli/flags.py, and in docs/cli.md", flag_has, {**_SCHEDULE, **_RARE}),
+    Place("a flag: a field of `Flags` in cli/flags.py, and in docs/cli.md", flag_has, {**_UNFLAGGED, **_RARE}),
     Place("the form: `toIntent` and `fromIntent` in web/src/plan/intent.ts, and IntentForm.tsx", console_has, {}),
 )
 

@@ -148,19 +148,10 @@ async def test_rails_refuse_before_anything_is_listed(site: Site) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(
-    ("slot", "value", "said"),
-    [
-        ("window", ("22:00", "05:00"), "hours in which alone it may run can't be kept yet"),
-        ("deadline", "2099-01-01T00:00:00Z", "a time by which it must have ended can't be kept yet"),
-    ],
-)
-async def test_a_schedule_that_cannot_be_kept_is_refused_in_plain_words(
-    site: Site, slot: str, value: object, said: str
-) -> None:
-    plan = await site.ada.plan("lab:/set", "archive:/set", "copy", **{slot: value})
+async def test_a_repetition_that_cannot_be_kept_is_refused_in_plain_words(site: Site) -> None:
+    plan = await site.ada.plan("lab:/set", "archive:/set", "copy", repeat="FREQ=DAILY;BYHOUR=22;BYMINUTE=0")
     assert plan.state is m.PlanState.DENIED
-    assert said in plan.refusals[0].message
+    assert "a transfer can't be repeated by itself yet" in plan.refusals[0].message
 
 
 @pytest.mark.anyio

@@ -17,6 +17,7 @@ from headrace.api.transfers.state_machine import (
     Ending,
     Limits,
     Seen,
+    Shut,
     Standing,
     State,
     Wish,
@@ -44,7 +45,10 @@ BROKEN = Cause("protocol_violation", "the other node sent something it may not")
 FULL = Cause("no_space", "the disk is full")
 EARLY = Cause("ticket_not_yet_valid", "the ticket is not valid before 12:00")
 
+SHUT = Shut(NOW + timedelta(hours=10), "its hours, 22:00-05:00 (UTC)")
+
 QUEUED = Standing(State.QUEUED)
+BEGUN = Standing(State.QUEUED, attempt=1)
 OPEN = Standing(State.RUNNING, attempt=1, open=True)
 STOPPING = replace(OPEN, stopping=True)
 FAILED_TWICE = replace(OPEN, failures=2)
@@ -77,6 +81,9 @@ TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
     ("stopped for a pause that is over", PAUSED_LONG, Seen(end=ending("stopped")), State.CANCELED, Effect.CLOSE),
     ("halted", QUEUED, Seen(halt="h", absent=GONE), State.WAITING, Effect.NONE),
     ("too early", QUEUED, Seen(starts=SOON), State.QUEUED, Effect.NONE),
+    ("waits for its hours", QUEUED, Seen(shut=SHUT, absent=GONE), State.QUEUED, Effect.NONE),
+    ("waits for its hours again", BEGUN, Seen(shut=SHUT), State.WAITING, Effect.NONE),
+    ("paused outside its hours", paused(QUEUED), Seen(shut=SHUT), State.PAUSED, Effect.NONE),
     ("a node is away", QUEUED, Seen(absent=GONE), State.WAITING, Effect.NONE),
     ("away too long", replace(QUEUED, away_since=NOW - LIMITS.away), Seen(absent=GONE), State.FAILED, Effect.END),
     ("backs off", replace(QUEUED, not_before=SOON), Seen(), State.WAITING, Effect.NONE),
@@ -88,6 +95,8 @@ TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
     ("stops for a pause", paused(OPEN), Seen(renew=True), State.RUNNING, Effect.STOP),
     ("stops for a cancel", canceled(OPEN), Seen(absent=GONE), State.RUNNING, Effect.STOP),
     ("stops for a halt", OPEN, Seen(halt="h"), State.RUNNING, Effect.STOP),
+    ("stops as its hours end", OPEN, Seen(shut=SHUT, renew=True), State.RUNNING, Effect.STOP),
+    ("goes on in its hours", OPEN, Seen(shuts=SOON), State.RUNNING, Effect.NONE),
     ("stops when refused", OPEN, Seen(refusal=DENIED), State.RUNNING, Effect.STOP),
     ("is told to stop once", canceled(STOPPING), Seen(), State.RUNNING, Effect.NONE),
     ("says no word", canceled(STOPPING), Seen(lost=True), State.CANCELED, Effect.CLOSE),
@@ -98,6 +107,9 @@ TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
     ("stopped for a cancel", canceled(STOPPING), Seen(end=ending("stopped")), State.CANCELED, Effect.CLOSE),
     ("stopped for a pause", paused(STOPPING), Seen(end=ending("stopped")), State.PAUSED, Effect.CLOSE),
     ("stopped for a halt", STOPPING, Seen(end=ending("stopped"), halt="h"), State.WAITING, Effect.CLOSE),
+    ("stopped as its hours ended", STOPPING, Seen(end=ending("stopped"), shut=SHUT), State.WAITING, Effect.CLOSE),
+    ("arrives as its hours end", STOPPING, Seen(end=ending("complete"), shut=SHUT), State.COMPLETE, Effect.CONCLUDE),
+    ("fails for good as they end", STOPPING, Seen(end=ending("failed"), shut=SHUT), State.FAILED, Effect.CLOSE),
     ("stopped when refused", STOPPING, Seen(end=ending("stopped"), refusal=DENIED), State.FAILED, Effect.CLOSE),
     ("stopped for what has passed", STOPPING, Seen(end=ending("stopped")), State.QUEUED, Effect.CLOSE),
     ("fails for good", OPEN, Seen(end=ending("failed")), State.FAILED, Effect.CLOSE),
@@ -134,15 +146,39 @@ def test_each_rule_leads_where_the_table_says(now: Standing, seen: Seen, state: 
         (paused(QUEUED), Seen(absent=GONE)),
         (QUEUED, Seen(halt="h", absent=GONE)),
         (QUEUED, Seen(starts=SOON, absent=GONE)),
+        (QUEUED, Seen(shut=SHUT, absent=GONE)),
         (QUEUED, Seen(turn=False)),
     ],
-    ids=["paused", "halted", "too early", "in line"],
+    ids=["paused", "halted", "too early", "outside its hours", "in line"],
 )
 def test_only_the_wait_for_a_node_counts_against_the_time_it_may_be_away(now: Standing, seen: Seen) -> None:
     waited = step(replace(now, away_since=NOW - LIMITS.away + timedelta(days=1)), seen, NOW, LIMITS).standing
     later = step(replace(waited, wish=Wish.RUN), Seen(absent=GONE), NOW + timedelta(days=2), LIMITS)
     assert later.standing.state is State.WAITING
     assert later.look_at == NOW + timedelta(days=2) + LIMITS.away
+
+
+def test_what_waits_for_its_hours_says_when_it_goes_on_and_is_looked_at_then() -> None:
+    # Waits are measured by another clock than the one that people set.
+    seen = Seen(shut=SHUT, told=NOW + timedelta(hours=4))
+    waiting = step(BEGUN, seen, NOW, LIMITS)
+    assert waiting.look_at == NOW + timedelta(hours=6)
+    assert waiting.standing.goes_on == SHUT.until
+    assert waiting.standing.reason == "outside its hours, 22:00-05:00 (UTC); goes on at 2026-11-25 22:00 UTC"
+    again = step(waiting.standing, Seen(), SHUT.until, LIMITS)
+    assert (again.effect, again.standing.goes_on) == (Effect.BEGIN, None)
+
+
+def test_what_runs_is_looked_at_when_its_hours_end_whatever_else_it_waits_for() -> None:
+    for seen in (Seen(shuts=SOON), Seen(shuts=SOON, renew=True), Seen(shuts=SOON, absent=GONE)):
+        assert step(OPEN, seen, NOW, LIMITS).look_at == SOON
+
+
+def test_an_attempt_that_ends_with_its_hours_is_no_failure_and_makes_none_good() -> None:
+    seen = Seen(end=ending("failed", retryable=True), shut=SHUT)
+    assert step(FAILED_TWICE, seen, NOW, LIMITS).standing.failures == 2
+    moved = Seen(end=ending("stopped", moved=True), shut=SHUT)
+    assert step(FAILED_TWICE, moved, NOW, LIMITS).standing.failures == 0
 
 
 def test_waits_double_and_are_bounded() -> None:
@@ -269,6 +305,9 @@ def test_a_start_ahead_is_told_by_the_clock_and_waited_for_however_that_is_set()
     assert step(QUEUED, Seen(starts=SOON, told=SOON), NOW, LIMITS).effect is Effect.BEGIN
 
 
+SHUTS = st.sampled_from([None, None, SHUT])
+
+
 class EveryWay(RuleBasedStateMachine):
     """Wishes, obstacles, ends, restarts and time in every order."""
 
@@ -290,14 +329,36 @@ class EveryWay(RuleBasedStateMachine):
         turn=st.booleans(),
         renew=st.booleans(),
         refusal=st.sampled_from([None, None, None, DENIED]),
+        shut=SHUTS,
     )
-    def look(self, absent: Cause | None, halt: str, turn: bool, renew: bool, refusal: Cause | None) -> None:  # noqa: FBT001 - drawn
-        self.world.look(Seen(absent=absent, halt=halt, turn=turn, renew=renew, refusal=refusal))
+    def look(  # noqa: PLR0913, PLR0917 - drawn
+        self,
+        absent: Cause | None,
+        halt: str,
+        turn: bool,  # noqa: FBT001 - drawn
+        renew: bool,  # noqa: FBT001 - drawn
+        refusal: Cause | None,
+        shut: Shut | None,
+    ) -> None:
+        self.world.look(Seen(absent=absent, halt=halt, turn=turn, renew=renew, refusal=refusal, shut=shut))
 
     @precondition(lambda self: self.world.runs)
-    @rule(outcome=OUTCOMES, retryable=st.booleans(), moved=st.booleans(), cause=st.sampled_from([BROKEN, FULL]))
-    def the_attempt_ends(self, outcome: str, retryable: bool, moved: bool, cause: Cause) -> None:  # noqa: FBT001 - drawn
-        self.world.look(Seen(end=ending(outcome, retryable=retryable, moved=moved, cause=cause)))
+    @rule(
+        outcome=OUTCOMES,
+        retryable=st.booleans(),
+        moved=st.booleans(),
+        cause=st.sampled_from([BROKEN, FULL]),
+        shut=SHUTS,
+    )
+    def the_attempt_ends(
+        self,
+        outcome: str,
+        retryable: bool,  # noqa: FBT001 - drawn
+        moved: bool,  # noqa: FBT001 - drawn
+        cause: Cause,
+        shut: Shut | None,
+    ) -> None:
+        self.world.look(Seen(end=ending(outcome, retryable=retryable, moved=moved, cause=cause), shut=shut))
 
     @rule(seconds=st.integers(-10, 100_000))
     def time_passes(self, seconds: int) -> None:

@@ -2690,6 +2690,8 @@ export interface components {
             eta_s?: number | null;
             /** Expires */
             expires?: string | null;
+            /** @description hours in which alone it runs */
+            hours?: components["schemas"]["RunHours"] | null;
             /** Id */
             id: string;
             intent?: components["schemas"]["PlannedIntent"] | null;
@@ -2732,6 +2734,11 @@ export interface components {
             requester: string;
             /** Requester Name */
             requester_name?: string | null;
+            /**
+             * Starts
+             * @description when it starts at the earliest, if not at once
+             */
+            starts?: string | null;
             state: components["schemas"]["PlanState"];
             /**
              * State Reason
@@ -3327,6 +3334,27 @@ export interface components {
             reason: string;
         };
         /**
+         * RunHours
+         * @description Hours of each day in which alone a transfer runs; over midnight when it closes earlier than it opens.
+         */
+        RunHours: {
+            /**
+             * Closes
+             * @description `05:00`; not part of the hours
+             */
+            closes: string;
+            /**
+             * Opens
+             * @description `22:00`
+             */
+            opens: string;
+            /**
+             * Zone
+             * @description IANA zone of these times
+             */
+            zone: string;
+        };
+        /**
          * ServiceAccountRequest
          * @description Make an account that owns tokens of pipelines and never signs in.
          */
@@ -3566,11 +3594,29 @@ export interface components {
              * Format: date-time
              */
             created: string;
+            /**
+             * Deadline
+             * @description when it is to be done, if that was asked for
+             */
+            deadline?: string | null;
+            /**
+             * Deadline At Risk
+             * @description its deadline passed before it ended, or will have at its present rate
+             * @default false
+             */
+            deadline_at_risk: boolean;
             /** Destination */
             destination: string;
             /** Ended */
             ended?: string | null;
             error?: components["schemas"]["Problem"] | null;
+            /**
+             * Goes On
+             * @description when it goes on by itself, while it waits for its hours or those of policy
+             */
+            goes_on?: string | null;
+            /** @description hours in which alone it runs */
+            hours?: components["schemas"]["RunHours"] | null;
             /** Id */
             id: string;
             /**
@@ -3628,7 +3674,7 @@ export interface components {
             started?: string | null;
             /**
              * Starts
-             * @description when it is to start, if that was asked for
+             * @description when it is to start, if that was asked for, or when its hours open first
              */
             starts?: string | null;
             state: components["schemas"]["TransferState"];
@@ -3939,6 +3985,7 @@ export type Refusal = components['schemas']['Refusal'];
 export type RightsChange = components['schemas']['RightsChange'];
 export type RotationRequest = components['schemas']['RotationRequest'];
 export type Rule = components['schemas']['Rule'];
+export type RunHours = components['schemas']['RunHours'];
 export type ServiceAccountRequest = components['schemas']['ServiceAccountRequest'];
 export type Session = components['schemas']['Session'];
 export type SignIn = components['schemas']['SignIn'];

@@ -56,6 +56,7 @@ export function Summary({ transfer }: { transfer: Transfer }) {
             [t("form.source"), <Name key="source" wrap>{transfer.source}</Name>],
             [t("form.destination"), <Name key="destination" wrap>{transfer.destination}</Name>],
             [t("transfers.who"), who(transfer.requester, transfer.requester_name, transfer.agent)],
+            ...times(transfer),
             [t("transfer.created"), <Time key="created" value={transfer.created} />],
             [t("transfer.started"), <Time key="started" value={transfer.started} />],
             [t("transfer.ended"), <Time key="ended" value={transfer.ended} />],
@@ -85,6 +86,17 @@ function figures({ state, progress, rate_ceiling_bps: ceiling }: Transfer, ended
     [t("figure.streams"), count(progress.streams)],
     ...rows,
     [t("figure.asOf"), <Time key="at" value={progress.at} />],
+  ];
+}
+
+/** Start, hours and deadline, where any were asked for. */
+function times({ starts, started, hours, goes_on: goesOn, deadline, deadline_at_risk: atRisk, ended }: Transfer): (readonly [string, ReactNode])[] {
+  return [
+    ...(starts == null || started != null ? [] : [[t("transfer.starts"), <Time key="starts" value={starts} />] as const]),
+    ...(hours == null ? [] : [[t("transfer.hours"), `${hours.opens}–${hours.closes} (${visible(hours.zone)})`] as const]),
+    ...(goesOn == null ? [] : [[t("transfer.goesOn"), <Time key="goesOn" value={goesOn} />] as const]),
+    ...(deadline == null ? [] : [[t("transfer.deadline"), <Time key="deadline" value={deadline} />] as const]),
+    ...(atRisk ? [[t("transfer.atRisk"), t(ended == null ? "transfer.atRisk.yes" : "transfer.atRisk.late")] as const] : []),
   ];
 }
 

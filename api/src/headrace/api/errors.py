@@ -2,10 +2,12 @@
 
 ServiceError            a stable `Code` and a sentence that says what, where and what to do
 ├── AuditUnwritable     the audit chain can't be written, so nothing was changed
+├── OutsideHours        a plan may run at other hours only
 └── Fenced              another worker has taken the transfer up
 CannotStart             what stands against a start of the service; a sentence for whoever starts it
 """
 
+from datetime import datetime
 from enum import StrEnum
 
 from headrace.client import models as m
@@ -72,7 +74,9 @@ class Code(StrEnum):
     CONFIRMATION_NOT_NEEDED = "confirmation_not_needed"
     DENIED_BY_POLICY = "denied_by_policy"
     HALTED = "halted"
+    OUTSIDE_HOURS = "outside_hours"
     REQUESTER_INACTIVE = "requester_inactive"
+    DEADLINE_INFEASIBLE = "deadline_infeasible"
 
     TRANSFER_STATE = "transfer_state"
     RETRY_TOO_LATE = "retry_too_late"
@@ -119,6 +123,16 @@ Objection = ServiceError | None
 
 class CannotStart(Exception):  # noqa: N818 - says what is the case
     """The service can't start; the message says which file, what happened and what to do."""
+
+
+class OutsideHours(ServiceError):  # noqa: N818 - says what is the case
+    """The plan may run, and only at other hours; nothing is signed for it before they open."""
+
+    def __init__(self, opens: datetime, whose: str) -> None:
+        """`whose` hours they are, in words."""
+        super().__init__(Code.OUTSIDE_HOURS, f"it is outside {whose}; they open at {opens:%Y-%m-%d %H:%M} UTC")
+        self.opens = opens
+        self.whose = whose
 
 
 class Fenced(ServiceError):  # noqa: N818 - says what is the case

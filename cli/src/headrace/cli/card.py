@@ -43,8 +43,10 @@ def plan_card(plan: m.Plan) -> RenderableType:
     if plan.intent is not None:
         grid.add_row("from", Text(visible(plan.intent.source), style="bold"))
         grid.add_row("to", Text(visible(plan.intent.destination), style="bold"))
-        if plan.intent.start is not None:
-            grid.add_row("starts", Text(local_time(plan.intent.start), style="bold"))
+        starts = plan.starts or plan.intent.start
+        if starts is not None:
+            grid.add_row("starts", Text(local_time(starts), style="bold"))
+        _add_times(grid, plan.hours, plan.intent.deadline)
     if plan.survey is not None:
         _add_survey(grid, plan.survey)
     if plan.eta_s is not None:
@@ -141,6 +143,7 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     grid.add_row("state", Text(f"{transfer.state}{reason}", style=state_style(transfer.state)))
     if transfer.starts is not None and transfer.started is None:
         grid.add_row("starts", local_time(transfer.starts))
+    _add_times(grid, transfer.hours, transfer.deadline, at_risk=transfer.deadline_at_risk)
     same = f" ({progress.files_identical:,} the same already)" if progress.files_identical else ""
     grid.add_row("files", f"{progress.files_done:,} of {progress.files_total:,}{same}")
     grid.add_row("safe", f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}")
@@ -164,6 +167,15 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     grid.add_row("plan", Text(f"{visible(transfer.plan)}  {transfer.plan_digest[:SHORT_DIGEST]}..."))
     title = Text(f" transfer {visible(transfer.id)} ")
     return Panel(grid, title=title, title_align="left", border_style="cyan", expand=False)
+
+
+def _add_times(grid: Table, hours: m.RunHours | None, deadline: datetime | None, *, at_risk: bool = False) -> None:
+    """Add the hours in which alone it runs, and when it is to be done."""
+    if hours is not None:
+        grid.add_row("hours", f"{hours.opens}-{hours.closes} ({visible(hours.zone)})")
+    if deadline is not None:
+        late = " (at its present rate it is not done by then)" if deadline > datetime.now(UTC) else " (has passed)"
+        grid.add_row("done by", Text(local_time(deadline) + (late if at_risk else ""), style="red" if at_risk else ""))
 
 
 def state_style(state: m.TransferState) -> str:

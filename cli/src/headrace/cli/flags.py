@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 import typer
 from pydantic import ValidationError
 
-from headrace.cli.quantities import as_flag, moment, rate_bps, size_bytes
+from headrace.cli.quantities import as_flag, clock_times, moment, moment_ahead, rate_bps, size_bytes
 from headrace.client import models as m
 
 Action = Literal["copy", "sync", "move"]
@@ -24,6 +24,10 @@ _TIME = "An age (12h, 2d), a date, or a time; local when it names no zone."
 
 def _moment(text: str) -> datetime:
     return moment(text, datetime.now().astimezone())
+
+
+def _ahead(text: str) -> datetime:
+    return moment_ahead(text, datetime.now().astimezone())
 
 
 Find = Annotated[str, typer.Option(metavar="WORDS", help="Only what holds each of these words, in any order.")]
@@ -69,6 +73,18 @@ class Flags:
     rate_limit_bps: Annotated[
         int | None, typer.Option("--rate", parser=as_flag(rate_bps), metavar="RATE", help="Ceiling, like 5Gb/s.")
     ] = None
+    start: Annotated[
+        datetime | None,
+        typer.Option(parser=as_flag(_ahead), metavar="TIME", help="When to start: in 12h, or at a time."),
+    ] = None
+    window: Annotated[
+        str | None,
+        typer.Option(parser=as_flag(clock_times), metavar="HOURS", help="Run only then, by your clock: 22:00-05:00."),
+    ] = None
+    deadline: Annotated[
+        datetime | None,
+        typer.Option("--by", parser=as_flag(_ahead), metavar="TIME", help="When to be done: in 12h, or by a time."),
+    ] = None
     verify: Annotated[VerifyChoice, typer.Option(help="How what arrives is checked.")] = "default"
 
     def intent(self, action: Action, source: str, destination: str) -> m.TransferIntent:
@@ -77,6 +93,8 @@ class Flags:
             message = "--delete belongs to sync"
             raise typer.BadParameter(message)
         given = {name: value for name, value in vars(self).items() if value is not None and name != "checksum"}
+        if self.window is not None:
+            given["window"] = tuple(self.window.split("-"))
         given["compare"] = "checksum" if self.checksum else "size-mtime"
         try:
             return m.TransferIntent(action=action, source=source, destination=destination, **given)

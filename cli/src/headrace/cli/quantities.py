@@ -31,6 +31,7 @@ _NUMBER: Final = r"(?P<number>[0-9]+(?:\.[0-9]+)?)"
 _SIZE: Final = re.compile(rf"{_NUMBER} ?{_PREFIX}(?P<unit>B|bytes?)")
 _RATE: Final = re.compile(rf"{_NUMBER} ?{_PREFIX}(?P<unit>b|bit|B)(?:/s|ps)")
 _AGE: Final = re.compile(r"(?P<number>[0-9]+) ?(?P<unit>s|min|h|d|w)")
+_CLOCK_TIMES: Final = re.compile(r"((?:[01][0-9]|2[0-3]):[0-5][0-9]) ?- ?((?:[01][0-9]|2[0-3]):[0-5][0-9])")
 _AGE_UNITS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 T = TypeVar("T")
@@ -71,6 +72,22 @@ def moment(text: str, now: datetime) -> datetime:
     except (ValueError, OverflowError, OSError) as error:
         message = f"`{text}` is no time: write an age like 2d or 12h, or 2026-11-25 or 2026-11-25T14:30"
         raise ValueError(message) from error
+
+
+def moment_ahead(text: str, now: datetime) -> datetime:
+    """Read a length of time from `now` on (`90min`, `12h`, `2d`), or a time; without a zone it is local time."""
+    if (match := _AGE.fullmatch(text.strip())) is not None:
+        return now + timedelta(seconds=int(match["number"]) * _AGE_UNITS[match["unit"]])
+    return moment(text, now)
+
+
+def clock_times(text: str) -> str:
+    """Read hours of the day, and return them as `22:00-05:00`. Raises ValueError."""
+    match = _CLOCK_TIMES.fullmatch(text.strip())
+    if match is None or match[1] == match[2]:
+        message = f"`{text}` are no hours: write two different clock times, like 22:00-05:00"
+        raise ValueError(message)
+    return f"{match[1]}-{match[2]}"
 
 
 def span_s(text: str) -> int:

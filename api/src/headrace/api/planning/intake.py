@@ -199,7 +199,7 @@ class Intake:
             base = await tx.get(PlanRow, row.base) if row.base else None
         if requested and caller:
             before = m.Plan.model_validate_json(base.card) if base else None
-            planned = await self._outcome(caller, requested.request, card, before)
+            planned = await self._outcome(caller, requested.request, card, before, row.timezone)
         else:
             planned = Planned(_interrupted(card))
         if taken_up and _lacks_a_node(planned) and self._core.steady() < self._began + _NODES_BACK:
@@ -218,12 +218,14 @@ class Intake:
                     _log.warning("plan %s was made by nobody; it is taken up", plan)
                     self._core.jobs.wake(_PLAN, plan)
 
-    async def _outcome(self, caller: Caller, request: m.PlanRequest, card: m.Plan, before: m.Plan | None) -> Planned:
+    async def _outcome(
+        self, caller: Caller, request: m.PlanRequest, card: m.Plan, before: m.Plan | None, timezone: str
+    ) -> Planned:
         try:
             reading = await self._words.read(caller, request, before)
             if reading.intent is None:
                 return Planned(_unread(card, reading))
-            asked = Asked(card.id, caller, reading.intent, request.words, card.created)
+            asked = Asked(card.id, caller, reading.intent, request.words, card.created, timezone)
             return await self._pipeline.run(asked, card)
         except Stopped as stopped:
             return stopped.planned
@@ -250,7 +252,7 @@ class Intake:
                 await self._core.audit.append(tx, m.AuditKind.DECIDED, caller=caller, subject=row.id, detail=detail)
             if planned.document is not None and planned.route is not None and planned.execution is not None:
                 row.digest, row.document, row.expires = card.digest, planned.document.text, card.expires
-                row.starts = card.intent.start if card.intent else None
+                row.starts = card.starts
                 row.source, row.destination = planned.route.source.text, planned.route.destination.text
                 row.source_node = planned.route.source.node
                 row.destination_node = planned.route.destination.node

@@ -18,6 +18,7 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.estimate import estimated_s
 from headrace.api.planning.intents import sentence_of
 from headrace.api.planning.locations import Locations, asker_of
+from headrace.api.planning.schedule import Schedule
 from headrace.api.planning.words import KEPT
 from headrace.api.policy.budgets import day_of, used_today
 from headrace.api.policy.versions import Policies
@@ -74,6 +75,8 @@ class Asked:
     intent: m.TransferIntent
     words: str | None
     created: datetime
+    timezone: str
+    """Whose clock times are meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ class Pipeline:
     async def run(self, asked: Asked, card: m.Plan) -> Planned:
         """Plan what was asked; raises `Stopped` with a denied plan, and domain errors for what failed."""
         intent, asker = asked.intent, asker_of(asked.caller.principal)
+        schedule = Schedule.of(intent, asked.timezone, self._core.clock())
         card = card.model_copy(update={"intent": m.PlannedIntent.of(intent), "canonical_sentence": sentence_of(intent)})
         route = (await self._route(intent)).taking(include=intent.include, exclude=intent.exclude)
         decision = may_plan(self._policies.active, asker, route, self._locations.moment(asked.caller))
@@ -132,15 +136,19 @@ class Pipeline:
         refusals = check_survey(execution, counts, route)
         if refusals:
             raise Stopped(_refused(card, Refused(refusals)))
-        decision = await self._decide(asked, route, execution, counts)
+        late = schedule.infeasible(counts.bytes, intent.rate_limit_bps)
+        if late:
+            raise ServiceError(Code.DEADLINE_INFEASIBLE, late, fields=("deadline",))
+        decision = await self._decide(asked, route, execution, counts, schedule.starts)
         explained = await self._explained(decision)
         if decision.outcome == "denied":
             raise Stopped(_denied(card, decision, explained))
         execution = replace(execution, qos_class=_qos_class(decision, intent))
         async with self._core.database.read() as tx:
             eta_s = await estimated_s(tx, route, _survey_view(survey), intent.rate_limit_bps)
-        card = card.model_copy(update={"eta_s": eta_s})
-        return self._seal(asked, card, _Settled(route, execution, counts, decision, explained))
+        timing = {"eta_s": eta_s, "starts": schedule.starts, "hours": schedule.hours_view}
+        card = card.model_copy(update=timing | {"warnings": list(filter(None, [schedule.warning(eta_s)]))})
+        return self._seal(asked, card, _Settled(route, execution, counts, decision, explained, schedule))
 
     async def _route(self, intent: m.TransferIntent) -> Route:
         async with self._core.database.read() as tx:
@@ -196,13 +204,14 @@ class Pipeline:
         near = ", ".join(f"`{place.endpoint}:{parent.rstrip('/')}/{one}`" for one in names)
         return f"; near it: {near}. Correct the path" if near else ". Correct the path"
 
-    async def _decide(self, asked: Asked, route: Route, execution: Execution, counts: SurveyCounts) -> Decision:
+    async def _decide(
+        self, asked: Asked, route: Route, execution: Execution, counts: SurveyCounts, starts: datetime | None
+    ) -> Decision:
         principal = asked.caller.principal
-        now = self._core.clock()
-        day = day_of(max(now, asked.intent.start or now), self._core.settings.timezone)
+        day = day_of(starts or self._core.clock(), self._core.settings.timezone)
         async with self._core.database.read() as tx:
             budgets = await used_today(tx, principal.id, principal.agent, day)
-        moment = replace(self._locations.moment(asked.caller), start=asked.intent.start)
+        moment = replace(self._locations.moment(asked.caller), start=starts)
         facts = Facts.of(execution, counts, moment, budgets)
         return decide(self._policies.active, execution.action, asker_of(principal), route, facts)
 
@@ -212,7 +221,7 @@ class Pipeline:
 
     def _seal(self, asked: Asked, card: m.Plan, settled: "_Settled") -> Planned:
         route, execution, counts, decision = settled.route, settled.execution, settled.counts, settled.decision
-        notes = list(card_notes(execution, counts))
+        notes = [*card_notes(execution, counts), *settled.schedule.notes()]
         wanted = _QOS_OF_PRIORITY[asked.intent.priority]
         if wanted != execution.qos_class:
             notes.append(
@@ -233,7 +242,9 @@ class Pipeline:
             notes=tuple(notes),
             danger=tuple(card.danger),
             created=asked.created,
-            starts=asked.intent.start,
+            starts=settled.schedule.starts,
+            hours=settled.schedule.hours,
+            deadline=settled.schedule.deadline,
         )
         document = self._signer.plan(draft)
         summary = spoken_summary(execution, counts, decision, route.source.text, route.destination.text)
@@ -264,6 +275,7 @@ class _Settled:
     counts: SurveyCounts
     decision: Decision
     explained: Explanation
+    schedule: Schedule
 
 
 def decision_view(decision: Decision, qos_class: str, explained: Explanation) -> m.Decision:

@@ -364,7 +364,7 @@ def _shown(card: m.Plan, plan: PlanStatus, caller: Caller) -> m.Plan:
                 )
                 for word in plan.words
             ],
-            "warnings": warnings(plan),
+            "warnings": [*card.warnings, *warnings(plan)],
             "transfer": plan.transfer.id if plan.transfer else None,
             "transfer_state": plan.transfer.state if plan.transfer else None,
             "transfer_ended": plan.transfer.ended if plan.transfer else None,

@@ -7,7 +7,7 @@ question.
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlalchemy import select
@@ -36,8 +36,9 @@ from headrace.guardrails.language import (
 
 _MAX_TRANSFERS = 1000
 _LAST = "last"
-KEPT = frozenset({"start"})
+KEPT = frozenset({"start", "deadline", "window"})
 """Schedule slots that the service keeps itself."""
+_LATEST_DEADLINE = timedelta(days=366)
 LOCAL_ENDPOINT = "local"
 """The endpoint that a bare path names."""
 
@@ -75,6 +76,7 @@ class Words:
         checks: dict[str, Callable[[], None]] = {
             "rate_limit_bps": lambda: require_rate(intent.rate_limit_bps, self._core.settings.min_rate_bps),
             "start": lambda: _check_start(intent, self._core.clock()),
+            "deadline": lambda: _check_deadline(intent, self._core.clock()),
         }
         for slot, check in checks.items():
             try:
@@ -245,3 +247,18 @@ def _check_start(intent: m.TransferIntent, now: datetime) -> None:
             f"a start must lie ahead, by at most {MAX_AHEAD.days} days: until {latest:%Y-%m-%d %H:%M} UTC",
             fields=("start",),
         )
+
+
+def _check_deadline(intent: m.TransferIntent, now: datetime) -> None:
+    """Refuse a deadline that has passed, or that nobody could mean."""
+    if intent.deadline is None:
+        return
+    if intent.deadline.tzinfo is None:
+        detail = "`deadline` has no zone; write one, such as `2026-11-25T22:00:00Z`"
+        raise ServiceError(Code.INVALID_REQUEST, detail, fields=("deadline",))
+    latest = now + _LATEST_DEADLINE
+    if not now < intent.deadline < latest:
+        detail = (
+            f"a deadline must lie ahead, by at most {_LATEST_DEADLINE.days} days: until {latest:%Y-%m-%d %H:%M} UTC"
+        )
+        raise ServiceError(Code.DEADLINE_INFEASIBLE, detail, fields=("deadline",))

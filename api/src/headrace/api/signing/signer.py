@@ -7,12 +7,13 @@ All of it is checked anew from the stored bytes for every ticket, and renewals p
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import cast
 
 from sqlalchemy import bindparam, select
 
 from headrace.api.core import Core
-from headrace.api.errors import Code, Fenced, ServiceError
+from headrace.api.errors import Code, Fenced, OutsideHours, ServiceError
 from headrace.api.people.proofs import Proof
 from headrace.api.policy.budgets import day_of_start, used_today
 from headrace.api.policy.versions import Policies
@@ -41,6 +42,7 @@ from headrace.guardrails import (
     SigningKey,
     Submission,
     canonical,
+    next_hours,
     permit_body,
     receipt_body,
     redecide,
@@ -56,6 +58,7 @@ _USED_APPROVALS = (
     .join(PersonRow, PersonRow.id == ApprovalRow.approver)
     .where(ApprovalRow.used_by == bindparam("transfer"), ApprovalRow.verdict == "approved")
 )
+_SHUT = "hours of policy"
 _RELEASED = "released plan"
 """Where a writing transaction keeps what was checked in it."""
 
@@ -102,6 +105,9 @@ class Signer:
         if transfer.fence != fence:
             raise Fenced(transfer.id)
         plan = await self.released(tx, transfer, starts=transfer.started is None)
+        shut = self.shut(tx, transfer.id) or _shut_now(plan, self._core.clock())
+        if shut is not None:
+            raise shut
         asked = Attempt(
             transfer=transfer.id,
             number=attempt,
@@ -154,7 +160,12 @@ class Signer:
             raise ServiceError(Code.PLAN_ALTERED, "the plan's requester is not the transfer's; plan again")
         decision = await self._decide_again(tx, transfer, plan, starts=starts)
         if decision.outcome == "denied":
-            raise ServiceError(Code.DENIED_BY_POLICY, why(decision))
+            # Where only the hours are against it, they are waited for: no ticket is signed until then.
+            now, zone = self._core.clock(), self._core.settings.timezone
+            opens = next_hours(self._policies.active, decision, now, zone)
+            if opens is None:
+                raise ServiceError(Code.DENIED_BY_POLICY, why(decision))
+            tx.info[_SHUT, transfer.id] = OutsideHours(opens, f"the hours of policy: {why(decision)}")
         sealed = _mapping(plan.fields["decision"])["obligations"]
         asked_before = set(map(str, sealed)) if isinstance(sealed, list) else set()
         if not {str(need) for need in decision.obligations} <= asked_before:
@@ -163,6 +174,10 @@ class Signer:
             )
         tx.info[asked] = plan
         return plan
+
+    def shut(self, tx: Tx, transfer: str) -> OutsideHours | None:
+        """Return which hours of policy are over, as `released` found in `tx`."""
+        return cast("OutsideHours | None", tx.info.get((_SHUT, transfer)))
 
     async def halted(self, tx: Tx, transfer: TransferRow) -> str:
         """Say why nothing of this transfer may run until an operator releases it; empty when nothing is halted."""
@@ -205,7 +220,9 @@ class Signer:
         record["resource"] = {**resource, **ends}
         sealed = _mapping(record["context"])
         now, zone = self._core.clock(), self._core.settings.timezone
-        facts = dict(Moment(now=now, zone=zone, start=transfer.starts).context())
+        hours = plan.hours if transfer.started is None else None
+        begins = hours.opening(max(now, transfer.starts or now)) if hours else transfer.starts
+        facts = dict(Moment(now=now, zone=zone, start=begins).context())
         for name in {"door", "session"} | ({"start"} - set(sealed)):
             del facts[name]  # how the plan came stays, and a record of the first form stays one
         if starts:
@@ -219,6 +236,12 @@ class Signer:
         written = {name: str(fact) if isinstance(fact, int) else fact for name, fact in facts.items()}
         record["context"] = {**sealed, **written}
         return redecide(self._policies.active, canonical(record).decode())
+
+
+def _shut_now(plan: ReleasedPlan, now: datetime) -> OutsideHours | None:
+    """Return the plan's own hours, when they are over at `now`."""
+    opens = plan.hours.opening(now) if plan.hours else now
+    return OutsideHours(opens, f"its hours, {plan.hours}") if opens > now else None
 
 
 def _work(transfer: TransferRow, document: str) -> Work:

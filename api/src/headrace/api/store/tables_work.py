@@ -130,6 +130,11 @@ class TransferRow(Base):
     not_before: Mapped[datetime | None] = mapped_column(Utc)
     away_since: Mapped[datetime | None] = mapped_column(Utc)
     blocked_since: Mapped[datetime | None] = mapped_column(Utc)
+    goes_on: Mapped[datetime | None] = mapped_column(Utc)
+    """When its hours open, while it waits for them."""
+    hours: Mapped[str | None] = mapped_column(Text)
+    """Hours in which alone it runs (JSON of `models.RunHours`)."""
+    deadline: Mapped[datetime | None] = mapped_column(Utc)
     paused_since: Mapped[datetime | None] = mapped_column(Utc)
     """Since when its pause is wished."""
     last_error: Mapped[str] = mapped_column(Text, default="")

@@ -21,6 +21,7 @@ from headrace.api.transfers.state_machine import (
     Effect,
     Limits,
     Seen,
+    Shut,
     Standing,
     Step,
     Wish,
@@ -84,7 +85,10 @@ class Advance:
     async def begin_at_once(self, tx: Tx, row: TransferRow, run: Run) -> None:
         """Begin in the transaction `tx` that admits a transfer, when nothing stands in its way."""
         unless_committed(tx, lambda: self._turns.leave(run.transfer))
-        seen = Seen(absent=await self._absent(tx, run), starts=run.starts)
+        found = self._parts.signer.shut(tx, run.transfer)
+        run.shut = Shut(found.opens, found.whose) if found else None
+        shut, _ = _hours(run, self._core.clock())
+        seen = Seen(absent=await self._absent(tx, run), starts=run.starts, shut=shut)
         after = self._next(run, standing_of(row, run), seen)
         if after.effect is Effect.BEGIN:
             await self._attempts.record(tx, row, run, after.standing)
@@ -92,11 +96,12 @@ class Advance:
     async def _look(self, tx: Tx, row: TransferRow, run: Run) -> Seen:
         """Say what is the case for this run."""
         clock, moved = self._core.steady(), run.progress.bytes_durable > run.durable_before
+        shut, shuts = _hours(run, self._core.clock())
         if run.unknown_since is not None and run.end is None and clock >= run.unknown_since + _ON_ITS_WAY:
             run.end = End("failed", ATTEMPT_UNKNOWN, "no node knows the attempt any more", retryable=True)
         if run.open and run.end is not None:
             refusal = _cause(run.refusal)
-            return Seen(end=run.end.ending(moved=moved), refusal=refusal, halt=run.halt)
+            return Seen(end=run.end.ending(moved=moved), refusal=refusal, halt=run.halt, shut=shut)
         absent = await self._absent(tx, run)
         since = run.stopping_since
         gone = all(self._parts.nodes.attached(key) is None for key in run.nodes)
@@ -108,6 +113,8 @@ class Advance:
             halt=run.halt,
             absent=absent,
             starts=run.starts,
+            shut=shut,
+            shuts=shuts,
             renew=run.new_rate or run.renew_at is None or clock >= run.renew_at,
             lost=since is not None and (gone or clock >= since + _STOP),
         )
@@ -173,7 +180,7 @@ class Advance:
         """Return the time of the next look, by the clock: what the state machine says, or the next renewal."""
         unknown_until = run.unknown_since and run.unknown_since + _ON_ITS_WAY
         if run.open:
-            look_at = _earliest(look_at or run.renew_at, unknown_until)
+            look_at = _earliest(look_at, run.renew_at, unknown_until)
         # Whatever is waited for wakes the job; this is only how long a lost word may go unnoticed.
         clock = self._core.steady()
         wait = look_at - clock if look_at and look_at > clock else timedelta(seconds=self._core.settings.sweep_s)
@@ -185,13 +192,26 @@ def _cause(refusal: Exception | None) -> Cause | None:
 
 
 def _shown(standing: Standing) -> tuple[object, ...]:
-    return standing.state, standing.reason, standing.away_since, standing.blocked_since
+    return standing.state, standing.reason, standing.away_since, standing.blocked_since, standing.goes_on
 
 
 def _why_stop(run: Run, standing: Standing) -> str:
     if standing.wish is not Wish.RUN:
         return standing.wish_reason or f"{standing.wish} was asked for"
-    return run.halt or "its ticket may not be renewed"
+    return run.halt or ("its hours are over" if run.refusal is None else "its ticket may not be renewed")
+
+
+def _hours(run: Run, now: datetime) -> tuple[Shut | None, datetime | None]:
+    """Return the hours that are over now, of the transfer or of policy, or when its own are over."""
+    if run.shut is not None and now >= run.shut.until:
+        run.shut = None
+    if run.hours is None:
+        return run.shut, None
+    opens = run.hours.opening(now)
+    if opens <= now:
+        return run.shut, run.hours.closing(now)
+    own = Shut(opens, f"its hours, {run.hours}")
+    return run.shut if run.shut and run.shut.until > opens else own, None
 
 
 def _earliest(*times: datetime | None) -> datetime | None:

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.exc import DataError
 
 from headrace.api.data_folder import lists_dir, result_dir
-from headrace.api.errors import AuditUnwritable, Code, Fenced, ServiceError
+from headrace.api.errors import AuditUnwritable, Code, Fenced, OutsideHours, ServiceError
 from headrace.api.jobs.turns import Turns
 from headrace.api.policy.budgets import begin_on, day_of, day_of_start, keep, settle
 from headrace.api.problems import make, problem_of
@@ -22,7 +22,7 @@ from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.receipts import require_whole_move, totals_of
 from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN, Begun, End, Refusal, Run, at_rest, write_standing
-from headrace.api.transfers.state_machine import END_STATES, Standing, State
+from headrace.api.transfers.state_machine import END_STATES, Shut, Standing, State
 from headrace.client import models as m
 from headrace.engine import EngineError
 from headrace.guardrails import GuardrailError
@@ -76,6 +76,7 @@ class Attempts:
             standing_now = (row.state, row.state_reason)
             row.state, row.state_reason = standing.state, standing.reason
             row.away_since, row.blocked_since = standing.away_since, standing.blocked_since
+            row.goes_on = standing.goes_on
             _keep_progress(tx, row, run)
             if standing_now != (standing.state, standing.reason):
                 message = standing.reason or f"the transfer is {standing.state}"
@@ -303,6 +304,8 @@ class Attempts:
             return True
         if error.code == Code.HALTED:
             run.halt = str(error.args[0])
+        elif isinstance(error, OutsideHours):
+            run.shut = Shut(error.opens, error.whose)
         else:
             run.refusal = error
         return True

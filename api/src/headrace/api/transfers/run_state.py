@@ -1,5 +1,6 @@
 """What the service holds in memory of a transfer that it has taken up; the store has everything that must last."""
 
+import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import Literal, Self
 from headrace.api.errors import ServiceError
 from headrace.api.jobs.turns import InLine
 from headrace.api.store.tables_work import TransferRow
-from headrace.api.transfers.state_machine import Cause, Ending, Standing, State, Wish
+from headrace.api.transfers.state_machine import Cause, Ending, Shut, Standing, State, Wish
 from headrace.client import models as m
 from headrace.engine import AttemptEnded, AttemptProgress, EngineError
-from headrace.guardrails import GuardrailError, ReleasedPlan
+from headrace.guardrails import GuardrailError, Hours, ReleasedPlan
 
 ATTEMPT_UNKNOWN = "attempt_unknown"
 
@@ -75,6 +76,10 @@ class Run:
     fence: int
     place: InLine
     starts: datetime | None = None
+    hours: Hours | None = None
+    """Hours in which alone it may run."""
+    shut: Shut | None = None
+    """The hours of policy that are over, as the signer found."""
     attempt: int = 0
     open: bool = False
     """Whether the end of that attempt is still to be recorded."""
@@ -113,6 +118,7 @@ class Run:
             fence=row.fence,
             place=InLine(-row.priority, row.created, row.id, row.requester),
             starts=row.starts,
+            hours=Hours.read(json.loads(row.hours)) if row.hours else None,
             attempt=row.attempt,
             open=open_,
             progress=progress,
@@ -182,6 +188,7 @@ def standing_of(row: TransferRow, run: Run | None = None) -> Standing:
         away_since=row.away_since,
         blocked_since=row.blocked_since,
         paused_since=row.paused_since,
+        goes_on=row.goes_on,
     )
 
 
@@ -191,3 +198,4 @@ def write_standing(row: TransferRow, standing: Standing) -> None:
     row.attempt, row.failures = standing.attempt, standing.failures
     row.not_before, row.last_error = standing.not_before, standing.last_error
     row.away_since, row.blocked_since = standing.away_since, standing.blocked_since
+    row.goes_on = standing.goes_on

@@ -204,7 +204,7 @@ class Scheduler:
     def recheck(self) -> None:
         """Check every running transfer's ticket now, and look at what is halted: something has changed."""
         for run in list(self._runs.values()):
-            run.renew_at = None
+            run.renew_at = run.shut = None
             self.wake(run.transfer)
 
     def new_rate(self, transfer: str) -> None:

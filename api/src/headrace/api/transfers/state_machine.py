@@ -5,10 +5,11 @@
 The caller (`advance`) writes the new standing and does the effect; it calls again whenever something may have changed.
 A transfer has at most one open attempt: begun, and its end not recorded.
 
-    no attempt is open  cancel > refused > paused > halted > too early > node away > backs off > its turn > begin
+    no attempt is open  cancel > refused > paused > halted > too early > outside its hours > node away > backs off
+                        > its turn > begin
     an attempt is open  wait for its stop > stop it > go on without a node > renew its ticket > go on
-    its end is known    it arrived > canceled > refused > paused > halted > stopped by us > failed for good > obstacle
-                        > no progress > try again
+    its end is known    it arrived > canceled > refused > paused > halted > failed for good > outside its
+                        hours > stopped by us > obstacle > no progress > try again
 
 Cancel is final: no later wish undoes it, and nothing is begun or renewed after it. A pause that lasts too long ends in
 it.
@@ -103,6 +104,14 @@ class Ending:
     moved: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Shut:
+    """Hours that are over: until when, and whose they are."""
+
+    until: datetime
+    why: str
+
+
 _LOST = Ending("stopped", Cause("", "its nodes did not say that they stopped"), retryable=True, moved=False)
 
 
@@ -130,6 +139,8 @@ class Standing:
     """Since when obstacles end its attempts and nothing moves; a pause or a halt ends that wait."""
     paused_since: datetime | None = None
     """Since when its pause is wished."""
+    goes_on: datetime | None = None
+    """When its hours open, while it waits for them."""
     error: Cause | None = None
     """Why it failed."""
 
@@ -146,8 +157,12 @@ class Seen:
     absent: Cause | None = None
     """Which node can't work now."""
     starts: datetime | None = None
+    shut: Shut | None = None
+    """The hours that it waits for, as they are over now."""
+    shuts: datetime | None = None
+    """When the hours that it is in are over."""
     told: datetime | None = None
-    """What the clock says that `starts` is about, where it is another one than that which measures waits."""
+    """What the clock says that `starts`, `shut` and `shuts` are about, where another one measures waits."""
     turn: bool = True
     renew: bool = False
     lost: bool = False
@@ -189,7 +204,17 @@ class _Case:
 
     def to(self, state: State, reason: str = "", **changes: object) -> Standing:
         """Return the standing with another state and reason."""
-        return replace(self.now, state=state, reason=reason, **changes)  # type: ignore[arg-type] # fields by name
+        fields: dict[str, object] = {"goes_on": None} | changes
+        return replace(self.now, state=state, reason=reason, **fields)  # type: ignore[arg-type] # fields by name
+
+    @property
+    def shuts(self) -> datetime | None:
+        """When its hours are over, by the clock that measures waits."""
+        return self.seen.shuts and self.ahead(self.seen.shuts)
+
+    def ahead(self, moment: datetime) -> datetime:
+        """Return when a time of the clock that people read comes, by the clock that measures waits."""
+        return self.clock + (moment - (self.seen.told or self.clock))
 
     @property
     def end(self) -> Ending:
@@ -198,7 +223,7 @@ class _Case:
 
 
 def step(now: Standing, seen: Seen, clock: datetime, limits: Limits) -> Step:
-    """Say what happens next; `clock` measures waits, and every time but `starts` is by it."""
+    """Say what happens next; `clock` measures waits, and every time but `starts`, `shut` and `shuts` is by it."""
     case = _Case(now, seen, clock, limits)
     if now.state in END_STATES:
         return Step(now)
@@ -278,8 +303,18 @@ def _too_early(case: _Case) -> Step | None:
     starts, told = case.seen.starts, case.seen.told or case.clock
     if starts is None or starts <= told:
         return None
-    at = f"{starts:%Y-%m-%d %H:%M}" if starts.second == 0 else f"{starts:%Y-%m-%d %H:%M:%S}"
-    return Step(case.to(State.QUEUED, f"starts at {at} UTC", away_since=None), look_at=case.clock + (starts - told))
+    return Step(case.to(State.QUEUED, f"starts at {_utc(starts)}", away_since=None), look_at=case.ahead(starts))
+
+
+def _outside_its_hours(case: _Case) -> Step | None:
+    shut = case.seen.shut
+    if shut is None:
+        return None
+    begun = case.now.attempt > 0
+    reason = f"outside {shut.why}; {'goes on' if begun else 'starts'} at {_utc(shut.until)}"
+    state = State.WAITING if begun else State.QUEUED
+    waits = case.to(state, reason, away_since=None, blocked_since=None, goes_on=shut.until)
+    return Step(waits, look_at=case.ahead(shut.until))
 
 
 def _away(case: _Case) -> Step | None:
@@ -319,21 +354,24 @@ def _is_stopping(case: _Case) -> Step | None:
 
 
 def _must_stop(case: _Case) -> Step | None:
-    if case.now.wish is Wish.RUN and not case.seen.halt and case.seen.refusal is None:
+    seen = case.seen
+    if case.now.wish is Wish.RUN and not seen.halt and seen.refusal is None and seen.shut is None:
         return None
     return Step(replace(case.now, stopping=True), Effect.STOP, case.clock + case.limits.stop)
 
 
 def _goes_on_without(case: _Case) -> Step | None:
-    return Step(case.to(State.WAITING, case.seen.absent.message)) if case.seen.absent else None
+    if case.seen.absent is None:
+        return None
+    return Step(case.to(State.WAITING, case.seen.absent.message), look_at=case.shuts)
 
 
 def _renews(case: _Case) -> Step | None:
-    return Step(case.to(State.RUNNING), Effect.RENEW) if case.seen.renew else None
+    return Step(case.to(State.RUNNING), Effect.RENEW, case.shuts) if case.seen.renew else None
 
 
 def _goes_on(case: _Case) -> Step:
-    return Step(case.to(State.RUNNING))
+    return Step(case.to(State.RUNNING), look_at=case.shuts)
 
 
 # -- its end is known --
@@ -366,6 +404,14 @@ def _paused_after(case: _Case) -> Step | None:
 def _held_after(case: _Case) -> Step | None:
     found = _held(_closed(case))
     return found and replace(found, effect=Effect.CLOSE)
+
+
+def _outside_its_hours_after(case: _Case) -> Step | None:
+    found = _outside_its_hours(_closed(case))
+    if found is None:
+        return None
+    failures = 0 if case.end.moved else case.now.failures
+    return replace(found, effect=Effect.CLOSE, standing=replace(found.standing, failures=failures))
 
 
 def _stopped_by_us(case: _Case) -> Step | None:
@@ -425,6 +471,10 @@ def _again(case: _Case, wait: timedelta) -> Step:
     return Step(waiting, Effect.CLOSE, again)
 
 
+def _utc(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment.second == 0 else f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+
 def _failures(case: _Case) -> int:
     return 0 if case.end.moved else case.now.failures + 1
 
@@ -440,6 +490,7 @@ _BEFORE: tuple[_Rule, ...] = (
     _paused,
     _held,
     _too_early,
+    _outside_its_hours,
     _away,
     _backs_off,
     _not_its_turn,
@@ -452,8 +503,9 @@ _AFTER: tuple[_Rule, ...] = (
     _refused_after,
     _paused_after,
     _held_after,
-    _stopped_by_us,
     _failed_for_good,
+    _outside_its_hours_after,
+    _stopped_by_us,
     _blocked,
     _no_progress,
     _tries_again,

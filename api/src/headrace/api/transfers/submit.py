@@ -95,6 +95,8 @@ class Submissions:
             canonical_sentence=card.canonical_sentence or "",
             created=now,
             starts=plan.starts,
+            hours=card.hours.model_dump_json() if card.hours else None,
+            deadline=card.intent.deadline,
             attempt=0,
             only_failed=False,
             progress=progress.model_dump_json(),

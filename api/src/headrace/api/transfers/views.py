@@ -1,11 +1,14 @@
 """From rows to the models that cross the doors."""
 
+import json
+
+from headrace.api.planning.schedule import at_risk
 from headrace.api.store.tables_work import TransferEventRow, TransferRow
 from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step
 from headrace.auth import Principal
 from headrace.client import models as m
 from headrace.client.text import plural
-from headrace.guardrails import sized
+from headrace.guardrails import Hours, sized
 
 _MIN_AVERAGED_S = 0.001
 
@@ -32,6 +35,15 @@ def transfer_view(
         canonical_sentence=row.canonical_sentence,
         created=row.created,
         starts=row.starts,
+        hours=m.RunHours.model_validate_json(row.hours) if row.hours else None,
+        goes_on=row.goes_on,
+        deadline=row.deadline,
+        deadline_at_risk=at_risk(
+            row.deadline,
+            Hours.read(json.loads(row.hours)) if row.hours else None,
+            shown.eta_s,
+            row.ended or status.now,
+        ),
         started=row.started,
         active_s=status.active_s,
         ended=row.ended,

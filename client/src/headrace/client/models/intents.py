@@ -89,6 +89,14 @@ class TransferIntent(Model):
     )
 
 
+class RunHours(Model):
+    """Hours of each day in which alone a transfer runs; over midnight when it closes earlier than it opens."""
+
+    opens: str = Field(description="`22:00`")
+    closes: str = Field(description="`05:00`; not part of the hours")
+    zone: str = Field(description="IANA zone of these times")
+
+
 class PlannedIntent(TransferIntent):
     """What a plan was made for: read without today's limits, so that plans of earlier versions stay readable."""
 

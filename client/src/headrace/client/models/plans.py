@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from headrace.client.models.base import Count, Handle, Model, Proven, Reason, Sha256, Words, Zone
-from headrace.client.models.intents import Changes, PlannedIntent, Question, Refusal, TransferIntent
+from headrace.client.models.intents import Changes, PlannedIntent, Question, Refusal, RunHours, TransferIntent
 from headrace.client.models.policy import Rule
 from headrace.client.models.steps import AllowedAction, NextStep
 from headrace.client.models.transfers import TransferState
@@ -149,6 +149,8 @@ class Plan(Model):
     notes: list[str] = Field(
         default=[], description="what this kind of plan does to identical, different, excluded and moved files"
     )
+    starts: datetime | None = Field(default=None, description="when it starts at the earliest, if not at once")
+    hours: RunHours | None = Field(default=None, description="hours in which alone it runs")
     eta_s: Count | None = Field(default=None, description="how long it may take, from what was moved there before")
     confirmed: bool = False
     approvals: list[ApprovalView] = []

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from headrace.client.models.base import Count, Model, Problem, Rate, Reason, Sha256
+from headrace.client.models.intents import RunHours
 from headrace.client.models.steps import AllowedAction, ControlAction, NextStep
 
 
@@ -86,7 +87,17 @@ class Transfer(Model):
     destination: str
     canonical_sentence: str = ""
     created: datetime
-    starts: datetime | None = Field(default=None, description="when it is to start, if that was asked for")
+    starts: datetime | None = Field(
+        default=None, description="when it is to start, if that was asked for, or when its hours open first"
+    )
+    hours: RunHours | None = Field(default=None, description="hours in which alone it runs")
+    goes_on: datetime | None = Field(
+        default=None, description="when it goes on by itself, while it waits for its hours or those of policy"
+    )
+    deadline: datetime | None = Field(default=None, description="when it is to be done, if that was asked for")
+    deadline_at_risk: bool = Field(
+        default=False, description="its deadline passed before it ended, or will have at its present rate"
+    )
     started: datetime | None = None
     active_s: Annotated[float, Field(ge=0)] | None = Field(
         default=None, description="how long its attempts took, without the pauses and waits between them"

@@ -14,6 +14,7 @@ from headrace.guardrails.intents.answer import (
 )
 from headrace.guardrails.intents.context import Context, Endpoint, PlanRef, TransferRef
 from headrace.guardrails.intents.forms import intent_from_json, intent_to_json
+from headrace.guardrails.intents.hours import Hours
 from headrace.guardrails.intents.values import Changes, Intent, Location, Slots, Target
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Choice",
     "Context",
     "Endpoint",
+    "Hours",
     "Intent",
     "Interpretation",
     "Location",

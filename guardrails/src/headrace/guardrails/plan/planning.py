@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from headrace.guardrails.errors import Refused
+from headrace.guardrails.intents.hours import Hours
 from headrace.guardrails.policy.decision import Decision
 from headrace.guardrails.rails.checks import check_request
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
@@ -86,7 +87,11 @@ class PlanDraft:
     danger: tuple[str, ...]
     created: datetime
     starts: datetime | None = None
-    """When it is to start, if that was asked for."""
+    """When it is to start, if that was asked for, or when its hours open first."""
+    hours: Hours | None = None
+    """Hours in which alone it may run."""
+    deadline: datetime | None = None
+    """When it is to be done."""
 
     @property
     def expires(self) -> datetime:
@@ -109,6 +114,8 @@ class PlanDraft:
             "decision": self.decision.to_body(),
             "notes": self.notes,
             "danger": self.danger,
+            "hours": self.hours.to_body() if self.hours else None,
+            "deadline": utc_text(self.deadline) if self.deadline else None,
             "created": utc_text(self.created),
             "expires": utc_text(self.expires),
             **RESERVED,

@@ -7,12 +7,13 @@ are not needed are left away again.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from headrace.guardrails.intents.text import counted, human_bytes, shown
 from headrace.guardrails.policy.decide import redecide
 from headrace.guardrails.policy.decision import Decision, Outcome
+from headrace.guardrails.policy.facts import Moment
 from headrace.guardrails.policy.places import inside
 from headrace.guardrails.policy.policy_set import PolicySet
 from headrace.guardrails.policy.record import read_record
@@ -23,6 +24,9 @@ MAX_ALTERNATIVES: Final = 5
 _MAX_TOGETHER: Final = 8
 _MAX_PLACES: Final = 50
 _HOURS_AHEAD: Final = 7 * 24
+_HALF_HOURS: Final = 7 * 48
+_HALF_HOUR: Final = timedelta(minutes=30)
+_MINUTE: Final = timedelta(minutes=1)
 _STRICTNESS: Final[Mapping[Outcome, int]] = {"allowed": 0, "confirm": 1, "approve": 2, "denied": 3}
 _HOURS: Final = frozenset({"weekday", "minute", "start"})
 _DAY_NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -71,6 +75,37 @@ def explain(policies: PolicySet | None, decision: Decision) -> Explanation:
         return Explanation(_facts(record, read), alternatives)
     except (ValueError, TypeError, KeyError):
         return Explanation()
+
+
+def next_hours(policies: PolicySet | None, decision: Decision, at: datetime, zone: str) -> datetime | None:
+    """Return when a request that is denied at `at` would not be, if only the hours stand in its way.
+
+    Looked for within a week, in full and half hours of the site's `zone` and then to the minute; at most 341 decisions,
+    and none when no rule that decided looks at hours.
+    """
+    if policies is None or policies.version != decision.policy_version or not decision.context_json:
+        return None
+    try:
+        record, _ = read_record(decision.context_json)
+    except (ValueError, TypeError, KeyError):
+        return None
+    if decision.outcome != "denied" or not _read_by(policies, decision) & _HOURS:
+        return None
+
+    def opens(moment: datetime) -> bool:
+        seen = Moment(now=at, zone=zone, start=moment).context()
+        facts = {name: str(seen[name]) for name in ("start", "weekday", "minute")}
+        return redecide(policies, canonical(_with(record, facts)).decode()).outcome != "denied"
+
+    first = at.replace(minute=at.minute // 30 * 30, second=0, microsecond=0)
+    found = next((half for step in range(1, _HALF_HOURS + 1) if opens(half := first + step * _HALF_HOUR)), None)
+    if found is None:
+        return None
+    shut = max(found - _HALF_HOUR, at.replace(second=0, microsecond=0))
+    while found - shut > _MINUTE:
+        middle = shut + (found - shut) // _MINUTE // 2 * _MINUTE
+        shut, found = (shut, middle) if opens(middle) else (middle, found)
+    return found
 
 
 def _read_by(policies: PolicySet, decision: Decision) -> frozenset[str]:

@@ -220,8 +220,8 @@ def _check_globs(globs: Sequence[str]) -> Iterator[RailRefusal]:
 
 _TIMES: Final = {
     "start": "a start at a time can't be kept here; leave it out and the transfer starts when it is submitted",
-    "deadline": "a time by which it must have ended can't be kept yet; leave it out",
-    "window": "hours in which alone it may run can't be kept yet; leave them out",
+    "deadline": "a time by which it is to be done can't be kept here; leave it out",
+    "window": "hours in which alone it may run can't be kept here; leave them out",
     "repeat": "a transfer can't be repeated by itself yet; leave the repetition out, and ask again each time",
 }
 

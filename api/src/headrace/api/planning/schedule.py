@@ -1,0 +1,95 @@
+"""When a plan may run: its start, its hours, its deadline. Pure functions of what was asked for and of the clock."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Self
+
+from headrace.client import models as m
+from headrace.client.text import bit_rate, byte_size, duration
+from headrace.guardrails import Hours
+
+_BITS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """When a transfer may run."""
+
+    begins: datetime
+    """The first moment at which it may run."""
+    starts: datetime | None
+    """That moment, when it lies ahead."""
+    hours: Hours | None
+    deadline: datetime | None
+
+    @classmethod
+    def of(cls, intent: m.TransferIntent, zone: str, now: datetime) -> Self:
+        """Read what was asked for at `now`; clock times are those of `zone`."""
+        hours = Hours.of(intent.window, zone) if intent.window else None
+        asked = max(now, intent.start or now)
+        begins = hours.opening(asked) if hours else asked
+        return cls(begins=begins, starts=begins if begins > now else None, hours=hours, deadline=intent.deadline)
+
+    @property
+    def hours_view(self) -> m.RunHours | None:
+        """Its hours, for people and programs."""
+        return m.RunHours(**self.hours.to_body()) if self.hours else None
+
+    def done(self, seconds: float) -> datetime:
+        """Return when so much work is done at the earliest."""
+        work = timedelta(seconds=seconds)
+        return self.hours.after(self.begins, work) if self.hours else self.begins + work
+
+    def infeasible(self, count: int, rate_limit_bps: int | None) -> str:
+        """Say why its deadline can't be kept, whatever the network carries; empty when it may be."""
+        if self.deadline is None:
+            return ""
+        if self.deadline <= self.begins:
+            return f"it may not run before {_utc(self.begins)}, and is to be done by {_utc(self.deadline)}; {_ASK}"
+        if rate_limit_bps is None:
+            return ""
+        seconds = count * _BITS / rate_limit_bps
+        earliest = self.done(seconds)
+        if earliest <= self.deadline:
+            return ""
+        return (
+            f"{byte_size(count)} at {bit_rate(rate_limit_bps)} take {duration(seconds)}, so it is done at "
+            f"{_utc(earliest)} at the earliest, and not by {_utc(self.deadline)}; ask for a higher rate, or {_ASK}"
+        )
+
+    def notes(self) -> list[str]:
+        """Say under the seal how its hours and its deadline are kept."""
+        found = []
+        if self.hours is not None:
+            found.append(
+                f"It runs only in its hours, {self.hours}: when they end it waits, and goes on when they return."
+            )
+        if self.deadline is not None:
+            found.append(
+                f"It is to be done by {_utc(self.deadline)}. That is watched and told, and no rate is set aside for it."
+            )
+        return found
+
+    def warning(self, eta_s: int | None) -> str:
+        """Say that its deadline will hardly be kept, by what was moved there before; empty when it may be."""
+        if self.deadline is None or eta_s is None or (earliest := self.done(eta_s)) <= self.deadline:
+            return ""
+        return f"By what was moved there before it is done at about {_utc(earliest)}, after its deadline."
+
+
+def at_risk(deadline: datetime | None, hours: Hours | None, left_s: int | None, now: datetime) -> bool:
+    """Whether a deadline has passed at `now`, or will have, at the present rate, before all is there."""
+    if deadline is None:
+        return False
+    if now >= deadline:
+        return True
+    if left_s is None:
+        return False
+    return Schedule(begins=now, starts=None, hours=hours, deadline=deadline).done(left_s) > deadline
+
+
+_ASK = "ask for a later deadline"
+
+
+def _utc(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
