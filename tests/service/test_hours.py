@@ -54,6 +54,7 @@ async def test_a_transfer_waits_for_its_hours_pauses_as_they_end_and_goes_on_as_
     assert waits.goes_on == shuts + MINUTE
     assert waits.state_reason.endswith(f"goes on at {shuts + MINUTE:%Y-%m-%d %H:%M} UTC")
     assert waits.wish == "run"
+    assert 0 < waits.progress.bytes_durable < total
 
     # Nothing of it is lost over a restart, and nobody has to say that it shall go on.
     await site.restart()
@@ -62,7 +63,7 @@ async def test_a_transfer_waits_for_its_hours_pauses_as_they_end_and_goes_on_as_
     await until(site, transfer, "running")
     await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
     ended = await site.ada.end_of(transfer)
-    assert 0 < ended.progress.bytes_durable < total
+    assert ended.attempt == 2
     assert [one.kind for one in await site.ada.port.transfer_events(transfer.id)].count("failed") == 0
 
 
