@@ -10,7 +10,7 @@ from sqlalchemy import update
 from tests.servers.device import Device
 from tests.servers.site import PASSWORD, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
-from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve
+from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
 
 from headrace.api.settings import Settings
 from headrace.api.store.tables_site import PersonRow
@@ -258,3 +258,31 @@ async def test_a_passkey_signs_in(quiet_site: Site) -> None:
         await people.sign_in_by_passkey(given, "127.0.0.1")
     [failed] = await quiet_site.audited("sign_in_failed")
     assert (failed.subject, "used already" in failed.detail["reason"]) == (session.me.id, True)
+
+
+PASSKEY_FOR_PHI = """
+@id("requesters")
+@reason("requesters may work")
+permit (principal in Role::"requester", action, resource);
+@id("phi-by-passkey")
+@reason("patient data is copied after a sign-in with a passkey")
+forbid (principal, action == Action::"copy", resource)
+when { resource.source.labels.contains("class=phi") && !context.factors.contains("passkey") };
+"""
+
+
+@pytest.mark.anyio
+async def test_a_policy_may_want_a_sign_in_with_a_passkey_for_a_label(site: Site) -> None:
+    device, people = Device(), site.use_cases.people
+    await added(site.ada, device, m.Proven(password=PASSWORD))
+    (site.lab / "a.dat").write_text("a")
+    await publish(site, PASSKEY_FOR_PHI)
+    await site.ada.port.update_endpoint("lab", m.EndpointUpdate(labels={"class": "phi"}))
+    refused_plan = await site.ada.plan("lab:/a.dat", "archive:/a.dat")
+    assert refused_plan.state is m.PlanState.DENIED
+    assert "after a sign-in with a passkey" in refused_plan.summary
+    session = await people.sign_in_by_passkey(device.get(people.ask_passkey()), "127.0.0.1")
+    ada = replace(site.ada, principal=await people.of_session(session.secret))
+    plan = await ada.plan("lab:/a.dat", "archive:/a.dat")
+    ended = await ada.end_of(await ada.submit(plan))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary

@@ -87,6 +87,8 @@ def test_an_hour_at_which_it_would_run_is_found() -> None:
 def test_what_only_a_person_may_is_said_to_an_assistant() -> None:
     found = explained(PERMIT + forbid("principal has agent"), caller=AGENT)
     assert instead(found) == [("asked by the person, without an assistant", "allowed")]
+    found = explained(PERMIT + forbid('!context.factors.contains("passkey")'))
+    assert instead(found) == [("asked after a sign-in with a passkey", "allowed")]
     found = explained(PERMIT + forbid("!context.session"))
     assert instead(found) == [("asked in the person's own session", "allowed")]
 

@@ -152,7 +152,7 @@ def test_nothing_in_a_folder_is_decided_more_strictly_than_the_folder(
         assert copy(text, at(part, part)).outcome == "allowed"
 
 
-# -- records of the first form, which plans hold that were sealed before 2026-11-22 --
+# -- records of older forms, which plans hold that were sealed before 2026-11-22 (first) and 2026-11-23 (second) --
 
 
 def first_form(decided: Decision) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def first_form(decided: Decision) -> dict[str, Any]:
     del record["form"]
     for name in ("include", "exclude"):
         del record["resource"][name]
-    for name in ("start", "session", "largest_file_bytes", "on_conflict", "rate_limit_bps"):
+    for name in ("factors", "start", "session", "largest_file_bytes", "on_conflict", "rate_limit_bps"):
         del record["context"][name]
     record["context"]["approvals"] = "0"
     return record
@@ -179,6 +179,7 @@ def test_a_record_of_the_first_form_is_still_decided() -> None:
         "context.rate_limit_bps > 5",
         'resource.exclude.contains("x")',
         "context.session",
+        'context.factors.contains("pwd")',
         "context.largest_file_bytes > 5",
         "context.start > context.now",
     ],
@@ -195,4 +196,15 @@ def test_a_record_that_mixes_the_forms_is_denied() -> None:
     record["context"]["session"] = True
     assert redecide(policy(PERMIT_ALL), json.dumps(record)).outcome == "denied"
     record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
-    assert redecide(policy(PERMIT_ALL), json.dumps({**record, "form": "3"})).outcome == "denied"
+    for form in ("2", "4"):
+        assert redecide(policy(PERMIT_ALL), json.dumps({**record, "form": form})).outcome == "denied"
+
+
+def test_a_record_of_the_second_form_is_denied_by_a_policy_that_reads_factors_and_no_other() -> None:
+    record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
+    del record["context"]["factors"]
+    text = json.dumps({**record, "form": "2"})
+    assert redecide(policy(PERMIT_ALL), text).outcome == "allowed"
+    assert redecide(policy(PERMIT_ALL + forbid("context.session")), text).outcome == "allowed"
+    decided = redecide(policy(PERMIT_ALL + forbid('context.factors.contains("pwd")')), text)
+    assert decided.rules[0].id == "headrace-policy-error"

@@ -55,6 +55,7 @@ class Locations:
             zone=self._core.settings.timezone,
             door=caller.door.value,
             session=caller.principal.method != "token",
+            factors=caller.principal.factors,
         )
 
     async def browse(self, caller: Caller, endpoint: str, path: str, *, after: str | None, limit: int) -> m.EntryPage:

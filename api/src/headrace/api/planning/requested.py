@@ -20,6 +20,7 @@ class _Kept(BaseModel):
     scopes: list[Scope]
     session: bool
     on_host: bool
+    factors: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,14 @@ class Requested:
         """Keep a request."""
         principal = caller.principal
         scopes = sorted(principal.scopes)
-        return cls(_Kept(request=request, scopes=scopes, session=principal.session, on_host=caller.on_host))
+        kept = _Kept(
+            request=request,
+            scopes=scopes,
+            session=principal.session,
+            on_host=caller.on_host,
+            factors=sorted(principal.factors),
+        )
+        return cls(kept)
 
     @classmethod
     def read(cls, text: str) -> Self | None:
@@ -69,6 +77,7 @@ class Requested:
             method="password" if self.kept.session else "token",
             session=False,
             authenticated_at=plan.created,
+            factors=frozenset(self.kept.factors),
             agent=plan.agent,
         )
         return Caller(principal, Door(plan.door), self.kept.on_host)

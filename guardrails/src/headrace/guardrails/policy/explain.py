@@ -28,6 +28,7 @@ _HALF_HOURS: Final = 7 * 48
 _HALF_HOUR: Final = timedelta(minutes=30)
 _MINUTE: Final = timedelta(minutes=1)
 _STRICTNESS: Final[Mapping[Outcome, int]] = {"allowed": 0, "confirm": 1, "approve": 2, "denied": 3}
+_BY_PASSKEY: Final = ("mfa", "passkey", "pop")
 _HOURS: Final = frozenset({"weekday", "minute", "start"})
 _DAY_NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -194,6 +195,8 @@ def _steps(
         )
     if "session" in read and context["session"] is False:
         yield _setting("asked in the person's own session", {"session": True})
+    if "factors" in read and "passkey" not in _texts(context["factors"]):
+        yield _setting("asked after a sign-in with a passkey", {"session": True, "factors": _BY_PASSKEY})
     if read & _HOURS:
         yield from _later(record, milder)
 
@@ -290,3 +293,7 @@ def _list(value: Json) -> list[Json]:
     if isinstance(value, str) or not isinstance(value, list | tuple):
         raise TypeError(value)
     return list(value)
+
+
+def _texts(value: Json) -> frozenset[str]:
+    return frozenset(map(str, value)) if isinstance(value, list | tuple) else frozenset()

@@ -31,13 +31,15 @@ class Caller:
 class Moment:
     """When and by which door; `zone` is the IANA name of the site's zone.
 
-    `session` says that a person's own session asks, not a token. `start` is when a transfer is to start, if later.
+    `session` says that a person's own session asks, not a token; `factors` what was shown when it began. `start` is
+    when a transfer is to start, if later.
     """
 
     now: datetime
     zone: str = "UTC"
     door: Literal["api", "cli", "console", "mcp"] = "api"
     session: bool = False
+    factors: frozenset[str] = frozenset()
     start: datetime | None = None
 
     @property
@@ -55,6 +57,7 @@ class Moment:
             "minute": local.hour * 60 + local.minute,
             "door": self.door,
             "session": self.session,
+            "factors": sorted(self.factors),
         }
 
 

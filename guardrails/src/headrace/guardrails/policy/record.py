@@ -13,7 +13,8 @@ from headrace.guardrails.policy.facts import Caller, PolicyAction
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
 from headrace.guardrails.seal.documents import Json, JsonObject, canonical
 
-FORM: Final = "2"
+FORM: Final = "3"
+_SECOND_FORM: Final = "2"
 _TEXT_FACTS: Final = frozenset({"now", "start", "door", "verification", "on_conflict"})
 _TIME_FACTS: Final = ("now", "start")
 _UNKNOWN: Final[JsonObject] = {
@@ -24,6 +25,7 @@ _UNKNOWN: Final[JsonObject] = {
 }
 """Facts that records of the first form lack: what a rule that reads none of them is given in their place."""
 SINCE_FORM_2: Final = frozenset({*_UNKNOWN, "start", "include", "exclude"})
+SINCE_FORM_3: Final = frozenset({"factors"})
 
 Reach = Literal["below", "alone"]
 """Whether a folder is asked about with all that is below it, or as the one page that lists it."""
@@ -48,16 +50,21 @@ def record_of(action: PolicyAction, caller: Caller, resource: JsonObject, contex
 def read_record(text: str) -> tuple[JsonObject, frozenset[str]]:
     """Read a record of any form, with the names of the facts that its form lacks; raises `ValueError` or `TypeError`.
 
-    Records of the first form (before 2026-11-22) are in plans that still run.
+    Records of the first two forms (before 2026-11-23) are in plans that still run.
     """
     record = json.loads(text)
     if not isinstance(record, Mapping):
         raise TypeError(record)
-    if "form" in record:
-        if record["form"] != FORM:
-            raise TypeError(record["form"])
-        return record, frozenset()
     context, resource = _object(record["context"]), _object(record["resource"])
+    if record.get("form") == FORM:
+        return record, frozenset()
+    if SINCE_FORM_3 & context.keys():
+        raise TypeError(record)
+    context = {**context, "factors": []}
+    if "form" in record:
+        if record["form"] != _SECOND_FORM:
+            raise TypeError(record["form"])
+        return {**record, "context": context}, SINCE_FORM_3
     if SINCE_FORM_2 & {*context, *resource}:
         raise TypeError(record)
     browses = record["action"] == "browse"
@@ -65,7 +72,7 @@ def read_record(text: str) -> tuple[JsonObject, frozenset[str]]:
     unknown = {name: value for name, value in _UNKNOWN.items() if name == "session" or "files" in context}
     facts = {name: value for name, value in context.items() if name != "approvals"}
     filled = {**record, "resource": {**resource, **added}, "context": {**facts, **unknown, "start": context["now"]}}
-    return filled, SINCE_FORM_2
+    return filled, SINCE_FORM_2 | SINCE_FORM_3
 
 
 def asked_folder(folder: ResolvedEndpoint, reach: Reach, exclude: tuple[str, ...] = ()) -> JsonObject:
