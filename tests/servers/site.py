@@ -4,8 +4,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
+
+from argon2 import PasswordHasher
 
 from headrace.api.access.acting import Acting
 from headrace.api.access.use_cases import UseCases
@@ -16,12 +21,16 @@ from headrace.api.clock import utc_now
 from headrace.api.events.broker import wait_for
 from headrace.api.settings import Settings
 from headrace.api.sites.nodes import NODES
-from headrace.auth import Principal
+from headrace.api.store.address import store_url
+from headrace.api.store.migrate import migrate
+from headrace.auth import Principal, passwords
 from headrace.client import models as m
 from headrace.engine import Node
 
 PASSWORD = "correct horse battery staple"  # noqa: S105
 WAIT_S = 20
+_QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+"""argon2id as in the product, at a thousandth of its cost: nobody attacks these passwords."""
 new_database: Callable[[], str] = lambda: ""  # noqa: E731 - replaced by `pytest --store postgresql`
 """Makes the database of a site and returns its URL; empty: SQLite in the site's folder."""
 
@@ -184,6 +193,20 @@ class Site:
         await self.service.close()
 
 
+@cache
+def _migrated() -> bytes:
+    """Return a store that the migrations have made: sites begin with a copy of it."""
+    with TemporaryDirectory(prefix="headrace-store-") as folder:
+        url = store_url("", Path(folder))
+        migrate(url)
+        return Path(url.database or "").read_bytes()
+
+
+def _put_migrated_store(data: Path) -> None:
+    data.mkdir(0o700)
+    Path(store_url("", data).database or "").write_bytes(_migrated())
+
+
 @asynccontextmanager
 async def started_site(folder: Path, settings: Settings | None = None) -> AsyncIterator[Site]:
     """Start a service in `folder` with its first admin `ada`, and no nodes yet."""
@@ -191,17 +214,20 @@ async def started_site(folder: Path, settings: Settings | None = None) -> AsyncI
     settings = settings or Settings()
     database = settings.database or new_database()
     settings = replace(settings, data=folder / "service", database=database, hub_listen="127.0.0.1:0")
+    if not database:
+        _put_migrated_store(settings.data)
     service = await Service.start(settings, public_url="http://127.0.0.1", clock=clock, waits=clock.waits)
     site = Site(folder, settings, clock, service)
     site.lab.mkdir()
     site.archive.mkdir()
-    try:
-        link = await site.use_cases.people.bootstrap_link()
-        assert link is not None
-        site.ada = await site.accept(link, "ada")
-        yield site
-    finally:
-        await site.close()
+    with patch.object(passwords, "_hasher", _QUICK):
+        try:
+            link = await site.use_cases.people.bootstrap_link()
+            assert link is not None
+            site.ada = await site.accept(link, "ada")
+            yield site
+        finally:
+            await site.close()
 
 
 async def settled(port: Acting, plan: m.Plan) -> m.Plan:
