@@ -8,6 +8,7 @@ pub mod code;
 pub mod codec;
 pub mod entry;
 pub mod filter;
+pub mod growth;
 pub mod integrity;
 pub mod journal;
 pub mod list;

@@ -76,6 +76,8 @@ pub struct Counters {
     pub resent_bytes: AtomicU64,
     /// Data connections of the session.
     pub streams: AtomicU64,
+    /// Bytes that went over data connections, of all sessions: what arrived before an attempt is no part of it.
+    pub stream_bytes: AtomicU64,
     busy_ns: [AtomicU64; Stage::ALL.len()],
 }
 

@@ -15,7 +15,7 @@ use headrace_io::stream::{TlsReader, TlsStream, TlsWriter, until};
 use parking_lot::{Condvar, Mutex};
 
 use super::contained;
-use super::counters::{Counters, Stage};
+use super::counters::{Counters, Stage, add};
 use super::landing::{Accepted, Answers, Landing, UnitSink, violation};
 use super::supply::{Orders, Outlet, Piece};
 
@@ -339,15 +339,17 @@ pub(super) fn join_token(
 pub(super) struct StreamOutlet<'s> {
     pub(super) stream: TlsStream,
     guard: &'s Guard,
+    counters: &'s Counters,
     frames: u64,
     is_broken: bool,
 }
 
 impl<'s> StreamOutlet<'s> {
-    pub(super) fn new(stream: TlsStream, guard: &'s Guard) -> Self {
+    pub(super) fn new(stream: TlsStream, guard: &'s Guard, counters: &'s Counters) -> Self {
         Self {
             stream,
             guard,
+            counters,
             frames: 0,
             is_broken: false,
         }
@@ -363,6 +365,10 @@ impl<'s> StreamOutlet<'s> {
         let written = stream.write_all(head, body, &mut || guard.check());
         self.is_broken = written.is_err();
         self.frames += 1;
+        add(
+            &self.counters.stream_bytes,
+            (head.len() + body.len()) as u64,
+        );
         written.map_err(|error| broken(&error))
     }
 
@@ -573,6 +579,7 @@ impl<'s> StreamInlet<'s> {
         let read = counters.time(Stage::Receive, || {
             stream.read_exact(out, &mut || guard.check())
         });
+        add(&counters.stream_bytes, out.len() as u64);
         read.map_err(|error| broken(&error))
     }
 }

@@ -56,11 +56,11 @@ pub struct Settings {
     /// Bytes that may wait unsent in the kernel, for each data connection. More costs memory and delays a stop or a lower rate; less may
     /// leave a fast path idle while the sender is busy elsewhere. Default 2 MiB.
     pub unsent_bytes: u32,
-    /// Data connections to a node whose packets come back within 2 ms, 0 for half as many as there are processors, from 2 to 16. One carries
-    /// as much as one processor encrypts and hashes; more than there are processors only take turns. Default 0.
+    /// Most data connections to a node whose packets come back within 2 ms, 0 for half as many as there are processors, from 2 to 16. One
+    /// carries as much as one processor encrypts and hashes; more than there are processors only take turns. Default 0.
     pub near_streams: u16,
-    /// Data connections to a node farther away. More are faster where packets are lost or the kernel's buffers are small, and cost memory.
-    /// Default 8.
+    /// Most data connections to a node farther away. A session begins with 4 and opens more while they make it faster, as they do where
+    /// packets are lost or the kernel's buffers are small; each costs memory. Default 16.
     pub far_streams: u16,
 }
 
@@ -72,7 +72,7 @@ impl Default for Settings {
             max_attempts: 64,
             unsent_bytes: 2 << 20,
             near_streams: 0,
-            far_streams: 8,
+            far_streams: 16,
         }
     }
 }
@@ -113,8 +113,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Data connections to a node whose packets take so long to come back.
-    pub(super) fn streams(&self, round_trip: Duration) -> u16 {
+    /// Most data connections to a node whose packets take so long to come back.
+    pub(super) fn most_streams(&self, round_trip: Duration) -> u16 {
         if round_trip >= NEAR {
             self.far_streams
         } else if self.near_streams > 0 {

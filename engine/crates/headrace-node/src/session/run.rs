@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use headrace_core::access::Access;
 use headrace_core::code::{Code, Failure};
+use headrace_core::growth::Growth;
 use headrace_core::journal::Replay;
 use headrace_core::message::{
     Hello, Join, MAX_STREAMS, Message, Order, Role as HelloRole, Totals, VERSIONS,
@@ -67,7 +68,7 @@ pub(super) struct Connected {
     pub(super) session: [u8; 16],
     /// Where data connections are to be dialled; `None` when the other side dials.
     pub(super) dialled: Option<std::net::SocketAddr>,
-    pub(super) streams: u16,
+    pub(super) streams: Growth,
 }
 
 /// Run an attempt to its end.
@@ -304,9 +305,11 @@ fn ask(
         .into_iter()
         .max()
         .filter(|count| *count > 0);
-    let streams = wished
-        .unwrap_or_else(|| context.plane.settings.streams(stream.round_trip()))
-        .min(MAX_STREAMS);
+    let round_trip = stream.round_trip();
+    let streams = match wished {
+        Some(count) => Growth::fixed(count.min(MAX_STREAMS)),
+        None => Growth::adaptive(context.plane.settings.most_streams(round_trip), round_trip),
+    };
     Ok(Connected {
         secret: session_secret(&stream)?,
         session: theirs.session,
@@ -343,7 +346,7 @@ fn answer(
         secret,
         session,
         dialled: None,
-        streams: 0,
+        streams: Growth::fixed(0),
     })
 }
 

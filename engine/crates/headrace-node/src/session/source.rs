@@ -126,7 +126,7 @@ fn serve(
 ) -> Result<StreamOver, Failure> {
     let paced = context.shared.pace.join(stream.socket());
     let _paced = paced.map_err(|error| broken(&error))?;
-    let mut outlet = StreamOutlet::new(stream, guard);
+    let mut outlet = StreamOutlet::new(stream, guard, &context.shared.counters);
     let served = supply.serve(&mut outlet, Some(number));
     let is_lost = supply.leave(number);
     if !guard.is_over() && (is_lost || outlet.is_broken()) {

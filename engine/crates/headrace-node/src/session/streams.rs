@@ -7,12 +7,13 @@ use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use headrace_core::code::{Code, Failure};
+use headrace_core::growth::Growth;
 use headrace_core::message::{MAX_JOINS, MAX_STREAMS};
 use headrace_io::stream::TlsStream;
 use parking_lot::Mutex;
 
 use super::attempt::Arrival;
-use super::counters::add;
+use super::counters::{add, read};
 use super::link::{Guard, shared_socket};
 use super::run::{Connected, Context, Joining, PAUSES, join};
 
@@ -33,7 +34,7 @@ pub(super) struct Streams<'a> {
     context: Context<'a>,
     joining: Option<Joining>,
     /// How many are dialled.
-    wanted: u16,
+    growth: Growth,
     next: AtomicU16,
     /// The streams that there were, by number: how many frames had come when one was over.
     known: Mutex<HashMap<u16, Option<u64>>>,
@@ -53,7 +54,7 @@ impl<'a> Streams<'a> {
         Self {
             context,
             joining,
-            wanted: connected.streams,
+            growth: connected.streams.clone(),
             next: AtomicU16::new(0),
             known: Mutex::default(),
         }
@@ -68,9 +69,12 @@ impl<'a> Streams<'a> {
     ) -> ScopedJoinHandle<'scope, ()> {
         scope.spawn(move || {
             if let Some(joining) = &self.joining {
-                for _ in 0..self.wanted {
+                for _ in 0..self.growth.count() {
                     scope.spawn(move || guard.run(|| self.keep(guard, work, joining)));
                 }
+                self.grow(guard, |_| {
+                    scope.spawn(move || guard.run(|| self.keep_another(guard, work, joining)));
+                });
                 return;
             }
             while !guard.is_over() {
@@ -90,6 +94,42 @@ impl<'a> Streams<'a> {
                 }
             }
         })
+    }
+
+    /// Open more, one by one, while that makes the session faster.
+    fn grow(&self, guard: &Guard, open: impl Fn(u16)) {
+        let mut growth = self.growth.clone();
+        let counters = &self.context.shared.counters;
+        let (begun, before) = (Instant::now(), read(&counters.stream_bytes));
+        while let Some(window) = growth.window() {
+            if guard.wait(window) {
+                return;
+            }
+            let bytes = read(&counters.stream_bytes).saturating_sub(before);
+            let more = growth.look(begun.elapsed(), bytes);
+            (0..more).for_each(&open);
+            if more > 0 {
+                let streams = growth.count();
+                tracing::debug!(streams, "more data connections are opened");
+            }
+        }
+    }
+
+    /// As [`Self::keep`], for one that the session can do without.
+    fn keep_another(
+        &self,
+        guard: &Guard,
+        work: &Work<'_>,
+        joining: &Joining,
+    ) -> Result<(), Failure> {
+        match self.keep(guard, work, joining) {
+            Err(failure) if failure.code == Code::PeerUnreachable => {
+                let message = failure.message;
+                tracing::info!(message, "a further data connection could not be had");
+                Ok(())
+            }
+            kept => kept,
+        }
     }
 
     /// Dial a connection, and another one whenever it breaks.
