@@ -129,6 +129,10 @@ KILLS ?= 200
 campaign: setup ## kill -9 the service KILLS times (200), and its nodes, under people who work; SEED=n repeats one
 	@$(BIN)/python -m tests.slow.kill_service --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
+.PHONY: releases
+releases: setup ## nodes of the last release (tests/slow/releases) and of today work together
+	@$(BIN)/python -m tests.slow.releases $(ARGS)
+
 .PHONY: lint
 lint: $(VENV)/.members web/node_modules/.packages ## what needs no build: ruff, mypy, import-linter, eslint, tsc, rustfmt
 	@$(BIN)/ruff check --quiet .

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from demo.stage import DemoError, Person, Stage, say
+from demo.stage import NODE_PROGRAM, DemoError, Person, Stage, say
 
 ATTACH_LIMIT_S = 30
 
@@ -24,11 +24,13 @@ class Site:
     """Of both people, for the console."""
 
 
-def open_site(stage: Stage, source: Path, destination: Path) -> Site:
+def open_site(
+    stage: Stage, source: Path, destination: Path, programs: tuple[Path, Path] = (NODE_PROGRAM, NODE_PROGRAM)
+) -> Site:
     """Start the service, sign in an administrator and a requester, and let two nodes join.
 
     Node `dtn-a` exports `source` for reading, `dtn-b` exports `destination` (made when it is not there) for writing;
-    the endpoints are named after the folders.
+    the endpoints are named after the folders. `programs` are what the two nodes run.
     """
     say("\n== 0. A service, two people, two nodes")
     ready = stage.service()
@@ -41,9 +43,11 @@ def open_site(stage: Stage, source: Path, destination: Path) -> Site:
     invitation = admin.facts("invite", ada.name, "--role", "requester")
     ada.run("login", "--link", str(invitation["link"]), "--password-stdin", typed=password + "\n")
     destination.mkdir(parents=True, exist_ok=True)
-    for name, root, access in (("dtn-a", source, "read"), ("dtn-b", destination, "write")):
+    both = (("dtn-a", source, "read"), ("dtn-b", destination, "write"))
+    for (name, root, access), program in zip(both, programs, strict=True):
         token = str(admin.facts("node-token", name)["token"])
-        stage.node(name, "join", token, "--name", name, "--root", f"{root.name}={root}:{access}")
+        words = ("join", token, "--name", name, "--root", f"{root.name}={root}:{access}")
+        stage.node(name, *words, program=program)
     _wait_until_attached(admin, 2)
     say(admin.run("endpoints").rstrip())
     return Site(url, admin, ada, source, destination, password)

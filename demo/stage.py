@@ -117,10 +117,10 @@ class Stage:
         self.addresses = listen if "public_url" in settings else urlsplit(str(ready["url"])).netloc, str(ready["hub"])
         return ready
 
-    def node(self, name: str, *words: str) -> Mapping[str, object]:
+    def node(self, name: str, *words: str, program: Path = NODE_PROGRAM) -> Mapping[str, object]:
         """Start `headrace-node WORDS` for the node `name` and return its ready line."""
         state = ("--state", str(self.folder / "state" / name))
-        return self._start(name, [str(NODE_PROGRAM), words[0], *_as_root(), *state, "--json", *words[1:]])
+        return self._start(name, [str(program), words[0], *_as_root(), *state, "--json", *words[1:]])
 
     def kill(self, name: str) -> None:
         """`kill -9` one process: no chance to tidy up."""

@@ -1,0 +1,1 @@
+"""Nodes of the last release and of today work together."""
