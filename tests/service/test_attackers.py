@@ -15,9 +15,10 @@ from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, pla
 
 from headrace.api.people.accounts import me
 from headrace.api.settings import Settings
-from headrace.api.store.tables_site import PasskeyRow
+from headrace.api.store.tables_site import PasskeyRow, PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow
-from headrace.auth import TOKEN_SCOPES
+from headrace.auth import TOKEN_SCOPES, AuthError
+from headrace.auth.passwords import hash_password
 from headrace.client import HeadraceError
 from headrace.client import models as m
 from headrace.client.login import remember
@@ -141,6 +142,43 @@ async def test_whoever_writes_to_the_database_puts_no_passkey_of_their_own_in_pl
             await strict.ada.port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan), passkey=answer))
     with refused("needs_confirmation"):
         await strict.ada.submit(plan)
+
+
+@pytest.mark.anyio
+async def test_whoever_writes_to_the_database_puts_no_password_of_their_own_in_place_of_a_persons(strict: Site) -> None:
+    eve = await strict.person("eve", "viewer")
+    plan = await overwriting(strict)
+    async with strict.service.whole.core.database.write() as tx:
+        sealed = (await tx.get_one(PersonRow, eve.principal.id)).password_hash
+        mine = (await tx.get_one(PersonRow, strict.ada.principal.id)).password_hash
+    assert sealed is not None
+    for told in (sealed, sealed.partition(" ")[0], hash_password(GUESS), ""):
+        async with strict.service.whole.core.database.write() as tx:
+            row = await tx.get_one(PersonRow, strict.ada.principal.id)
+            row.password_hash = told
+        for password in (PASSWORD, GUESS):
+            with refused("proof_refused"):
+                said = m.Confirmation(digest=digest_of(plan), password=password)
+                await strict.ada.port.confirm_plan(plan.id, said)
+            with pytest.raises(AuthError, match="wrong"):
+                await strict.use_cases.people.sign_in(m.SignIn(name="ada", password=password), "127.0.0.1")
+        # Nor is it sealed by a restart.
+        await strict.use_cases.people.seal_passwords_of_before(strict.settings.data / "passwords.sealed")
+    async with strict.service.whole.core.database.write() as tx:
+        (await tx.get_one(PersonRow, strict.ada.principal.id)).password_hash = mine
+    assert (await strict.ada.port.confirm_plan(plan.id, yes(plan))).confirmed
+
+
+@pytest.mark.anyio
+async def test_passwords_of_a_version_without_seals_are_sealed_once(strict: Site) -> None:
+    marker = strict.settings.data / "passwords.sealed"
+    assert marker.exists()
+    marker.unlink()
+    async with strict.service.whole.core.database.write() as tx:
+        row = await tx.get_one(PersonRow, strict.ada.principal.id)
+        row.password_hash = (row.password_hash or "").partition(" ")[0]
+    await strict.use_cases.people.seal_passwords_of_before(marker)
+    assert await strict.use_cases.people.sign_in(m.SignIn(name="ada", password=PASSWORD), "127.0.0.1")
 
 
 @pytest.mark.anyio

@@ -501,6 +501,9 @@ async def test_a_password_hashed_at_a_lower_cost_is_hashed_again_on_sign_in(hous
     await house.store.set_password_hash(
         admin.principal.id, PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
     )
+    with pytest.raises(AuthError, match="wrong"):  # nobody has sealed it
+        await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.1")
+    await house.door.passwords.seal_those_of_before()
     await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.1")
     person = await house.store.person(admin.principal.id)
     assert person is not None

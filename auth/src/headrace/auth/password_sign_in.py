@@ -13,7 +13,7 @@ from headrace.auth.passwords import check_name, check_password, fold, hash_passw
 from headrace.auth.principal import Principal
 from headrace.auth.secret_forms import Pepper, is_invitation
 from headrace.auth.sessions import BY_PASSWORD, Sessions, SignedIn
-from headrace.auth.store import NameTaken, PeopleStore, active_person
+from headrace.auth.store import NameTaken, PeopleStore, PersonRecord, active_person
 from headrace.auth.throttle import Limit, Throttle, network_of
 
 MAX_HASHES_AT_ONCE: Final = 4
@@ -71,16 +71,17 @@ class PasswordSignIn:
                 # Only people who exist: names that strangers make up can't push them out.
                 limits[f"person:{person.id}"] = PERSON_LIMIT
         self._count(limits)
-        stored = person.password_hash if person and person.state == "active" else None
+        stored = self._opened(person) if person and person.state == "active" else None
         fits = await self._in_thread(password_fits, password, stored)
         if person is None:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, "unknown name")
         if stored is None:
-            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {person.id} is {person.state}", person=person.id)
+            state = "altered in the store" if person.password_hash and person.state == "active" else person.state
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {person.id} is {state}", person=person.id)
         if not fits:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"wrong password for person {person.id}", person=person.id)
         if needs_rehash(stored):
-            await self._store.set_password_hash(person.id, await self._hash(password))
+            await self._store.set_password_hash(person.id, await self._hash(person.id, password))
         self._throttle.forget(pair)
         # Many people may share an address, and all of them may sign in; a guesser's other attempts still count.
         for key in limits.keys() - {pair}:
@@ -108,7 +109,7 @@ class PasswordSignIn:
         chosen = check_name(name) if nameless and name is not None else person.name
         await self._in_thread(check_password, password, chosen)
         try:
-            active = await self._store.redeem(hashed, chosen, await self._hash(password), now)
+            active = await self._store.redeem(hashed, chosen, await self._hash(person.id, password), now)
         except NameTaken as error:
             raise AuthError(AuthCode.NAME_REFUSED, "Somebody has this name already; choose another.") from error
         if active is None:
@@ -128,7 +129,7 @@ class PasswordSignIn:
         tried = f"proof:{by.id}"
         self._count({tried: PAIR_LIMIT})
         person = await active_person(self._store, by.id)
-        if not await self._in_thread(password_fits, password, person.password_hash):
+        if not await self._in_thread(password_fits, password, self._opened(person)):
             raise AuthError(AuthCode.PROOF_REFUSED, f"wrong password for person {person.id}", person=person.id)
         self._throttle.forget(tried)
 
@@ -143,7 +144,7 @@ class PasswordSignIn:
             )
         await self.prove(by, password)
         await self._in_thread(check_password, new, by.name)
-        await self._store.replace_password(by.id, await self._hash(new), keep=by.session_id or "")
+        await self._store.replace_password(by.id, await self._hash(by.id, new), keep=by.session_id or "")
 
     def _remember(self, network: str, person: str) -> None:
         """Note that a person is at home in a network."""
@@ -157,9 +158,29 @@ class PasswordSignIn:
         if wait is not None:
             raise TooManyAttempts(int(wait.total_seconds()) + 1)
 
-    async def _hash(self, password: str) -> str:
-        return await self._in_thread(hash_password, password)
+    async def seal_those_of_before(self) -> None:
+        """Seal the passwords of a store that a version without seals wrote; to be done once, and never again."""
+        for person in await self._store.people():
+            if person.password_hash is not None and " " not in person.password_hash:
+                await self._store.set_password_hash(person.id, self._sealed(person.id, person.password_hash))
+
+    async def _hash(self, person: str, password: str) -> str:
+        return self._sealed(person, await self._in_thread(hash_password, password))
+
+    def _sealed(self, person: str, hashed: str) -> str:
+        """Seal a person's hash with the service's own key: whoever only writes to the store makes none that counts."""
+        return f"{hashed} {self._pepper.hash(_of(person, hashed))}"
+
+    def _opened(self, person: PersonRecord) -> str | None:
+        """Return a person's hash, if it is the one that was sealed for this person."""
+        hashed, _, seal = (person.password_hash or "").partition(" ")
+        return hashed if self._pepper.fits(_of(person.id, hashed), seal) else None
 
     async def _in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Hash in threads that nothing else waits for, a few at a time."""
         return await asyncio.get_running_loop().run_in_executor(self._hashing, partial(work, *args, **kwargs))
+
+
+def _of(person: str, hashed: str) -> str:
+    """Return what is sealed: nothing else that this key hashes begins so."""
+    return f"password:{person}:{hashed}"

@@ -16,6 +16,8 @@ PersonState = Literal["invited", "active", "suspended", "disabled"]
 class PersonRecord:
     """A person or service account. `password_hash` is argon2id; who is invited or signs in elsewhere has none.
 
+    `PasswordSignIn` seals it for its person.
+
     `roles` and `groups` are what counts: those that an administrator granted, and those that the groups of the person's
     identities give.
     """

@@ -1,13 +1,16 @@
 """People as the doors see them: signing in, invitations, API tokens. The rules are `auth`'s."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import TypeVar
 
 from headrace.api.caller import Caller, acting, coming_from
 from headrace.api.core import Core
+from headrace.api.durable import sync_folder
 from headrace.api.errors import Code, ServiceError
 from headrace.api.people.proofs import Proofs, assertion, challenge_view
 from headrace.auth import (
@@ -181,6 +184,17 @@ class People:
     def token_issuers(self) -> Sequence[str]:
         """The providers whose access tokens count here."""
         return [issuer.url for issuer in self._auth.oidc_tokens.issuers]
+
+    async def seal_passwords_of_before(self, marker: Path) -> None:
+        """Seal what a version without seals wrote, once in the life of a data folder: `marker` says that it was done.
+
+        The marker is no row: whoever only writes to the database can't have another hash sealed.
+        """
+        if await asyncio.to_thread(marker.exists):
+            return
+        await self._auth.passwords.seal_those_of_before()
+        await asyncio.to_thread(marker.touch, mode=0o600)
+        await asyncio.to_thread(sync_folder, marker.parent)
 
     async def bootstrap_link(self, *, recover: bool = False) -> str | None:
         """Make the one-time link for the first admin, or `None` when there is one (`recover`: also then)."""
