@@ -89,6 +89,7 @@ LOOKS: Mapping[str, Look] = {
     "halts": Look("/halts", "otto"),
     "audit": Look("/audit", "otto"),
     "people": Look("/people", ADMIN),
+    "person": Look("/people/{person}", ADMIN),
     "people-denied": Look("/people", "vera"),
     "tokens": Look("/tokens", "ada"),
     "account": Look("/account", "ada"),
@@ -109,7 +110,15 @@ def furnish(house: House, slow: str = "no faster than 0.4 Mb/s") -> dict[str, st
     leave_old_copies(house.archive / "synced", 30)
     (house.archive / "mixed").mkdir()
     (house.archive / "mixed" / "movie.tiff").write_bytes(b"another film of the same name")
+    binding = {
+        "issuer": "https://login.example.org",
+        "group": "beamline staff",
+        "roles": ["requester"],
+        "groups": ["lab"],
+    }
+    house.admin.call("POST", "/group-bindings/proposals", {"bindings": [binding]})
     made = {
+        "person": str(ada.call("GET", "/me")["id"]),
         "asked": ada.plan("sync krios1:/run42 to archive:/synced, delete what is gone at the source, overwrite"),
         "copied": ada.plan("copy krios1:/run42 to archive:/2026/run42/, skip *.tmp, no faster than 3 Gb/s"),
         "complete": ada.run("copy krios1:/run42 to archive:/2026/session12/", until="complete"),

@@ -2,7 +2,8 @@
 
 import re
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Page, expect
 from tests.browser.house import ADMIN, PASSWORD, Caller, House
 from tests.browser.looks import NO_COPIES
 
@@ -241,3 +242,63 @@ def test_the_author_of_an_old_version_may_propose_it_again_and_not_publish_that(
 
 def propose(person: Caller, text: str) -> str:
     return str(person.call("POST", "/policies", {"text": text, "note": "by a test"})["version"])
+
+
+def test_an_administrator_sees_what_a_person_may_and_what_acts_for_them_and_ends_it(house: House) -> None:
+    invited = house.admin.call("POST", "/people/invitations", {"name": "dana", "roles": ["viewer"]})
+    dana = house.admin.accept(invited["link"])
+    dana.call("POST", "/tokens", {"name": "nightly", "scopes": ["transfer:read"]})
+    page = house.page(ADMIN, "/people")
+    page.get_by_role("link", name="dana").click()
+    expect(page.get_by_role("heading", level=1, name="dana")).to_be_visible()
+    page.get_by_label("Requester").check()
+    page.get_by_role("button", name="Change the rights").click()
+    expect(page.get_by_text("The rights of dana are changed.")).to_be_visible()
+    assert dana.call("GET", "/me")["roles"] == ["requester", "viewer"]
+    page.get_by_label("Issuer").fill("https://login.example.org")
+    page.get_by_label("Id there").fill("d.ana")
+    page.get_by_role("button", name="Link an identity").click()
+    ended(page, "Identities elsewhere", "d.ana", "Unlink")
+    expect(page.get_by_text("None: this person signs in here only.")).to_be_visible()
+    again = house.admin.call("POST", "/sessions", {"name": "dana", "password": PASSWORD})
+    page.reload()
+    page.get_by_role("button", name="End all sessions").click()
+    page.get_by_role("dialog").get_by_role("button", name="End", exact=True).click()
+    expect(page.get_by_text("Signed in nowhere.")).to_be_visible()
+    with pytest.raises(AssertionError, match="not_signed_in"):
+        Caller(house.url, str(again["secret"])).call("GET", "/me")
+    page.get_by_role("link", name="API tokens").click()
+    ended(page, "Tokens of everybody else", "nightly", "Revoke")
+    expect(page.get_by_role("row", name="nightly")).to_have_count(0)
+
+
+def ended(page: Page, card: str, row: str, verb: str) -> None:
+    """End what a row of a card shows."""
+    found = page.get_by_role("region", name=card).get_by_role("row", name=row)
+    found.get_by_role("button", name=verb, exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name=verb, exact=True).click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_what_a_group_gives_is_proposed_by_one_administrator_and_published_by_another(house: House) -> None:
+    invited = house.admin.call("POST", "/people/invitations", {"name": "zoe", "roles": ["admin"]})
+    zoe = house.admin.accept(invited["link"])
+    binding = {"issuer": "https://login.example.org", "group": "staff", "roles": ["viewer"]}
+    zoe.call("POST", "/group-bindings/proposals", {"bindings": [binding]})
+    page = house.page(ADMIN, "/people")
+    page.get_by_role("region", name="Proposed by zoe").get_by_role("button", name="Publish").click()
+    page.get_by_role("dialog").get_by_role("button", name="Publish").click()
+    expect(page.get_by_text("The groups give that now.")).to_be_visible()
+    in_force = page.get_by_role("region", name="What groups give", exact=True)
+    expect(in_force.get_by_role("row", name="staff")).to_contain_text("Viewer")
+    form = page.get_by_role("region", name="Propose what a group gives")
+    form.get_by_label("Issuer").fill("https://login.example.org")
+    form.get_by_label("Its group").fill("stewards")
+    form.get_by_label("Approver").check()
+    form.get_by_role("button", name="Who would have which role").click()
+    expect(form.get_by_text("The rights of 0 people would change.")).to_be_visible()
+    form.get_by_role("button", name="Propose", exact=True).click()
+    mine = page.get_by_role("region", name=f"Proposed by {ADMIN}")
+    expect(mine.get_by_role("row", name="stewards")).to_be_visible()
+    own = "You proposed this; another administrator publishes it."
+    expect(mine.get_by_role("button", name="Publish")).to_have_attribute("aria-description", own)

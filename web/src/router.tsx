@@ -4,9 +4,11 @@ import { createRootRouteWithContext, createRoute, createRouter, lazyRouteCompone
 import type { QueryClient } from "@tanstack/react-query";
 import { isStatus } from "./api/problem";
 import {
+  allTokensQuery,
   auditQuery,
   awaitingQuery,
   endpointsQuery,
+  groupsQuery,
   haltsQuery,
   meQuery,
   myPlansQuery,
@@ -15,6 +17,7 @@ import {
   peopleQuery,
   planQuery,
   policiesQuery,
+  sessionsOfQuery,
   sessionsQuery,
   tokensQuery,
   transferQuery,
@@ -188,8 +191,20 @@ const audit = createRoute({
 const people = createRoute({
   getParentRoute: () => app,
   path: "/people",
-  loader: ({ context }) => context.client.query({ ...peopleQuery, staleTime: "static" }),
+  loader: async ({ context: { client } }) => {
+    await Promise.all([client.query({ ...peopleQuery, staleTime: "static" }), client.query({ ...groupsQuery, staleTime: "static" })]);
+  },
   component: lazyRouteComponent(() => import("./pages/People"), "People"),
+});
+
+const person = createRoute({
+  getParentRoute: () => app,
+  path: "/people/$person",
+  loader: async ({ context: { client }, params }) => {
+    const reads = [client.query({ ...peopleQuery, staleTime: "static" }), client.query({ ...allTokensQuery, staleTime: "static" })];
+    await Promise.all([...reads, client.query({ ...sessionsOfQuery(params.person), staleTime: "static" })]);
+  },
+  component: lazyRouteComponent(() => import("./pages/Person"), "Person"),
 });
 
 const account = createRoute({
@@ -208,7 +223,7 @@ const tokens = createRoute({
   component: lazyRouteComponent(() => import("./pages/Tokens"), "Tokens"),
 });
 
-const inside = [home, fresh, transfers, transfer, plan, requests, approvals, policies, endpoints, halts, audit, people, account, tokens];
+const inside = [home, fresh, transfers, transfer, plan, requests, approvals, policies, endpoints, halts, audit, people, person, account, tokens];
 
 export const router = createRouter({
   routeTree: root.addChildren([signIn, accept, app.addChildren(inside)]),

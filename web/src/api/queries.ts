@@ -256,6 +256,23 @@ export const sessionsQuery = queryOptions({
   queryFn: ({ signal }) => answer(api.GET("/api/v1/sessions", { signal })),
 });
 
+/** Begins with the key of one's own, so that both are read anew when sessions end. */
+export const sessionsOfQuery = (person: string) =>
+  queryOptions({
+    queryKey: ["sessions", person],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/sessions", { params: { query: { person } }, signal })),
+  });
+
+export const groupsQuery = queryOptions({
+  queryKey: ["group-bindings"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/group-bindings", { signal })),
+});
+
+export const allTokensQuery = queryOptions({
+  queryKey: ["tokens", "everybody's"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/tokens", { params: { query: { everybody: true } }, signal })),
+});
+
 export const passkeysQuery = queryOptions({
   queryKey: ["passkeys"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/passkeys", { signal })),

@@ -16,7 +16,7 @@ export function Join({ blocked }: { blocked: string | null }) {
   const [name, setName] = useState("");
   const proof = useProof();
   const make = useMutation({
-    mutationFn: () => answer(api.POST("/api/v1/nodes/join-tokens", { body: { name, valid_s: VALID_S, ...proof.given } })),
+    mutationFn: () => answer(api.POST("/api/v1/nodes/join-tokens", { body: { name, valid_s: VALID_S, ...proof.take() } })),
     onSuccess: proof.used,
   });
   const close = () => {
@@ -43,7 +43,7 @@ export function Join({ blocked }: { blocked: string | null }) {
             }}
           >
             <TextInput data-autofocus label={t("join.name")} description={t("join.name.detail")} required maxLength={120} value={name} onChange={(event) => setName(event.currentTarget.value)} />
-            {proof.field(make.error)}
+            {proof.field(make.error, () => make.mutate())}
             {make.isError && <Failure error={make.error} />}
             <Act type="submit" mt="sm" size="sm" loading={make.isPending}>
               {t("join.make")}

@@ -98,9 +98,9 @@ function NodeTable({ nodes, blocked }: { nodes: readonly Node[]; blocked: string
         case "undrain":
           return answer(api.POST("/api/v1/nodes/{node}/undrain", params));
         case "revoke":
-          return answer(api.POST("/api/v1/nodes/{node}/revoke", { ...params, body: proof.given }));
+          return answer(api.POST("/api/v1/nodes/{node}/revoke", { ...params, body: proof.take() }));
         case "remove":
-          return answer(api.POST("/api/v1/nodes/{node}/remove", { ...params, body: proof.given }));
+          return answer(api.POST("/api/v1/nodes/{node}/remove", { ...params, body: proof.take() }));
       }
     },
     onSuccess: async (node, { to }) => {
@@ -174,7 +174,7 @@ function NodeTable({ nodes, blocked }: { nodes: readonly Node[]; blocked: string
           reason="none"
           pending={change.isPending}
           error={change.error}
-          proof={proof.field(change.error)}
+          proof={proof.field(change.error, () => change.mutate({ node: ending, to: endOf(ending) }))}
           close={() => setEnding(null)}
           go={() => change.mutate({ node: ending, to: endOf(ending) })}
         />

@@ -1,10 +1,12 @@
 import { Badge, Group, Table } from "@mantine/core";
 import { useSuspenseQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { answer, api } from "../api/client";
 import { meQuery, peopleQuery } from "../api/queries";
 import type { Person } from "../api/schema";
 import { visible } from "../format/text";
 import { t, tData } from "../i18n";
+import { GroupMap } from "../people/GroupMap";
 import { Invite } from "../people/Invite";
 import { Reasoned } from "../transfers/Reasoned";
 import { Listing } from "../ui/Listing";
@@ -28,7 +30,9 @@ export function People() {
         {people.map((person) => (
           <Table.Tr key={person.id}>
             <Table.Td>
-              <strong>{visible(person.name)}</strong>
+              <Link to="/people/$person" params={{ person: person.id }}>
+                <strong>{visible(person.name)}</strong>
+              </Link>
             </Table.Td>
             <Table.Td>
               <PersonBadge state={person.state} />
@@ -68,6 +72,7 @@ export function People() {
           {...leaving.dialog}
         />
       )}
+      <GroupMap />
     </Page>
   );
 }

@@ -8,7 +8,7 @@ import { Act, Failure, Time } from "../ui/basics";
 import { useProof } from "../ui/proof";
 import { ShownOnce } from "../ui/ShownOnce";
 
-const ROLES = ["viewer", "requester", "approver", "policy_admin", "operator", "auditor", "admin"] as const;
+export const ROLES = ["viewer", "requester", "approver", "policy_admin", "operator", "auditor", "admin"] as const;
 const VALID_S = 3 * 86_400;
 
 /** Invite a person by a one-time link, shown once. */
