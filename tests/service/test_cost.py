@@ -11,7 +11,7 @@ from tests.service.test_transfers import small_set
 from headrace.client import models as m
 
 TRANSFERS = 5
-STATEMENTS = 36
+STATEMENTS = 34
 COMMITS = 2
 
 

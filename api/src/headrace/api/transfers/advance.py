@@ -69,18 +69,33 @@ class Advance:
         if run.begun is not None and not await self._attempts.hand_over(run):
             return self._look_at(run, None)
         for _ in range(_MOST_STEPS):
-            async with self._core.database.read() as tx:
-                row = await tx.get(TransferRow, run.transfer)
-                if row is None or (row.fence, row.attempt) != (run.fence, run.attempt):
-                    raise Fenced(run.transfer)
-                now = standing_of(row, run)
-                if now.state in END_STATES:
-                    return None
-                seen = await self._look(tx, row, run)
+            found = self._ended_at_once(run) or await self._read(run)
+            if found is None:
+                return None
+            now, seen = found
             after = self._next(run, now, seen)
             if not await self._act(run, now, after):
                 return None if after.standing.state in END_STATES else self._look_at(run, after.look_at)
         return self._core.clock()
+
+    def _ended_at_once(self, run: Run) -> tuple[Standing, Seen] | None:
+        """Return where a run stands whose attempt ended before anybody looked at it again.
+
+        That is known without the store. What people wish and the fence are compared when its end is written.
+        """
+        began, run.began = run.began, None
+        if began is None or run.end is None or run.stopping_since is not None:
+            return None
+        return began, self._seen_end(run, run.end)
+
+    async def _read(self, run: Run) -> tuple[Standing, Seen] | None:
+        """Return where a run stands, as the store says; nothing when the transfer has ended."""
+        async with self._core.database.read() as tx:
+            row = await tx.get(TransferRow, run.transfer)
+            if row is None or (row.fence, row.attempt) != (run.fence, run.attempt):
+                raise Fenced(run.transfer)
+            now = standing_of(row, run)
+            return None if now.state in END_STATES else (now, await self._look(tx, row, run))
 
     async def begin_at_once(self, tx: Tx, row: TransferRow, run: Run) -> None:
         """Begin in the transaction `tx` that admits a transfer, when nothing stands in its way."""
@@ -95,13 +110,12 @@ class Advance:
 
     async def _look(self, tx: Tx, row: TransferRow, run: Run) -> Seen:
         """Say what is the case for this run."""
-        clock, moved = self._core.steady(), run.progress.bytes_durable > run.durable_before
+        clock = self._core.steady()
         shut, shuts = _hours(run, self._core.clock())
         if run.unknown_since is not None and run.end is None and clock >= run.unknown_since + _ON_ITS_WAY:
             run.end = End("failed", ATTEMPT_UNKNOWN, "no node knows the attempt any more", retryable=True)
         if run.open and run.end is not None:
-            refusal = _cause(run.refusal)
-            return Seen(end=run.end.ending(moved=moved), refusal=refusal, halt=run.halt, shut=shut)
+            return self._seen_end(run, run.end)
         absent = await self._absent(tx, run)
         since = run.stopping_since
         gone = all(self._parts.nodes.attached(key) is None for key in run.nodes)
@@ -118,6 +132,12 @@ class Advance:
             renew=run.new_rate or run.renew_at is None or clock >= run.renew_at,
             lost=since is not None and (gone or clock >= since + _STOP),
         )
+
+    def _seen_end(self, run: Run, end: End) -> Seen:
+        """Say what is the case for a run whose attempt has ended."""
+        moved = run.progress.bytes_durable > run.durable_before
+        shut, _ = _hours(run, self._core.clock())
+        return Seen(end=end.ending(moved=moved), refusal=_cause(run.refusal), halt=run.halt, shut=shut)
 
     async def _absent(self, tx: Tx, run: Run) -> Cause | None:
         """Say which node can't work now; one that never will stands against the run for good."""

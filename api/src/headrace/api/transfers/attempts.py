@@ -21,7 +21,16 @@ from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.receipts import require_whole_move, totals_of
-from headrace.api.transfers.run_state import ATTEMPT_UNKNOWN, Begun, End, Refusal, Run, at_rest, write_standing
+from headrace.api.transfers.run_state import (
+    ATTEMPT_UNKNOWN,
+    Begun,
+    End,
+    Refusal,
+    Run,
+    at_rest,
+    standing_of,
+    write_standing,
+)
 from headrace.api.transfers.state_machine import END_STATES, Shut, Standing, State
 from headrace.client import models as m
 from headrace.engine import EngineError
@@ -135,7 +144,7 @@ class Attempts:
             run.attempt, run.open, run.end = number, True, None
             run.stopping_since, run.unknown_since = None, None
             run.durable_before = run.progress.bytes_durable
-            run.begun = Begun(ticket.text, lists)
+            run.begun, run.began = Begun(ticket.text, lists), standing_of(row, run)
 
         after_commit(tx, committed)
 

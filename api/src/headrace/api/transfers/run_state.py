@@ -85,6 +85,8 @@ class Run:
     """Whether the end of that attempt is still to be recorded."""
     begun: Begun | None = None
     """That attempt while it is still to be handed to its nodes."""
+    began: Standing | None = None
+    """Where the transfer stands since that attempt began, until somebody looks again."""
     stopping_since: datetime | None = None
     unknown_since: datetime | None = None
     """When its nodes said that they don't know the attempt: its end may be on the way."""
