@@ -281,7 +281,18 @@ async def one_thing_is_proposed_at_a_time_and_is_published_once(stores: Stores) 
     assert await identities.proposal() is None
 
 
+async def identities_are_listed_by_issuer_and_subject_from_any_of_them_on(stores: Stores) -> None:
+    await stores.people.add_person(ADA)
+    keys = [(CORP, "alice"), (CORP, "bob"), (PARTNER, "adam")]
+    for issuer, subject in reversed(keys):
+        await stores.identities.link(ADA.id, issuer, subject, NOW)
+    for after in (None, *keys):
+        found = await stores.identities.identities(after=after)
+        assert [(one.issuer, one.subject) for one in found] == keys[0 if after is None else keys.index(after) + 1 :]
+
+
 CHECKS: tuple[Check, ...] = (
+    identities_are_listed_by_issuer_and_subject_from_any_of_them_on,
     one_thing_is_proposed_at_a_time_and_is_published_once,
     the_last_administrator_is_not_taken_away_but_by_the_issuer,
     who_is_gone_elsewhere_is_suspended_until_they_are_back,

@@ -91,6 +91,11 @@ async def a_person_is_found_by_id_and_by_name_as_it_was_added(store: PeopleStore
 async def people_are_listed_oldest_first(store: PeopleStore) -> None:
     await fill(store)
     assert [person.id for person in await store.people()] == [ADA.id, GRACE.id]
+    other = replace(GRACE, id="pn_other", name="other")
+    await store.add_person(other)
+    assert [person.id for person in await store.people(after=ADA.id)] == [GRACE.id, other.id]
+    assert [person.id for person in await store.people(after=GRACE.id)] == [other.id]
+    assert list(await store.people(after=other.id)) == []
 
 
 async def a_name_is_taken_once_whatever_its_case(store: PeopleStore) -> None:

@@ -38,11 +38,13 @@ from headrace.auth import (
     Role,
     SignedIn,
     TooManyAttempts,
+    memory,
 )
 from headrace.auth.directory import Refusal, TypedName
 from headrace.auth.directory_check import check_directory
 from headrace.auth.directory_ldap import LdapDirectory
 from headrace.auth.directory_watch import DirectoryWatch
+from headrace.auth.store import every_identity, everybody
 from headrace.client import models as m
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("directory"), pytest.mark.timeout(180)]
@@ -507,6 +509,25 @@ async def test_who_is_deleted_has_left_and_who_is_locked_out_or_must_change_the_
         assert not (await house.door.directory_watch.look()).changed
     finally:
         domain.delete("lars")
+
+
+async def test_whoever_leaves_is_found_however_many_people_there_are(
+    house: House, domain: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await house.bind(**{domain.sid("xfer-users"): Role.REQUESTER, domain.sid("xfer-admins"): Role.APPROVER})
+    for name in ("alice", "bob", "carol"):
+        await house.sign_in(f"{name}@corp.test")
+    monkeypatch.setattr(memory, "MAX_PEOPLE", 1)
+    known = {one.subject async for one in every_identity(house.store)}
+    assert len(known) == 3
+    for name in ("alice", "bob", "carol"):
+        domain.enable(name, enabled=False)
+    try:
+        assert (await house.door.directory_watch.look()).changed
+        assert {one.state async for one in everybody(house.store)} == {"suspended"}
+    finally:
+        for name in ("alice", "bob", "carol"):
+            domain.enable(name, enabled=True)
 
 
 async def test_nobody_has_left_a_directory_that_is_away_or_answers_for_nobody(house: House, domain: Domain) -> None:

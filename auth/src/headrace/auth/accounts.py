@@ -9,7 +9,7 @@ from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.passwords import check_name
 from headrace.auth.principal import BOOTSTRAP_ROLES, SERVICE_ROLES, Principal, Role, Scope
 from headrace.auth.secret_forms import Pepper, make_invitation
-from headrace.auth.store import InvitationRecord, LastAdmin, NameTaken, PeopleStore, PersonRecord
+from headrace.auth.store import InvitationRecord, LastAdmin, NameTaken, PeopleStore, PersonRecord, everybody
 
 
 class Accounts:
@@ -29,7 +29,7 @@ class Accounts:
 
         `recover`: also when there is one, for the owner of the data, whom no admin can help.
         """
-        people = await self._store.people()
+        people = [one async for one in everybody(self._store)]
         for person in people:
             if person.state == "invited" and person.name == person.id:
                 await self._store.disable(person.id)
@@ -91,7 +91,7 @@ class Accounts:
         return await self._store.renew_invitation(invitation) or known, made.text
 
     async def people(self, by: Principal) -> Sequence[PersonRecord]:
-        """List local people; raises `not_allowed`."""
+        """List the first 10,000 people; raises `not_allowed`."""
         if Scope.ADMIN not in by.scopes:
             raise AuthError(AuthCode.NOT_ALLOWED, "Only an admin sees all people.")
         return await self._store.people()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headrace.auth.directory import Directory, DirectoryAway
-from headrace.auth.store import IdentityRecord, IdentityStore
+from headrace.auth.store import IdentityRecord, IdentityStore, every_identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class DirectoryWatch:
     async def look(self) -> Looked:
         """Look once."""
         changed, away = False, []
-        known = await self._identities.identities() if self._directories else ()
+        known = [one async for one in every_identity(self._identities)] if self._directories else []
         for directory in self._directories:
             mine = [one for one in known if one.issuer == directory.config.issuer]
             try:

@@ -58,9 +58,11 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         return next((one for one in self._people.values() if one.local and fold(one.name) == fold(name)), None)
 
-    async def people(self) -> Sequence[PersonRecord]:
+    async def people(self, *, after: str | None = None) -> Sequence[PersonRecord]:
         """See `PeopleStore`."""
-        return tuple(self._people.values())[:MAX_PEOPLE]
+        found = sorted(self._people.values(), key=lambda one: (one.created, one.id))
+        begin = next((at for at, one in enumerate(found, 1) if one.id == after), 0)
+        return tuple(found[begin : begin + MAX_PEOPLE])
 
     async def invitation(self, hash: str) -> InvitationRecord | None:  # noqa: A002 - the field's name
         """See `PeopleStore`."""
@@ -182,9 +184,10 @@ class MemoryPeopleStore:
         """See `IdentityStore`."""
         return self._identities.get((issuer, subject))
 
-    async def identities(self) -> Sequence[IdentityRecord]:
+    async def identities(self, *, after: tuple[str, str] | None = None) -> Sequence[IdentityRecord]:
         """See `IdentityStore`."""
-        return tuple(self._identities.values())[:MAX_PEOPLE]
+        keys = sorted(key for key in self._identities if after is None or key > after)
+        return tuple(self._identities[key] for key in keys[:MAX_PEOPLE])
 
     async def identities_of(self, person: str) -> Sequence[IdentityRecord]:
         """See `IdentityStore`."""

@@ -10,7 +10,16 @@ from headrace.auth.accounts import an_admin_stays, check_service_roles, need_adm
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.grants import by_group, with_rights
 from headrace.auth.principal import Principal, Role, Scope
-from headrace.auth.store import GroupBinding, GroupProposal, IdentityRecord, IdentityStore, PeopleStore, PersonRecord
+from headrace.auth.store import (
+    GroupBinding,
+    GroupProposal,
+    IdentityRecord,
+    IdentityStore,
+    PeopleStore,
+    PersonRecord,
+    every_identity,
+    everybody,
+)
 
 _MAX_NAMED = 5
 _GONE = "This is not proposed any more; look again at what is."
@@ -37,7 +46,7 @@ class Rights:
     async def identities(self, by: Principal) -> Sequence[IdentityRecord]:
         """List who people are elsewhere; raises `not_allowed`."""
         _may_see(by)
-        return await self._identities.identities()
+        return [one async for one in every_identity(self._identities)]
 
     async def grant(
         self, by: Principal, person: str, roles: frozenset[Role] | None, groups: frozenset[str] | None
@@ -64,10 +73,10 @@ class Rights:
         _may_see(by)
         bound = by_group(bindings)
         theirs = defaultdict[str, list[IdentityRecord]](list)
-        for identity in await self._identities.identities():
+        async for identity in every_identity(self._identities):
             theirs[identity.person].append(identity)
         changes = []
-        for person in await self._people.people():
+        async for person in everybody(self._people):
             after = with_rights(person, theirs[person.id], bound)
             if after != person:
                 changes.append(RightsChange(person, after))
@@ -116,8 +125,8 @@ class Rights:
         return changes
 
     async def _somebody_else(self, by: Principal) -> str:
-        others = (one for one in await self._people.people() if one.state == "active" and one.id != by.id)
-        able = sorted(one.name for one in others if Role.ADMIN in one.roles)[:_MAX_NAMED]
+        admins = [one async for one in everybody(self._people) if one.state == "active" and Role.ADMIN in one.roles]
+        able = sorted(one.name for one in admins if one.id != by.id)[:_MAX_NAMED]
         whom = f"ask {', '.join(able)}" if able else "invite one with `headrace invite NAME --role admin`"
         return f"You proposed this, so another administrator publishes it: {whom}."
 

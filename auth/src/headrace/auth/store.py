@@ -1,6 +1,6 @@
 """What is kept about people, and the ports to wherever it is kept."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
@@ -176,8 +176,8 @@ class IdentityStore(Protocol):
         """Find an identity."""
         ...
 
-    async def identities(self) -> Sequence[IdentityRecord]:
-        """List all identities, oldest first, at most 10,000."""
+    async def identities(self, *, after: tuple[str, str] | None = None) -> Sequence[IdentityRecord]:
+        """List identities by issuer and subject, at most 10,000: from the beginning, or those after one of them."""
         ...
 
     async def identities_of(self, person: str) -> Sequence[IdentityRecord]:
@@ -279,8 +279,8 @@ class PeopleStore(Protocol):
         """Find a person by name, compared with `passwords.fold`."""
         ...
 
-    async def people(self) -> Sequence[PersonRecord]:
-        """List everybody, oldest first, at most 10,000."""
+    async def people(self, *, after: str | None = None) -> Sequence[PersonRecord]:
+        """List people, oldest first, at most 10,000: from the beginning, or those after one of them (by id)."""
         ...
 
     async def invitation(self, hash: str) -> InvitationRecord | None:  # noqa: A002 - the field's name
@@ -362,6 +362,24 @@ class PeopleStore(Protocol):
     async def delete_token(self, token: str) -> None:
         """Forget a token; nothing happens if there is none."""
         ...
+
+
+async def everybody(store: PeopleStore) -> AsyncIterator[PersonRecord]:
+    """Go through all people, however many there are."""
+    page = await store.people()
+    while page:
+        for one in page:
+            yield one
+        page = await store.people(after=page[-1].id)
+
+
+async def every_identity(store: IdentityStore) -> AsyncIterator[IdentityRecord]:
+    """Go through all identities, however many there are."""
+    page = await store.identities()
+    while page:
+        for one in page:
+            yield one
+        page = await store.identities(after=(page[-1].issuer, page[-1].subject))
 
 
 async def active_person(store: PeopleStore, person: str) -> PersonRecord:

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from sqlalchemy import delete, select
+from sqlalchemy import and_, delete, or_, select
 
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_caller
-from headrace.api.people.sql_store import ELSEWHERE, end_all, keeping_an_admin, person_of
+from headrace.api.people.sql_store import ELSEWHERE, MAX_PEOPLE, end_all, keeping_an_admin, person_of
 from headrace.api.store import Database, Tx
 from headrace.api.store.tables_site import GroupBindingRow, GroupProposalRow, IdentityRow, PersonRow, SessionRow
 from headrace.auth import (
@@ -24,8 +24,6 @@ from headrace.auth import (
     with_rights,
 )
 from headrace.client import models as m
-
-_MAX_IDENTITIES = 10_000
 
 
 class SqlIdentityStore:
@@ -42,11 +40,15 @@ class SqlIdentityStore:
             row = await tx.get(IdentityRow, (issuer, subject))
             return _identity(row) if row else None
 
-    async def identities(self) -> Sequence[IdentityRecord]:
+    async def identities(self, *, after: tuple[str, str] | None = None) -> Sequence[IdentityRecord]:
         """As in the port."""
-        query = select(IdentityRow).order_by(IdentityRow.created, IdentityRow.issuer, IdentityRow.subject)
+        query = select(IdentityRow).order_by(IdentityRow.issuer, IdentityRow.subject)
+        if after is not None:
+            issuer, subject = after
+            same = and_(IdentityRow.issuer == issuer, IdentityRow.subject > subject)
+            query = query.where(or_(IdentityRow.issuer > issuer, same))
         async with self._database.read() as tx:
-            return [_identity(row) for row in await tx.scalars(query.limit(_MAX_IDENTITIES))]
+            return [_identity(row) for row in await tx.scalars(query.limit(MAX_PEOPLE))]
 
     async def identities_of(self, person: str) -> Sequence[IdentityRecord]:
         """As in the port."""

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, Text, delete, false, or_, select, type_coerce, update
+from sqlalchemy import CursorResult, Text, and_, delete, false, or_, select, type_coerce, update
 from sqlalchemy.exc import IntegrityError
 
 from headrace.api.audit.chain import Audit
@@ -26,7 +26,8 @@ from headrace.auth import (
 )
 from headrace.client import models as m
 
-_MAX_PEOPLE = 10_000
+MAX_PEOPLE = 10_000
+"""Of one page; what goes through all of them reads page after page."""
 _MAX_TOKENS = 1000
 ELSEWHERE = "identity:"
 """What the key of a name from elsewhere begins with; `:` is in no local name."""
@@ -85,10 +86,14 @@ class SqlPeopleStore:
             row = await tx.scalar(select(PersonRow).where(PersonRow.name_key == fold(name)))
             return person_of(row) if row and not row.name_key.startswith(ELSEWHERE) else None
 
-    async def people(self) -> Sequence[PersonRecord]:
+    async def people(self, *, after: str | None = None) -> Sequence[PersonRecord]:
         """As in the port."""
-        query = select(PersonRow).order_by(PersonRow.created, PersonRow.id).limit(_MAX_PEOPLE)
+        query = select(PersonRow).order_by(PersonRow.created, PersonRow.id).limit(MAX_PEOPLE)
         async with self._database.read() as tx:
+            last = await tx.get(PersonRow, after) if after is not None else None
+            if last is not None:
+                same = and_(PersonRow.created == last.created, PersonRow.id > last.id)
+                query = query.where(or_(PersonRow.created > last.created, same))
             return [person_of(row) for row in await tx.scalars(query)]
 
     async def invitation(self, hash: str) -> InvitationRecord | None:  # noqa: A002 - the port's name
@@ -267,7 +272,7 @@ class SqlPeopleStore:
 
     async def tokens_of_all(self) -> Sequence[TokenRecord]:
         """As in the port."""
-        query = select(TokenRow).order_by(TokenRow.created, TokenRow.id).limit(_MAX_PEOPLE)
+        query = select(TokenRow).order_by(TokenRow.created, TokenRow.id).limit(MAX_PEOPLE)
         async with self._database.read() as tx:
             return [_token(row) for row in await tx.scalars(query)]
 
