@@ -44,6 +44,7 @@ TOOLS: dict[str, dict[str, Any]] = {
     "submit_plan": {"digest": DIGEST},
     "list_transfers": {},
     "transfer_status": {"transfer_id": "tr_nothing"},
+    "diagnose_transfer": {"transfer_id": "tr_nothing"},
     "control_transfer": {"transfer_id": "tr_nothing", "action": "cancel"},
     "get_receipt": {"receipt_id": "tr_nothing"},
 }

@@ -35,6 +35,7 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "watch": {"transfer": about.transfer},
         "changes": {"after": 0},
         "transfer_events": {"transfer": about.transfer},
+        "diagnose": {"transfer": about.transfer},
         "failed_files": {"transfer": about.transfer},
         "receipt": {"receipt": about.transfer},
         "receipt_files": {"receipt": about.transfer},

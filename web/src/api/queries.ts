@@ -166,6 +166,15 @@ export const transferQuery = (transfer: string) =>
     refetchInterval: ({ state }) => (state.data !== undefined && ENDED.has(state.data.state) ? false : 4000),
   });
 
+/** What limits it; asked again while it is measured. */
+export const diagnosisQuery = (transfer: string, ended: boolean) =>
+  queryOptions({
+    queryKey: ["diagnosis", transfer, ended],
+    queryFn: ({ signal }) =>
+      answer(api.GET("/api/v1/transfers/{transfer}/diagnosis", { params: { path: { transfer } }, signal })),
+    refetchInterval: ended ? false : 4000,
+  });
+
 export const eventsKey = (transfer: string) => ["events", transfer] as const;
 export const failedKey = (transfer: string) => ["failed", transfer] as const;
 

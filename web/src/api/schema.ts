@@ -1387,6 +1387,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/transfers/{transfer}/diagnosis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diagnose
+         * @description Say what limits a transfer now, or what limited its last attempt.
+         */
+        get: operations["diagnose"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/transfers/{transfer}/events": {
         parameters: {
             query?: never;
@@ -1824,6 +1844,54 @@ export interface components {
             whole_uri?: string | null;
         };
         /**
+         * Diagnosis
+         * @description One verdict on what limits a transfer, with its evidence and what to do.
+         */
+        Diagnosis: {
+            /**
+             * Evidence
+             * @default []
+             */
+            evidence: components["schemas"]["Evidence"][];
+            limit: components["schemas"]["Limit"];
+            /**
+             * Live
+             * @description measured just now; else over the last attempt
+             * @default false
+             */
+            live: boolean;
+            /**
+             * Measured S
+             * @description how long what was measured took
+             * @default 0
+             */
+            measured_s: number;
+            /**
+             * Remedy
+             * @description what to do, exact settings where there are any; may be empty
+             * @default []
+             */
+            remedy: string[];
+            /**
+             * Said
+             * @description the verdict in a sentence
+             */
+            said: string;
+            /**
+             * Since
+             * @description since when nothing moved, or it does not run
+             */
+            since?: string | null;
+            /** Transfer */
+            transfer: string;
+            /**
+             * Where
+             * @default
+             * @enum {string}
+             */
+            where: "source" | "destination" | "network" | "service" | "";
+        };
+        /**
          * Endpoint
          * @description What people name. `online` says whether its node is attached.
          */
@@ -1919,6 +1987,21 @@ export interface components {
             next_after?: string | null;
             /** Path */
             path: string;
+        };
+        /**
+         * Evidence
+         * @description One figure that a verdict stands on.
+         */
+        Evidence: {
+            /** Name */
+            name: string;
+            /**
+             * Unit
+             * @description `%`, `b/s`, `ms`, `B`, `s`, `files/s`, or empty for a count
+             */
+            unit: string;
+            /** Value */
+            value: number;
         };
         /**
          * FailedFile
@@ -2317,6 +2400,12 @@ export interface components {
              */
             valid_s: number;
         };
+        /**
+         * Limit
+         * @description What keeps a transfer from being faster, or from running.
+         * @enum {string}
+         */
+        Limit: "unknown" | "not_running" | "hours" | "stalled" | "ceiling" | "file_cost" | "source_storage" | "destination_storage" | "source_cpu" | "destination_cpu" | "socket_memory" | "receive_window" | "send_buffer" | "loss" | "few_files" | "few_streams" | "path";
         /**
          * Me
          * @description Who is calling, and what that caller may do.
@@ -3926,10 +4015,12 @@ export type Decision = components['schemas']['Decision'];
 export type DeviceAnswer = components['schemas']['DeviceAnswer'];
 export type DeviceQuestion = components['schemas']['DeviceQuestion'];
 export type DeviceSignIn = components['schemas']['DeviceSignIn'];
+export type Diagnosis = components['schemas']['Diagnosis'];
 export type Endpoint = components['schemas']['Endpoint'];
 export type EndpointUpdate = components['schemas']['EndpointUpdate'];
 export type Entry = components['schemas']['Entry'];
 export type EntryPage = components['schemas']['EntryPage'];
+export type Evidence = components['schemas']['Evidence'];
 export type FailedFile = components['schemas']['FailedFile'];
 export type Given = components['schemas']['Given'];
 export type GroupBinding = components['schemas']['GroupBinding'];
@@ -3949,6 +4040,7 @@ export type Invitation = components['schemas']['Invitation'];
 export type InvitationRequest = components['schemas']['InvitationRequest'];
 export type JoinToken = components['schemas']['JoinToken'];
 export type JoinTokenRequest = components['schemas']['JoinTokenRequest'];
+export type Limit = components['schemas']['Limit'];
 export type Me = components['schemas']['Me'];
 export type Need = components['schemas']['Need'];
 export type NextStep = components['schemas']['NextStep'];
@@ -6393,6 +6485,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Transfer"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diagnose: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                transfer: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diagnosis"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

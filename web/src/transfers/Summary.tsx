@@ -12,6 +12,7 @@ import { who } from "../ui/who";
 import { Prose } from "../ui/Prose";
 import { Card, Facts, Name, Stack, Time } from "../ui/basics";
 import { Arrived, arrival } from "./Arrived";
+import { Verdict } from "./Verdict";
 
 export function Summary({ transfer }: { transfer: Transfer }) {
   const { progress, error, state, state_reason: reason } = transfer;
@@ -43,13 +44,9 @@ export function Summary({ transfer }: { transfer: Transfer }) {
           </Text>
         )}
         <Facts rows={figures(transfer, ended)} />
-        {state === "running" && progress.limiter !== "" && (
-          <Text>
-            {t("figure.limiter")} {visible(progress.limiter)}
-          </Text>
-        )}
         {!ended && <Throughput transfer={transfer.id} />}
       </Card>
+      <Verdict transfer={transfer.id} ended={ended} />
       <Card title={t("transfer.what")}>
         <Facts
           rows={[

@@ -48,6 +48,7 @@ ACCESS: Mapping[str, Access] = {
     "watch": _needs(Scope.TRANSFER_READ),
     "changes": _needs(Scope.TRANSFER_READ),
     "transfer_events": _needs(Scope.TRANSFER_READ),
+    "diagnose": _needs(Scope.TRANSFER_READ),
     "failed_files": _needs(Scope.TRANSFER_READ),
     "receipt": _needs(Scope.TRANSFER_READ),
     "receipt_files": _needs(Scope.TRANSFER_READ),

@@ -26,6 +26,7 @@ SECTIONS: Final = {
     "Follow and steer": (
         "status",
         "watch",
+        "diagnose",
         "pause",
         "resume",
         "cancel",

@@ -53,6 +53,25 @@ def status(  # noqa: PLR0913 - one parameter a flag
     run(lambda command: one(command, transfer) if transfer else many(command), as_json=json)
 
 
+def diagnose(transfer: TransferName, *, json: Json = False) -> None:
+    """Say what limits a transfer now, or what limited its last attempt, with the evidence and what to do."""
+
+    def work(command: Command) -> None:
+        found = command.wait(command.headrace.diagnose(transfer))
+        over = f" (measured over {found.measured_s:g} s)" if found.measured_s else ""
+        when = "" if found.live or not found.measured_s else "in its last attempt, "
+        command.out.say(f"{found.limit}: {when}{found.said}{over}")
+        rows = ((one.name, f"{one.value:g} {one.unit}".strip()) for one in found.evidence if one.unit != "b/s")
+        rates = ((one.name, bit_rate(int(one.value))) for one in found.evidence if one.unit == "b/s")
+        if found.evidence:
+            command.out.show(table(("evidence", ""), (*rows, *rates)))
+        for line in found.remedy:
+            command.out.say(f"What helps: {line}")
+        command.out.document(found)
+
+    run(work, as_json=json)
+
+
 def watch(transfer: TransferName, *, json: Json = False) -> None:
     """Follow a transfer to its end; with --json, one event a line."""
 

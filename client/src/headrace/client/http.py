@@ -189,6 +189,10 @@ class HttpHeadrace:
         query = {"after": after, "limit": limit, "order": None if order == "oldest" else order}
         return await self._wire.get(list[m.TransferEvent], path, query=query)
 
+    async def diagnose(self, transfer: str) -> m.Diagnosis:
+        """As in the port."""
+        return await self._wire.get(m.Diagnosis, f"transfers/{segment(transfer)}/diagnosis")
+
     async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:
         """As in the port."""
         path, query = f"transfers/{segment(transfer)}/failed", {"after": after, "limit": limit}

@@ -148,6 +148,10 @@ class Headrace(Protocol):
         """
         ...
 
+    async def diagnose(self, transfer: str) -> m.Diagnosis:
+        """Say what limits a transfer now, or what limited its last attempt: one verdict, its evidence, and a remedy."""
+        ...
+
     async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:
         """List files that did not arrive, skipping the first `after`; `limit` is at most 1000."""
         ...

@@ -3,6 +3,7 @@
 from headrace.engine._native import (
     AttemptEnded,
     AttemptProgress,
+    AttemptSide,
     EngineError,
     Hub,
     JoinRequested,
@@ -25,6 +26,7 @@ HubEvent = JoinRequested | NodeAttached | NodeRefused | NodeDetached | AttemptPr
 __all__ = [
     "AttemptEnded",
     "AttemptProgress",
+    "AttemptSide",
     "EngineError",
     "Hub",
     "HubEvent",

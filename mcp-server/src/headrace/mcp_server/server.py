@@ -139,8 +139,8 @@ def _add_prompts(server: MCPServer[Any]) -> None:
     def why_is_it_slow(transfer_id: str) -> str:
         """Find out what limits a transfer."""
         return (
-            f"Call transfer_status for {json.dumps(transfer_id)}. Compare rate_bps with rate_ceiling_bps, and tell the "
-            "person what `limiter` names and how long it will take. Propose set_rate only if a ceiling limits it."
+            f"Call diagnose_transfer and transfer_status for {json.dumps(transfer_id)}. Tell the person the verdict "
+            "with its figures, what helps, and how long it will take. Propose set_rate only if a ceiling limits it."
         )
 
     @server.prompt(title="What can I do here?")

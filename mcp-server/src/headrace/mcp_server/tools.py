@@ -23,6 +23,7 @@ from headrace.client import models as m
 from headrace.client.text import plural, visible
 from headrace.mcp_server.plan_card import PlanCard, Submitted
 from headrace.mcp_server.views import (
+    DiagnosisView,
     EndpointPage,
     Folder,
     ReceiptView,
@@ -208,6 +209,11 @@ class Tools:
         more = failed_after + len(failed) if len(failed) == FAILED_PAGE else None
         return TransferView.of(transfer, failed, more)
 
+    async def diagnose_transfer(self, transfer_id: TransferId) -> DiagnosisView:
+        """Say what limits a transfer now, or limited its last attempt: one verdict, its evidence, and what to do."""
+        async with public_errors():
+            return DiagnosisView.of(await (await self.port()).diagnose(transfer_id))
+
     async def control_transfer(
         self,
         transfer_id: TransferId,
@@ -267,6 +273,7 @@ SCOPE_OF_TOOL: Final[Mapping[str, str]] = {
     "submit_plan": "transfer:run",
     "list_transfers": "transfer:read",
     "transfer_status": "transfer:read",
+    "diagnose_transfer": "transfer:read",
     "control_transfer": "transfer:run",
     "get_receipt": "transfer:read",
 }
@@ -285,6 +292,7 @@ def all_tools(tools: Tools) -> list[Tool]:
         (tools.submit_plan, "Run a plan", _ACT),
         (tools.list_transfers, "List transfers", _LOOK),
         (tools.transfer_status, "How a transfer stands", _LOOK),
+        (tools.diagnose_transfer, "What limits a transfer", _LOOK),
         (tools.control_transfer, "Steer a transfer", _ACT),
         (tools.get_receipt, "Get a receipt", _LOOK),
     )

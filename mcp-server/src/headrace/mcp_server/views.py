@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from headrace.client import models as m
-from headrace.client.text import bit_rate, byte_size, duration, plural, quoted, visible
+from headrace.client.text import bit_rate, byte_size, duration, plural, quoted, sentence, visible
 
 STEERED: Final = frozenset[str](get_args(m.ControlAction))
 """Actions that control_transfer takes."""
@@ -194,6 +194,36 @@ class TransferView(View):
             receipt_id=transfer.receipt,
             failed_files=[FailedFileView.of(file) for file in failed or []],
             more_failed_after=more_after,
+        )
+
+
+class DiagnosisView(View):
+    """One verdict on what limits a transfer."""
+
+    summary: str
+    transfer_id: str
+    limit: m.Limit
+    where: str
+    evidence: list[m.Evidence]
+    remedy: list[str]
+    measured_s: float
+    live: Annotated[bool, Field(description="measured just now; else over the last attempt, or it does not run")]
+
+    @classmethod
+    def of(cls, found: m.Diagnosis) -> "DiagnosisView":
+        """Show a verdict."""
+        said = visible(found.said)
+        when = "Now" if found.live else "In its last attempt" if found.measured_s else "At present"
+        advice = f" What helps: {'; '.join(map(visible, found.remedy))}." if found.remedy else ""
+        return cls(
+            summary=f"{when}: {sentence(said)}{advice}",
+            transfer_id=found.transfer,
+            limit=found.limit,
+            where=found.where,
+            evidence=found.evidence,
+            remedy=[visible(line) for line in found.remedy],
+            measured_s=found.measured_s,
+            live=found.live,
         )
 
 

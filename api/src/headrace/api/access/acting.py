@@ -180,6 +180,11 @@ class Acting:
             limit, newest = _page(limit, MAX_LONG_PAGE), order == "newest"
             return await self._do.transfers.events(caller, transfer, after=after, limit=limit, newest=newest)
 
+    async def diagnose(self, transfer: str) -> m.Diagnosis:
+        """As in the port."""
+        with self._may("diagnose") as caller:
+            return await self._do.transfers.diagnose(caller, transfer)
+
     async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:
         """As in the port."""
         with self._may("failed_files") as caller:

@@ -91,6 +91,12 @@ async def watch(
     return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
+@router.get("/transfers/{transfer}/diagnosis")
+async def diagnose(port: Port, transfer: Id) -> m.Diagnosis:
+    """Say what limits a transfer now, or what limited its last attempt."""
+    return await port.diagnose(transfer)
+
+
 @router.get("/transfers/{transfer}/failed")
 async def failed_files(port: Port, transfer: Id, *, after: After = 0, limit: LongPage = 200) -> list[m.FailedFile]:
     """List files that did not arrive."""

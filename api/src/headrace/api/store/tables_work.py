@@ -135,6 +135,8 @@ class TransferRow(Base):
     hours: Mapped[str | None] = mapped_column(Text)
     """Hours in which alone it runs (JSON of `models.RunHours`)."""
     deadline: Mapped[datetime | None] = mapped_column(Utc)
+    diagnosis: Mapped[str | None] = mapped_column(Text)
+    """What limited its last attempt (JSON of `models.Diagnosis`)."""
     paused_since: Mapped[datetime | None] = mapped_column(Utc)
     """Since when its pause is wished."""
     last_error: Mapped[str] = mapped_column(Text, default="")

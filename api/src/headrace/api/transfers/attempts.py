@@ -144,6 +144,8 @@ class Attempts:
             run.attempt, run.open, run.end = number, True, None
             run.stopping_since, run.unknown_since = None, None
             run.durable_before = run.progress.bytes_durable
+            run.samples.clear()
+            run.first = run.moved_at = run.diagnosis = None
             run.begun, run.began = Begun(ticket.text, lists), standing_of(row, run)
 
         after_commit(tx, committed)
@@ -265,6 +267,8 @@ class Attempts:
     async def _close_attempt(self, tx: Tx, row: TransferRow, run: Run, end: End) -> None:
         run.progress = at_rest(run.progress)
         row.resent_before = run.progress.resent_bytes
+        if (found := run.whole()) is not None:
+            row.diagnosis = found.model_dump_json()
         _keep_progress(tx, row, run)
         ended = {
             "ended": self._core.clock(), "outcome": end.outcome, "code": end.code, "message": end.message,

@@ -22,6 +22,7 @@ from headrace.api.sites.halts import Halts
 from headrace.api.store import Tx
 from headrace.api.store.dialects import as_json
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
+from headrace.api.transfers.diagnosis import at_rest_diagnosis
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.receipts import receipt_view, span_s, unknown_receipt
 from headrace.api.transfers.scheduler import Scheduler
@@ -201,6 +202,19 @@ class Transfers:
         if await self._withheld(caller, transfer):
             raise ServiceError(Code.NAMES_WITHHELD, "these names are withheld from assistants; the requester sees them")
         return found
+
+    async def diagnose(self, caller: Caller, transfer: str) -> m.Diagnosis:
+        """Say what limits a transfer now, or what did in its last attempt; names no files."""
+        row = await self.row(caller, transfer)
+        state = m.TransferState(row.state)
+        live = self._scheduler.diagnosis(row.id) if state is m.TransferState.RUNNING else None
+        before = m.Diagnosis.model_validate_json(row.diagnosis) if row.diagnosis else None
+        if state in m.END_STATES or live is not None:
+            return live or before or at_rest_diagnosis(row.id, row.state, "it was over before anything was measured")
+        # By the view, which leaves out what people wrote for people.
+        shown = await self.view(caller, row)
+        limit = m.Limit.HOURS if shown.goes_on is not None else m.Limit.NOT_RUNNING
+        return at_rest_diagnosis(row.id, row.state, shown.state_reason or "it has not begun to move", limit)
 
     async def _receipt(self, caller: Caller, receipt: str) -> tuple[ReceiptRow, TransferRow]:
         found = await self._parts.receipts.find(receipt)

@@ -1,20 +1,26 @@
 """What the service holds in memory of a transfer that it has taken up; the store has everything that must last."""
 
 import json
+from collections import deque
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal, Self
 
 from headrace.api.errors import ServiceError
 from headrace.api.jobs.turns import InLine
 from headrace.api.store.tables_work import TransferRow
+from headrace.api.transfers.diagnosis import diagnose, stalled
+from headrace.api.transfers.samples import STAGES, Between, FlowSample, Sample, SideSample
 from headrace.api.transfers.state_machine import Cause, Ending, Shut, Standing, State, Wish
 from headrace.client import models as m
-from headrace.engine import AttemptEnded, AttemptProgress, EngineError
+from headrace.engine import AttemptEnded, AttemptProgress, AttemptSide, EngineError
 from headrace.guardrails import GuardrailError, Hours, ReleasedPlan
 
 ATTEMPT_UNKNOWN = "attempt_unknown"
+_SAMPLES = 8
+"""Samples that a verdict looks at: those of the last seconds."""
+_SAMPLED_EVERY = timedelta(milliseconds=900)
 
 MAX_COUNT = (1 << 63) - 1
 """The largest count that the store takes."""
@@ -105,6 +111,14 @@ class Run:
     """Bytes that earlier attempts sent again."""
     kept: m.Progress | None = None
     """The progress that is stored."""
+    samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=_SAMPLES))
+    """What its attempt's nodes measured in the last seconds, about one a second."""
+    first: Sample | None = None
+    """The attempt as it began."""
+    moved_at: datetime | None = None
+    """When something arrived last."""
+    diagnosis: m.Diagnosis | None = None
+    """What limits it, over these seconds."""
 
     @classmethod
     def of(cls, row: TransferRow, *, open_: bool = False) -> Self:
@@ -145,8 +159,28 @@ class Run:
         """Whether its attempt may be moving data."""
         return self.open and self.end is None
 
+    def whole(self) -> m.Diagnosis | None:
+        """Say what limited the attempt from its beginning to what was measured last."""
+        if self.first is None or not self.samples:
+            return None
+        return diagnose(self.transfer, Between(self.first, self.samples[-1]), live=False)
+
+    def _note_sample(self, event: AttemptProgress, now: datetime) -> None:
+        """Keep what was measured, about once a second, and judge it."""
+        last = self.samples[-1] if self.samples else None
+        if last is not None and now - last.at < _SAMPLED_EVERY:
+            return
+        sample = _sample_of(event, now)
+        self.first = self.first or Sample(at=now, bytes_durable=sample.bytes_durable, files_done=sample.files_done)
+        if last is None or Between(last, sample).received or Between(last, sample).durable:
+            self.moved_at = now
+        self.samples.append(sample)
+        found = diagnose(self.transfer, Between(self.samples[0], sample))
+        self.diagnosis = stalled(found, self.moved_at or now, now)
+
     def note_progress(self, event: AttemptProgress, now: datetime) -> None:
         """Take over what the destination node counted."""
+        self._note_sample(event, now)
         left_bits = max(0, event.bytes_total - event.bytes_durable) * 8
         self.progress = m.Progress(
             files_total=stored(event.files_total),
@@ -158,10 +192,47 @@ class Run:
             resent_bytes=stored(self.resent_before + event.resent_bytes),
             rate_bps=stored(event.rate_bps),
             streams=event.streams,
-            limiter=event.limiter,
+            limiter=self.diagnosis.said if self.diagnosis and self.diagnosis.limit is not m.Limit.UNKNOWN else "",
             eta_s=stored(left_bits // event.rate_bps) if event.rate_bps else None,
             at=now,
         )
+
+
+def _sample_of(event: AttemptProgress, now: datetime) -> Sample:
+    return Sample(
+        at=now,
+        files_done=event.files_done,
+        files_total=event.files_total,
+        bytes_received=event.bytes_received,
+        bytes_durable=event.bytes_durable,
+        bytes_total=event.bytes_total,
+        streams=event.streams,
+        source=_side(event.source),
+        destination=_side(event.destination),
+    )
+
+
+def _side(side: AttemptSide) -> SideSample:
+    return SideSample(
+        flows={
+            flow.stream: FlowSample(
+                age=flow.age_us,
+                rtt=flow.rtt_us,
+                min_rtt=flow.min_rtt_us,
+                mss=flow.mss_bytes,
+                congestion_control=flow.congestion_control,
+                sent=flow.sent_packets,
+                retransmits=flow.retransmits,
+                busy=flow.busy_us,
+                rwnd_limited=flow.rwnd_limited_us,
+                sndbuf_limited=flow.sndbuf_limited_us,
+                send_window=flow.send_window_bytes,
+                receive_window=flow.receive_window_bytes,
+            )
+            for flow in side.flows
+        },
+        stages={stage: getattr(side.stages, f"{stage}_us") for stage in STAGES},
+    )
 
 
 def at_rest(progress: m.Progress) -> m.Progress:

@@ -221,6 +221,15 @@ class Scheduler:
         run = self._runs.get(transfer)
         return run.progress if run else None
 
+    def diagnosis(self, transfer: str) -> m.Diagnosis | None:
+        """Return what limits a transfer that moves now."""
+        run = self._runs.get(transfer)
+        if run is None or not run.moves:
+            return None
+        return run.diagnosis or m.Diagnosis(
+            transfer=transfer, limit=m.Limit.UNKNOWN, said="too little was measured to say what limits it", live=True
+        )
+
     def place(self, transfer: str) -> str | None:
         """Say where a transfer stands in line, such as `3rd of 7 in the queue`; nothing when it does not wait there."""
         found = self._turns.place_of(transfer)

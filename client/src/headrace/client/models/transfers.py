@@ -117,6 +117,50 @@ class Transfer(Model):
     names_withheld: bool = Field(default=False, description="names were left out: a folder is restricted for agents")
 
 
+class Limit(StrEnum):
+    """What keeps a transfer from being faster, or from running."""
+
+    UNKNOWN = "unknown"
+    NOT_RUNNING = "not_running"
+    HOURS = "hours"
+    STALLED = "stalled"
+    CEILING = "ceiling"
+    FILE_COST = "file_cost"
+    SOURCE_STORAGE = "source_storage"
+    DESTINATION_STORAGE = "destination_storage"
+    SOURCE_CPU = "source_cpu"
+    DESTINATION_CPU = "destination_cpu"
+    SOCKET_MEMORY = "socket_memory"
+    RECEIVE_WINDOW = "receive_window"
+    SEND_BUFFER = "send_buffer"
+    LOSS = "loss"
+    FEW_FILES = "few_files"
+    FEW_STREAMS = "few_streams"
+    PATH = "path"
+
+
+class Evidence(Model):
+    """One figure that a verdict stands on."""
+
+    name: str
+    value: float
+    unit: str = Field(description="`%`, `b/s`, `ms`, `B`, `s`, `files/s`, or empty for a count")
+
+
+class Diagnosis(Model):
+    """One verdict on what limits a transfer, with its evidence and what to do."""
+
+    transfer: str
+    limit: Limit
+    where: Literal["source", "destination", "network", "service", ""] = ""
+    said: str = Field(description="the verdict in a sentence")
+    evidence: list[Evidence] = []
+    remedy: list[str] = Field(default=[], description="what to do, exact settings where there are any; may be empty")
+    since: datetime | None = Field(default=None, description="since when nothing moved, or it does not run")
+    measured_s: Annotated[float, Field(ge=0)] = Field(default=0, description="how long what was measured took")
+    live: bool = Field(default=False, description="measured just now; else over the last attempt")
+
+
 class TransferCounts(Model):
     """How many transfers there are, by state."""
 

@@ -1,0 +1,119 @@
+"""What was measured of an attempt at one moment, and what came to it between two: the input of `diagnosis`.
+
+Counts of nodes may begin anew or be nonsense: a count that went back counts as nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+STAGES: Final = ("read", "hash", "send", "receive", "verify", "write", "commit", "ceiling")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowSample:
+    """A data connection as one end's kernel sees it; what it does not tell is 0. Times are microseconds."""
+
+    age: int = 0
+    rtt: int = 0
+    min_rtt: int = 0
+    mss: int = 0
+    congestion_control: str = ""
+    sent: int = 0
+    retransmits: int = 0
+    busy: int = 0
+    rwnd_limited: int = 0
+    sndbuf_limited: int = 0
+    send_window: int = 0
+    receive_window: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideSample:
+    """What one node knows: its connections by number, and the microseconds that its threads spent in each stage."""
+
+    flows: Mapping[int, FlowSample] = field(default_factory=dict)
+    stages: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """An attempt at one moment."""
+
+    at: datetime
+    files_done: int = 0
+    files_total: int = 0
+    bytes_received: int = 0
+    bytes_durable: int = 0
+    bytes_total: int = 0
+    streams: int = 0
+    source: SideSample = field(default_factory=SideSample)
+    destination: SideSample = field(default_factory=SideSample)
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """What came to an attempt between two samples."""
+
+    before: Sample
+    after: Sample
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return max(0.0, (self.after.at - self.before.at).total_seconds())
+
+    @property
+    def received(self) -> int:
+        """Bytes that arrived."""
+        return _grown(self.before.bytes_received, self.after.bytes_received)
+
+    @property
+    def durable(self) -> int:
+        """Bytes that became durable."""
+        return _grown(self.before.bytes_durable, self.after.bytes_durable)
+
+    @property
+    def files(self) -> int:
+        """Files that were done."""
+        return _grown(self.before.files_done, self.after.files_done)
+
+    @property
+    def rate_bps(self) -> int:
+        """Bits a second that arrived."""
+        return int(max(self.received, self.durable) * 8 / max(1e-3, self.seconds))
+
+    def stage_share(self, side: str, *stages: str) -> float:
+        """Return the share of a side's busy time that stages took, 0 to 1."""
+        before, after = _stages(self.before, side), _stages(self.after, side)
+        spent = {stage: _grown(before.get(stage, 0), after.get(stage, 0)) for stage in STAGES}
+        return sum(spent[stage] for stage in stages) / max(1, sum(spent.values()))
+
+    def busy_s(self, side: str) -> float:
+        """Return the time that a side's threads spent in stages, in seconds."""
+        before, after = _stages(self.before, side), _stages(self.after, side)
+        return sum(_grown(before.get(stage, 0), after.get(stage, 0)) for stage in STAGES) / 1e6
+
+    def flow_sum(self, name: str) -> int:
+        """Return what a count or time of the sender's connections grew by, of all together."""
+        before = self.before.source.flows
+        none = FlowSample()
+        return sum(
+            _grown(getattr(before.get(stream, none), name), getattr(flow, name))
+            for stream, flow in self.after.source.flows.items()
+        )
+
+    @property
+    def rtt_ms(self) -> float:
+        """The shortest round trip that the sender saw."""
+        seen = [flow.min_rtt or flow.rtt for flow in self.after.source.flows.values()]
+        return min((one for one in seen if one), default=0) / 1000
+
+
+def _stages(sample: Sample, side: str) -> Mapping[str, int]:
+    return (sample.source if side == "source" else sample.destination).stages
+
+
+def _grown(before: int, after: int) -> int:
+    return max(0, after - before)

@@ -1,0 +1,242 @@
+"""One verdict on what limits a transfer: each bottleneck planted in what both nodes measured is named."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.faults.run import REPOSITORY
+
+from headrace.api.transfers.diagnosis import diagnose, stalled
+from headrace.api.transfers.samples import STAGES, Between, FlowSample, Sample, SideSample
+from headrace.client import models as m
+from headrace.client.models import Limit
+
+NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
+S = 1_000_000
+"""A second in microseconds."""
+MB = 1_000_000
+BEFORE = Sample(at=NOW, streams=4, files_total=100)
+
+
+def flow(**changes: int | str) -> FlowSample:
+    """Make a connection that was busy for 5 s of 5, and lost nothing."""
+    usual = FlowSample(
+        age=5 * S,
+        rtt=20_000,
+        min_rtt=20_000,
+        mss=1448,
+        congestion_control="cubic",
+        sent=100_000,
+        busy=5 * S,
+        send_window=8 * MB,
+        receive_window=8 * MB,
+    )
+    return replace(usual, **changes)  # type: ignore[arg-type] # fields by name
+
+
+def seen(
+    source: dict[str, int],
+    destination: dict[str, int],
+    *,
+    flows: int = 4,
+    each: FlowSample | None = None,
+    far: FlowSample | None = None,
+    **counts: int,
+) -> Between:
+    """Return five seconds of an attempt; stages are microseconds."""
+    own, other = each or flow(), far or each or flow()
+    usual: dict[str, int] = {
+        "files_done": 10,
+        "files_total": 100,
+        "bytes_received": 500 * MB,
+        "bytes_durable": 490 * MB,
+    }
+    after = Sample(
+        at=NOW + timedelta(seconds=5),
+        streams=flows,
+        source=SideSample(flows=dict.fromkeys(range(flows), own), stages=source),
+        destination=SideSample(flows=dict.fromkeys(range(flows), other), stages=destination),
+        **{**usual, **counts},
+    )
+    return Between(BEFORE, after)
+
+
+SENDS, RECEIVES = {"read": S, "hash": S, "send": 17 * S}, {"receive": 18 * S, "verify": S, "write": S}
+IDLE = flow(busy=S)
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A bottleneck, the verdict on it, and a piece of the remedy."""
+
+    what: str
+    seen: Between
+    limit: Limit
+    where: str
+    remedy: str = ""
+
+
+PLANTED = [
+    Planted(
+        "a slow source", seen({"read": 15 * S, "send": 3 * S}, RECEIVES, each=IDLE), Limit.SOURCE_STORAGE, "source"
+    ),
+    Planted(
+        "a slow destination, which shuts its window",
+        seen(SENDS, {"receive": 4 * S, "write": 10 * S, "commit": 4 * S}, each=flow(rwnd_limited=4 * S)),
+        Limit.DESTINATION_STORAGE,
+        "destination",
+        "headrace doctor --probe",
+    ),
+    Planted(
+        "small files",
+        seen(
+            SENDS, {"receive": 8 * S, "commit": 7 * S}, files_done=20_000, bytes_received=20 * MB, bytes_durable=20 * MB
+        ),
+        Limit.FILE_COST,
+        "destination",
+        "pack small files",
+    ),
+    Planted("a slow processor", seen({"hash": 12 * S, "send": 5 * S}, RECEIVES), Limit.SOURCE_CPU, "source"),
+    Planted(
+        "a processor that encrypts slowly",
+        seen({"read": S, "send": 18 * S}, RECEIVES, each=IDLE),
+        Limit.SOURCE_CPU,
+        "source",
+    ),
+    Planted(
+        "a destination that verifies slowly",
+        seen(SENDS, {"receive": 4 * S, "verify": 12 * S}, each=flow(rwnd_limited=4 * S)),
+        Limit.DESTINATION_CPU,
+        "destination",
+    ),
+    Planted(
+        "a small receive buffer",
+        seen(SENDS, RECEIVES, each=flow(rwnd_limited=4 * S, send_window=250_000)),
+        Limit.RECEIVE_WINDOW,
+        "destination",
+        "tcp_rmem='4096 131072 8388608'",
+    ),
+    Planted(
+        "kernel memory pressure",
+        seen(
+            SENDS,
+            RECEIVES,
+            each=flow(rwnd_limited=4 * S, send_window=35_000),
+            far=flow(receive_window=35_000),
+        ),
+        Limit.SOCKET_MEMORY,
+        "destination",
+        "tcp_mem",
+    ),
+    Planted(
+        "a small send buffer",
+        seen(SENDS, RECEIVES, each=flow(sndbuf_limited=3 * S)),
+        Limit.SEND_BUFFER,
+        "source",
+        "tcp_wmem",
+    ),
+    Planted("loss", seen(SENDS, RECEIVES, each=flow(retransmits=200)), Limit.LOSS, "network", "bbr"),
+    Planted("a flat cap", seen(SENDS, RECEIVES), Limit.PATH, "network", "headrace doctor --rate LINK --rtt 20"),
+    Planted("one stream", seen(SENDS, RECEIVES, flows=1), Limit.FEW_STREAMS, "network", "more streams"),
+    Planted(
+        "a ceiling", seen({"send": 3 * S, "ceiling": 14 * S}, RECEIVES, each=IDLE), Limit.CEILING, "service", "rate"
+    ),
+    Planted(
+        "the last files",
+        seen({"read": S, "hash": S, "send": S}, RECEIVES, each=IDLE, files_done=98),
+        Limit.FEW_FILES,
+        "service",
+    ),
+    Planted(
+        "a storage that does not answer",
+        seen({}, {"write": 5 * S}, files_done=0, bytes_received=0, bytes_durable=0),
+        Limit.STALLED,
+        "destination",
+    ),
+    Planted(
+        "a network that does not answer",
+        seen({"send": 5 * S}, {"receive": 5 * S}, files_done=0, bytes_received=0, bytes_durable=0),
+        Limit.UNKNOWN,
+        "network",
+    ),
+    Planted(
+        "a local copy, whose stages are as busy as each other",
+        seen({}, {"read": 2 * S, "hash": 2 * S, "write": 2 * S, "commit": S, "verify": 2 * S}, flows=0),
+        Limit.DESTINATION_STORAGE,
+        "destination",
+    ),
+]
+
+
+@pytest.mark.parametrize("one", PLANTED, ids=lambda one: one.what)
+def test_a_planted_bottleneck_is_named_with_its_evidence_and_its_remedy(one: Planted) -> None:
+    found = diagnose("tr_1", one.seen)
+    assert (found.limit, found.where) == (one.limit, one.where), found.said
+    assert one.remedy in " ".join(found.remedy)
+    assert found.evidence or found.limit is Limit.UNKNOWN
+    assert (found.measured_s, found.live) == (5, True)
+
+
+def test_the_figures_shown_are_those_that_were_measured() -> None:
+    found = diagnose("tr_1", seen(SENDS, RECEIVES, each=flow(rwnd_limited=4 * S, send_window=250_000)))
+    shown = {one.name: (one.value, one.unit) for one in found.evidence}
+    assert shown == {
+        "sender waits for the receive window": (80, "%"),
+        "receive window": (250_000, "B"),
+        "round trip": (20, "ms"),
+        "rate": (800_000_000, "b/s"),
+    }
+
+
+def test_a_share_that_no_window_or_loss_explains_is_none_of_theirs() -> None:
+    near = flow(rwnd_limited=S, sndbuf_limited=S, retransmits=40)
+    assert diagnose("tr_1", seen(SENDS, RECEIVES, each=near)).limit is Limit.PATH
+
+
+def test_too_little_says_nothing() -> None:
+    whole = seen(SENDS, RECEIVES)
+    short = Between(BEFORE, replace(whole.after, at=NOW + timedelta(milliseconds=900)))
+    assert diagnose("tr_1", short).limit is Limit.UNKNOWN
+
+
+def test_what_stands_still_says_since_when() -> None:
+    found = diagnose("tr_1", seen({}, {"write": 5 * S}, files_done=0, bytes_received=0, bytes_durable=0))
+    assert stalled(found, NOW, NOW + timedelta(seconds=9)) == found
+    long = stalled(found, NOW, NOW + timedelta(seconds=75))
+    assert (long.limit, long.since, long.where) == (Limit.STALLED, NOW, "destination")
+    assert long.said.startswith("nothing has moved for 1 min 15 s")
+
+
+def test_every_limit_is_described() -> None:
+    page = (REPOSITORY / "docs" / "operations" / "diagnosis.md").read_text(encoding="utf-8")
+    rows = "".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`(\w+)`", rows)) - {"limit"} == set(Limit)
+
+
+COUNT = st.integers(0, 2**64)
+
+
+@given(
+    before=st.fixed_dictionaries(dict.fromkeys(STAGES, COUNT)),
+    after=st.fixed_dictionaries(dict.fromkeys(STAGES, COUNT)),
+    flows=st.lists(
+        st.builds(FlowSample, **dict.fromkeys(("rtt", "busy", "sent", "retransmits", "rwnd_limited"), COUNT)),
+        max_size=3,
+    ),
+    counts=st.fixed_dictionaries(
+        dict.fromkeys(("bytes_received", "bytes_durable", "files_done", "files_total"), COUNT)
+    ),
+    seconds=st.integers(-100, 10**6),
+)
+def test_whatever_a_node_says_there_is_a_verdict(
+    before: dict[str, int], after: dict[str, int], flows: list[FlowSample], counts: dict[str, Any], seconds: int
+) -> None:
+    first = replace(BEFORE, destination=SideSample(stages=before), source=SideSample(stages=after))
+    side = SideSample(flows=dict(enumerate(flows)), stages=after)
+    last = Sample(at=NOW + timedelta(seconds=seconds), source=side, destination=side, streams=3, **counts)
+    found = diagnose("tr_1", Between(first, last))
+    assert m.Diagnosis.model_validate_json(found.model_dump_json()) == found
