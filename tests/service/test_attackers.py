@@ -156,14 +156,14 @@ async def test_whoever_writes_to_the_database_puts_no_password_of_their_own_in_p
         async with strict.service.whole.core.database.write() as tx:
             row = await tx.get_one(PersonRow, strict.ada.principal.id)
             row.password_hash = told
+        # Nor is it sealed by a restart.
+        await strict.use_cases.people.seal_passwords_of_before(strict.settings.data / "passwords.sealed")
         for password in (PASSWORD, GUESS):
             with refused("proof_refused"):
                 said = m.Confirmation(digest=digest_of(plan), password=password)
                 await strict.ada.port.confirm_plan(plan.id, said)
             with pytest.raises(AuthError, match="wrong"):
                 await strict.use_cases.people.sign_in(m.SignIn(name="ada", password=password), "127.0.0.1")
-        # Nor is it sealed by a restart.
-        await strict.use_cases.people.seal_passwords_of_before(strict.settings.data / "passwords.sealed")
     async with strict.service.whole.core.database.write() as tx:
         (await tx.get_one(PersonRow, strict.ada.principal.id)).password_hash = mine
     assert (await strict.ada.port.confirm_plan(plan.id, yes(plan))).confirmed

@@ -36,6 +36,7 @@ def yes(plan: m.Plan, password: str | None = None) -> m.Confirmation:
 async def test_whoever_has_a_session_alone_confirms_nothing(strict: Site) -> None:
     differing_files(strict)
     plan = await strict.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    assert [(need.kind, need.proof) for need in plan.needs] == [("confirmation", "password")]
     with refused("proof_needed"):
         await strict.ada.port.confirm_plan(plan.id, yes(plan))
     with refused("proof_refused"):

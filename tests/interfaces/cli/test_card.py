@@ -65,8 +65,9 @@ def test_a_plan_card_says_in_words_what_will_be_lost() -> None:
 def test_a_plan_card_counts_approvals() -> None:
     approval = {"person": "ben", "verdict": "approved", "reason": "fine", "at": AT, "expires": AT}
     need = {"kind": "approval", "by": "2 people of the group data-stewards", "count": 2, "given": 1, "until": AT}
+    need["proof"] = "passkey"
     card = shown(plan_card(plan(decision={"outcome": "approve"}, needs=[need], approvals=[approval])))
-    assert "approval by 2 people of the group data-stewards: 1 of 2 given" in card
+    assert "approval by 2 people of the group data-stewards, with a passkey in the console: 1 of 2 given" in card
     assert "approved by ben: fine" in card
 
 

@@ -2456,6 +2456,13 @@ export interface components {
              */
             kind: "confirmation" | "approval";
             /**
+             * Proof
+             * @description what must come with it at least; a passkey counts for a password
+             * @default session
+             * @enum {string}
+             */
+            proof: "session" | "password" | "passkey";
+            /**
              * Roles Or Groups
              * @default []
              */

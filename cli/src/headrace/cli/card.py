@@ -17,6 +17,7 @@ SHORT_DIGEST: Final = 12
 MAX_NAMES: Final = 5
 
 _OUTCOME_STYLE: Final = {"allowed": "green", "confirm": "yellow", "approve": "yellow", "denied": "red"}
+_PROOFS = {"session": "", "password": ", with a password or a passkey", "passkey": ", with a passkey in the console"}
 _OUTCOME_WORDS: Final = {
     "allowed": "allowed",
     "confirm": "allowed once it is confirmed",
@@ -127,7 +128,7 @@ def _add_decision(grid: Table, plan: m.Plan) -> None:
     for need in plan.needs:
         until = f", good until {local_time(need.until)}" if need.until else ""
         kind, by = need.kind, visible(need.by)
-        grid.add_row("needs", Text(f"{kind} by {by}: {need.given} of {need.count} given{until}"))
+        grid.add_row("needs", Text(f"{kind} by {by}{_PROOFS[need.proof]}: {need.given} of {need.count} given{until}"))
     for approval in plan.approvals:
         reason = f": {visible(approval.reason)}" if approval.reason else ""
         grid.add_row("", Text(f"{approval.verdict} by {visible(approval.person)}{reason}"))

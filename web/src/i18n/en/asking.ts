@@ -138,6 +138,8 @@ export const asking = {
   "needs.confirmation": "Confirmation by {by}:",
   "needs.approval": "Approval by {by}:",
   "needs.given": "{given} of {count} given",
+  "needs.proof.password": "with a password or a passkey",
+  "needs.proof.passkey": "with a passkey",
   "needs.until": "valid until",
   "plan.again": "Ask for it again",
   "plan.decline": "Decline this plan",

@@ -5,19 +5,18 @@ touch the passkey. A passkey signs the digest of the very request that it comes 
 """
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
+from headrace.api.settings import Settings
 from headrace.auth import CHALLENGE_LIMIT, Assertion, AuthCode, Authenticator, AuthError, Challenge, Principal
 from headrace.client import models as m
 from headrace.guardrails import canonical
 
 ProofKind = Literal["session", "password", "passkey", "provider"]
 
-STRENGTH: Final[tuple[ProofKind, ...]] = ("session", "password", "passkey")
-"""What `HEADRACE_CONSENT_PROOF` may be: each, or anything stronger, counts."""
 _NEEDED = "prove that this is you: a session alone is not enough here"
 _HOW = {
     ("password",): f"type your password to {_NEEDED}",
@@ -76,7 +75,7 @@ class Proofs:
         Raises `proof_needed`, and what `prove` of passwords and passkeys does. A proof that is given is checked, also
         where none is wanted.
         """
-        return await self._at_least(self._core.settings.consent_proof, caller, action, subject, request)
+        return await self._at_least(strength_of(self._core.settings), caller, action, subject, request)
 
     async def to_add_a_passkey(self, caller: Caller, request: m.Proven) -> Proof:
         """Return what proves that the caller is there, who adds a passkey: always more than a session.
@@ -92,7 +91,9 @@ class Proofs:
                 raise ServiceError(Code.PROOF_NEEDED, _SIGN_IN_AGAIN)
         return await self._at_least("password", caller, "begin_passkey", principal.id, request)
 
-    async def _at_least(self, least: str, caller: Caller, action: str, subject: str, request: m.Proven) -> Proof:
+    async def _at_least(
+        self, least: m.ProofStrength, caller: Caller, action: str, subject: str, request: m.Proven
+    ) -> Proof:
         principal, what = caller.principal, _agreed(action, subject, request)
         try:
             if request.passkey is not None:
@@ -117,7 +118,7 @@ class Proofs:
             return _proof("session", principal, what, principal.factors)
         raise await self._needed(least, caller, what)
 
-    async def _needed(self, least: str, caller: Caller, what: str) -> ServiceError:
+    async def _needed(self, least: m.ProofStrength, caller: Caller, what: str) -> ServiceError:
         principal = caller.principal
         challenge = await self._auth.passkeys.ask(principal, what) if principal.session else None
         ways: list[m.ProofWay] = []
@@ -159,3 +160,8 @@ def _agreed(action: str, subject: str, request: m.Proven) -> str:
     """Return what a proof is for: the exact request, but for the proof."""
     said = request.model_dump(mode="json", exclude={"password", "passkey"})
     return canonical({"action": action, "subject": subject, "request": said}).decode()
+
+
+def strength_of(settings: Settings) -> m.ProofStrength:
+    """Return what comes with consent at least (`HEADRACE_CONSENT_PROOF`)."""
+    return cast("m.ProofStrength", settings.consent_proof)

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, false, func, or_,
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
+from headrace.api.people.proofs import strength_of
 from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_steps import (
     CarriedOut,
@@ -201,6 +202,7 @@ class Plans:
                 own_word=said.verdict,
                 own_word_at=said.at,
                 words=tuple(words.get(row.id, ())),
+                proof=strength_of(self._core.settings),
                 now=now,
             )
             found.append((card, status))

@@ -72,6 +72,8 @@ class PlanStatus:
     own_word: Literal["confirmed", "declined"] | None
     own_word_at: datetime | None
     words: tuple[Word, ...]
+    proof: m.ProofStrength = "session"
+    """What comes with consent at least."""
     now: datetime
 
     @property
@@ -203,6 +205,7 @@ def _need(plan: PlanStatus, caller: Principal, need: Obligation) -> m.Need:
         )
         return m.Need(
             kind="confirmation",
+            proof=plan.proof,
             by="you" if caller.id == plan.requester else f"the requester ({plan.requester_name})",
             given=int(given),
             given_by=[mine] if given else [],
@@ -214,6 +217,7 @@ def _need(plan: PlanStatus, caller: Principal, need: Obligation) -> m.Need:
         by=_whose(need),
         roles_or_groups=[need.by],
         count=need.count,
+        proof=plan.proof,
         given=len(counted),
         given_by=[m.Given(person=w.person, person_name=w.name, at=w.at, expires=w.expires) for w in counted],
         until=min((word.expires for word in counted), default=None),

@@ -95,6 +95,8 @@ class Proven(Model):
     )
 
 
+ProofStrength = Literal["session", "password", "passkey"]
+"""What comes with consent at least: each, or anything stronger, counts."""
 ProofWay = Literal["password", "passkey"]
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from headrace.client.models.base import Count, Handle, Model, Proven, Reason, Sha256, Words, Zone
+from headrace.client.models.base import Count, Handle, Model, ProofStrength, Proven, Reason, Sha256, Words, Zone
 from headrace.client.models.intents import Changes, PlannedIntent, Question, Refusal, RunHours, TransferIntent
 from headrace.client.models.policy import Rule
 from headrace.client.models.steps import AllowedAction, NextStep
@@ -108,6 +108,9 @@ class Need(Model):
     by: str = Field(description="for people: `you`, `the requester (ada)`, `2 people of the group stewards`")
     roles_or_groups: list[str] = []
     count: Count = 1
+    proof: ProofStrength = Field(
+        default="session", description="what must come with it at least; a passkey counts for a password"
+    )
     given: Count = Field(default=0, description="how many count now: unexpired, for this digest, giver still entitled")
     given_by: list[Given] = []
     until: datetime | None = Field(default=None, description="when the first of those given expires")
