@@ -463,3 +463,5 @@ fn no_nonce_is_used_twice_whatever_the_settings_say_of_session_tickets() {
         sent.expect("sent");
     });
 }
+
+mod openssl;
