@@ -12,16 +12,24 @@ import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.house import House, open_house
+from tests.servers.directory import PASSWORD as DIRECTORY_PASSWORD
+from tests.servers.directory import Domain
 from tests.servers.headrace import HEADRACE, Person
 from tests.servers.provider import PASSWORD, OpenIdProvider
 
 
 @pytest.fixture(scope="module")
-def house(provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """A site whose staff, by the provider, are requesters."""
+def house(provider: OpenIdProvider, domain: Domain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A site whose staff, by the provider, are requesters, and so is a group of its directory."""
     folder = tmp_path_factory.mktemp("house")
-    file = provider.declared(folder, device_sign_in=True)
-    with open_house(folder, nodes=False, settings={"oidc_issuers": str(file)}) as opened:
+    known = {
+        "oidc_issuers": str(provider.declared(folder, device_sign_in=True)),
+        "directories": str(domain.declared(folder)),
+        "directory_poll_s": "1",
+    }
+    with open_house(
+        folder, nodes=False, settings={**{name: str(file) for name, file in known.items()}, "directory_poll_s": "1"}
+    ) as opened:
         here = f"{opened.url}/api/v1/sign-in/corp"
         provider.client(
             "headrace", opened.url, "corp",
@@ -32,8 +40,8 @@ def house(provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) ->
         )  # fmt: skip
         provider.person("pia", name="Pia Grün", groups=["staff"])
         provider.person("nik", name="Nik", groups=["visitors"])
-        binding = {"issuer": provider.url, "group": "staff", "roles": ["requester"]}
-        opened.bind(binding)
+        users = {"issuer": "ad:corp.test", "group": domain.sid("xfer-users"), "roles": ["requester"]}
+        opened.bind({"issuer": provider.url, "group": "staff", "roles": ["requester"]}, users)
         opened.friends = (provider.url,)
         yield opened
     shutil.rmtree(folder, ignore_errors=True)
@@ -65,6 +73,30 @@ def test_somebody_signs_in_at_the_provider_sees_what_the_role_allows_and_signs_o
     page.get_by_role("button", name="Sign out here, too").click()
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     assert me(house, str(first)) == HTTPStatus.UNAUTHORIZED
+
+
+def test_somebody_of_the_directory_signs_in_with_its_password_and_sees_what_the_role_allows(
+    house: House, domain: Domain
+) -> None:
+    page = house.page(None, "/sign-in")
+    page.get_by_label("Name", exact=True).fill("CORP\\alice")
+    page.get_by_label("Password", exact=True).fill("not the password")
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_label("Password", exact=True).fill(DIRECTORY_PASSWORD)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_role("button", name="alice@corp.test")).to_be_visible()
+    expect(page.get_by_role("link", name="People")).to_have_attribute("aria-disabled", "true")
+    expect(page.get_by_role("link", name="New transfer")).not_to_have_attribute("aria-disabled", "true")
+    page.goto(house.url + "/account")
+    expect(page.get_by_role("row", name="the site's directory")).to_contain_text("this one")
+    expect(page.get_by_label("Your password now")).to_have_count(0)
+    domain.enable("alice", enabled=False)
+    try:
+        # The service looks every second here.
+        expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    finally:
+        domain.enable("alice", enabled=True)
 
 
 def test_the_command_line_signs_in_through_a_browser_of_any_device(house: House, tmp_path: Path) -> None:

@@ -107,6 +107,24 @@ class Domain:
         finally:
             connection.unbind()
 
+    def declared(self, folder: Path) -> Path:
+        """Write the file by which a site knows the domain."""
+        (folder / "secret").write_text(PASSWORD + "\n", encoding="utf-8")
+        file = folder / "directories.toml"
+        file.write_text(
+            f"""
+            [[directory]]
+            domain = "corp.test"
+            netbios = "CORP"
+            servers = ["{self.url}"]
+            ca = "{self.ca}"
+            account = "svc-headrace@corp.test"
+            secret_file = "secret"
+            """,
+            encoding="utf-8",
+        )
+        return file
+
     def sid(self, name: str) -> str:
         """The SID of somebody or of a group."""
         raw = self._raw(name, "objectSid")

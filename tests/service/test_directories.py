@@ -375,20 +375,7 @@ async def test_a_local_person_of_the_same_name_comes_first_and_others_are_not_as
 
 def settings(tmp_path: Path, domain: Domain) -> Settings:
     """The settings of a site that knows the domain by a file."""
-    (tmp_path / "secret").write_text(PASSWORD + "\n", encoding="utf-8")
-    (tmp_path / "directories.toml").write_text(
-        f"""
-        [[directory]]
-        domain = "corp.test"
-        netbios = "CORP"
-        servers = ["{domain.url}"]
-        ca = "{domain.ca}"
-        account = "svc-headrace@corp.test"
-        secret_file = "secret"
-        """,
-        encoding="utf-8",
-    )
-    return Settings(directories=str(tmp_path / "directories.toml"))
+    return Settings(directories=str(domain.declared(tmp_path)))
 
 
 @pytest.fixture
