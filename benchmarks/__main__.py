@@ -21,6 +21,7 @@ from demo.site import open_site
 from demo.stage import REPOSITORY, DemoError, Stage, say
 
 from benchmarks.cases import CASES, Case
+from benchmarks.identity import Known, measure_identity
 from benchmarks.peers import Headrace, Peer, RsyncDaemon, Run
 from benchmarks.service import Cost, measure_service
 
@@ -74,6 +75,8 @@ def main() -> int:
     try:
         cost = measure_service(disk, arguments.transfers)
         say(f"the service's own cost: {json.dumps(cost.data())}")
+        known = measure_identity(disk)
+        say(f"who calls: {json.dumps(known.data())}")
         if arguments.service_only:
             return 0
         results = [
@@ -84,7 +87,7 @@ def main() -> int:
     except DemoError as error:
         say(f"The benchmark stopped: {error}")
         return 1
-    report(results, cost)
+    report(results, cost, known)
     return 0
 
 
@@ -126,7 +129,7 @@ def measure(storage: str, home: Path, runs: int) -> list[Result]:
     return results
 
 
-def report(results: Sequence[Result], cost: Cost) -> None:
+def report(results: Sequence[Result], cost: Cost, known: Known) -> None:
     """Print the table and keep the data."""
     say(f"\n{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}\n")
     say(
@@ -150,7 +153,14 @@ def report(results: Sequence[Result], cost: Cost) -> None:
     ]  # fmt: skip
     path.write_text(
         json.dumps(
-            {"cores": os.cpu_count(), "kernel": platform.release(), "results": rows, "service": cost.data()}, indent=1
+            {
+                "cores": os.cpu_count(),
+                "kernel": platform.release(),
+                "results": rows,
+                "service": cost.data(),
+                "identity": known.data(),
+            },
+            indent=1,
         )
         + "\n",
         encoding="utf-8",

@@ -1,0 +1,152 @@
+"""What it costs to know who calls: each kind of secret, a flood of unknown keys, and people who sign in at once.
+
+.venv/bin/python -m benchmarks.identity     (the directory is Samba's; without it that line is left out)
+"""
+
+import asyncio
+import shutil
+import statistics
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+
+from demo.stage import REPOSITORY, say
+from tests.conformance.identity_store_conformance import bind
+from tests.pure.auth.documents import KEY, NOW, Documents, OwnClock, claims, issuer_at, served, signed
+from tests.servers.directory import PASSWORD, Domain, config_of, domain_running
+from tests.servers.site import Site, started_site
+
+from headrace.auth import Authenticator, AuthError, GroupBinding, MemoryPeopleStore, Pepper, PersonRecord, Role
+from headrace.auth.directory_ldap import LdapDirectory
+
+CHECKS = 1000
+"""Of each kind of secret, after a tenth of it that is not counted."""
+FLOOD = 1000
+AT_ONCE = 100
+_HERE = "https://headrace.example.org"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was measured: milliseconds of each check by kind of secret, and how the two crowds fared."""
+
+    checks_ms: dict[str, Sequence[float]]
+    flood_s: float
+    flood_fetches: int
+    sign_ins_s: Sequence[float]
+    """When each of those who signed in at once was in; empty without a directory."""
+
+    def data(self) -> dict[str, object]:
+        """Return the figures that are kept."""
+        return {
+            "checks_ms": {kind: spread(found) for kind, found in self.checks_ms.items()},
+            "unknown_keys": {"tokens": FLOOD, "seconds": round(self.flood_s, 2), "fetches": self.flood_fetches},
+            "directory_sign_ins": {
+                "people": len(self.sign_ins_s),
+                "last_in_after_s": round(max(self.sign_ins_s, default=0), 1),
+            },
+        }
+
+
+def spread(figures: Sequence[float]) -> dict[str, float]:
+    """Return the median and the 99th percentile."""
+    return {
+        "median": round(statistics.median(figures), 3),
+        "p99": round(statistics.quantiles(figures, n=100)[98], 3),
+    }
+
+
+def measure_identity(home: Path) -> Known:
+    """Measure all of it."""
+    with tempfile.TemporaryDirectory(prefix="headrace-identity-", dir=home) as name:
+        checks = asyncio.run(_own_secrets(Path(name)))
+    with served() as documents:
+        access, flood_s, fetches = asyncio.run(_of_a_provider(documents))
+    checks["an access token of a provider"] = access
+    if shutil.which("samba") is None:
+        return Known(checks, flood_s, fetches, ())
+    with domain_running() as domain:
+        return Known(checks, flood_s, fetches, asyncio.run(_at_once(domain)))
+
+
+async def _own_secrets(folder: Path) -> dict[str, Sequence[float]]:
+    async with started_site(folder) as site:
+        return await _checked(site)
+
+
+async def _checked(site: Site) -> dict[str, Sequence[float]]:
+    people = site.use_cases.people
+    pia = await site.person("pia", "requester")
+    token, _ = await pia.token("transfer:read")
+    return {
+        "a session": await _timed(lambda: people.of_session(pia.secret)),
+        "an API token": await _timed(lambda: people.of_token(token)),
+    }
+
+
+async def _timed(check: Callable[[], Awaitable[object]]) -> Sequence[float]:
+    found = []
+    for _ in range(CHECKS + CHECKS // 10):
+        began = perf_counter()
+        await check()
+        found.append((perf_counter() - began) * 1000)
+    return found[CHECKS // 10 :]
+
+
+async def _of_a_provider(documents: Documents) -> tuple[Sequence[float], float, int]:
+    """Time access tokens that count, and then tokens whose keys nobody has."""
+    store, roles = MemoryPeopleStore(), frozenset({Role.REQUESTER})
+    pia = PersonRecord(id="pn_pia", name="pia", roles=roles, granted_roles=roles, state="active", created=NOW)
+    await store.add_person(pia)
+    await store.link(pia.id, documents.url, "pia", NOW)
+    issuer = replace(issuer_at(documents.url), access_tokens=True)
+    door = Authenticator(store, store, store, OwnClock(), Pepper(b"p" * 32), issuers=[issuer], public_url=_HERE)
+    body = claims(documents, aud=_HERE, client_id="notebook", scope="transfer:read", nonce=None)
+    good = signed(body, typ="at+jwt")
+    found = await _timed(lambda: door.oidc_tokens.principal(good))
+    asked, flood = documents.asked, [signed(body, KEY, kid=f"unknown-{n}", typ="at+jwt") for n in range(FLOOD)]
+    began = perf_counter()
+    for token in flood:
+        try:
+            await door.oidc_tokens.principal(token)
+        except AuthError:
+            continue
+    took = perf_counter() - began
+    await door.close()
+    return found, took, documents.asked - asked
+
+
+async def _at_once(domain: Domain) -> Sequence[float]:
+    """Let people of a directory sign in at the same moment, with the limits that a site has unless it says others."""
+    store, clock = MemoryPeopleStore(), OwnClock()
+    directory = LdapDirectory(config_of(domain.url, ca=str(domain.ca)), clock)
+    door = Authenticator(store, store, store, clock, Pepper(b"p" * 32), directories=[directory])
+    group = domain.sid("xfer-users")
+    await bind(store, GroupBinding(issuer="ad:corp.test", group=group, roles=frozenset({Role.REQUESTER})))
+    names = [f"guest{number}" for number in range(AT_ONCE)]
+    for name in names:
+        domain.add(name)
+        domain.join(name, "xfer-users")
+    began = perf_counter()
+
+    async def come(name: str) -> float:
+        await door.sign_in(f"{name}@corp.test", PASSWORD, "127.0.0.1")
+        return perf_counter() - began
+
+    found = await asyncio.gather(*map(come, names))
+    await door.close()
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    home = REPOSITORY / ".demo"
+    home.mkdir(exist_ok=True)
+    known = measure_identity(home)
+    say(f"who calls: {known.data()}")
+
+
+if __name__ == "__main__":
+    main()
