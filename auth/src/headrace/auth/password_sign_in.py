@@ -13,7 +13,7 @@ from headrace.auth.passwords import check_name, check_password, fold, hash_passw
 from headrace.auth.principal import Principal
 from headrace.auth.secret_forms import Pepper, is_invitation
 from headrace.auth.sessions import BY_PASSWORD, Sessions, SignedIn
-from headrace.auth.store import NameTaken, PeopleStore, PersonRecord, active_person
+from headrace.auth.store import InvitationRecord, NameTaken, PeopleStore, PersonRecord, active_person
 from headrace.auth.throttle import Limit, Throttle, network_of
 
 MAX_HASHES_AT_ONCE: Final = 4
@@ -95,8 +95,9 @@ class PasswordSignIn:
         `name` is needed for the bootstrap link, whose person has none yet, and ignored otherwise. Raises
         `invitation_refused`, `name_refused`, `PasswordRefused`, `too_many_attempts`.
         """
-        now, network, hashed = self._clock(), network_of(address), self._pepper.hash(token)
-        invitation = await self._store.invitation(hashed) if is_invitation(token) else None
+        now, network = self._clock(), network_of(address)
+        invitation = await self._invitation(token) if is_invitation(token) else None
+        hashed = invitation.hash if invitation else ""
         # What strangers make up counts for their network; who holds a link is not held up by it.
         tried = f"invitation:{network}:{hashed}" if invitation else f"network:{network}"
         self._count({tried: PAIR_LIMIT if invitation else NETWORK_LIMIT})
@@ -117,6 +118,13 @@ class PasswordSignIn:
         self._throttle.forget(tried)
         self._remember(network, active.id)
         return await self._sessions.begin(active, BY_PASSWORD)
+
+    async def _invitation(self, token: str) -> InvitationRecord | None:
+        for hashed in self._pepper.hashes(token):
+            invitation = await self._store.invitation(hashed)
+            if invitation is not None:
+                return invitation
+        return None
 
     async def prove(self, by: Principal, password: str) -> None:
         """Check once more that the person of a session is there, by the password.

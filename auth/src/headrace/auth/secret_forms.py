@@ -30,23 +30,32 @@ class MadeSecret:
 
 
 class Pepper:
-    """The service's key for hashing secrets (HMAC-SHA256): a stolen database alone lets nobody check a guess."""
+    """The service's key for hashing secrets (HMAC-SHA256): a stolen database alone lets nobody check a guess.
 
-    __slots__ = ("_key",)
+    After a rotation, keys from before still tell what was hashed with them; what is new is hashed with the newest.
+    """
 
-    def __init__(self, key: bytes) -> None:
-        """Take at least 32 random bytes; raises `ValueError` for fewer."""
-        if len(key) < MIN_PEPPER_BYTES:
-            raise ValueError(len(key))
-        self._key = key
+    __slots__ = ("_keys",)
+
+    def __init__(self, key: bytes, *former: bytes) -> None:
+        """Take at least 32 random bytes each, the newest key first; raises `ValueError` for fewer."""
+        self._keys = (key, *former)
+        for one in self._keys:
+            if len(one) < MIN_PEPPER_BYTES:
+                raise ValueError(len(one))
 
     def hash(self, secret: str) -> str:
         """Lower-case hex HMAC of a secret: what is stored."""
-        return hmac.new(self._key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+        return self.hashes(secret)[0]
+
+    def hashes(self, secret: str) -> tuple[str, ...]:
+        """Return the hash of a secret under each key: as what it may be stored, the newest first."""
+        said = secret.encode("utf-8", "surrogatepass")
+        return tuple(hmac.new(key, said, hashlib.sha256).hexdigest() for key in self._keys)
 
     def fits(self, secret: str, stored: str) -> bool:
         """Compare with a stored hash in constant time."""
-        return hmac.compare_digest(self.hash(secret), stored)
+        return any(hmac.compare_digest(hashed, stored) for hashed in self.hashes(secret))
 
 
 def make_token() -> MadeSecret:

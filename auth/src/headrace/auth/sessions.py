@@ -82,10 +82,10 @@ class Sessions:
         """Answer whose session this is; raises `not_signed_in`."""
         if not is_session(secret):
             raise AuthError(AuthCode.NOT_SIGNED_IN, "malformed session secret")
-        hashed, now = self._pepper.hash(secret), self._clock()
-        session = await self._store.session(hashed)
+        session, now = await self._found(secret), self._clock()
         if session is None:
             raise AuthError(AuthCode.NOT_SIGNED_IN, "unknown session")
+        hashed = session.hash
         if now >= session.expires or now >= session.last_used + self._lifetimes.idle:
             self._uses.note(f"end of {hashed}", lambda: self._store.delete_session(hashed))
             raise AuthError(AuthCode.NOT_SIGNED_IN, f"session of person {session.person} is too old")
@@ -98,10 +98,17 @@ class Sessions:
         """End a session and return what it was; nothing happens if there is none, or it can't be one."""
         if not is_session(secret):
             return None
-        hashed = self._pepper.hash(secret)
-        ended = await self._store.session(hashed)
-        await self._store.delete_session(hashed)
+        ended = await self._found(secret)
+        if ended is not None:
+            await self._store.delete_session(ended.hash)
         return ended
+
+    async def _found(self, secret: str) -> SessionRecord | None:
+        for hashed in self._pepper.hashes(secret):
+            session = await self._store.session(hashed)
+            if session is not None:
+                return session
+        return None
 
     async def of(self, by: Principal, person: str | None = None) -> Sequence[SessionRecord]:
         """List one's own sessions that are still good, or as an admin somebody's; raises `not_found`."""

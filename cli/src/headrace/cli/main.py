@@ -48,6 +48,7 @@ SECTIONS: Final = {
         "doctor",
         "audit",
         "auth",
+        "secrets",
         "backup",
         "restore",
         "move-store",

@@ -1,7 +1,6 @@
 """The composition root: makes every part of a service and joins them."""
 
 import os
-import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -12,13 +11,13 @@ from headrace.api.access.health import Health
 from headrace.api.access.metrics import Metrics
 from headrace.api.access.use_cases import UseCases
 from headrace.api.app.hub_events import HubEvents
+from headrace.api.app.pepper import pepper_keys
 from headrace.api.audit.chain import Audit
 from headrace.api.audit.heads import HeadsFile
 from headrace.api.audit.strangers import LOOK_S, Strangers
 from headrace.api.authority_key import authority_key
 from headrace.api.clock import Clock
 from headrace.api.core import Core
-from headrace.api.durable import sync_folder, write_whole
 from headrace.api.events.broker import Broker
 from headrace.api.events.outbox import Outbox
 from headrace.api.events.reactions import Reactions
@@ -57,7 +56,6 @@ from headrace.auth import Authenticator, Directory, Issuer, IssuerError, Lifetim
 from headrace.auth.directory_ldap import LdapDirectory
 from headrace.engine import Hub
 
-_PEPPER_BYTES = 32
 _OUTBOX_PERIOD_S = 3600
 
 
@@ -107,7 +105,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         SqlIdentityStore(database, audit),
         SqlPasskeyStore(database, audit),
         clock,
-        Pepper(_secret_file(settings.data / "pepper.key")),
+        Pepper(*pepper_keys(settings.data)),
         lifetimes,
         steady=steady,
         issuers=_issuers(settings),
@@ -165,18 +163,3 @@ def _directories(settings: Settings, clock: Clock) -> list[Directory]:
     except OSError as error:
         message = f"`HEADRACE_DIRECTORIES`: `{settings.directories}`: a file of `ca` can't be used: {error}"
         raise SettingError(message) from error
-
-
-def _secret_file(path: Path) -> bytes:
-    """Read a secret of this installation, made on first use (0600, durable)."""
-    if not path.exists():
-        fresh = path.with_suffix(".new")
-        fresh.unlink(missing_ok=True)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            write_whole(descriptor, secrets.token_bytes(_PEPPER_BYTES))
-        finally:
-            os.close(descriptor)
-        fresh.rename(path)
-        sync_folder(path.parent)
-    return path.read_bytes()

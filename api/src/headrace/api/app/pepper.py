@@ -1,0 +1,102 @@
+"""`headrace secrets rotate`, and the file of the keys under which secrets are hashed and sealed.
+
+The file holds keys of 32 bytes, the newest first. It is replaced as a whole, so a rotation that is cut off at any point
+leaves the keys from before or the keys from after it.
+"""
+
+import json
+import os
+import secrets as random
+import sys
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+
+from headrace.api.app.data_lock import DataLock
+from headrace.api.durable import sync_folder, write_whole
+from headrace.api.errors import CannotStart
+from headrace.guardrails import SealError, read_private_file
+
+_FILE: Final = "pepper.key"
+_KEY_BYTES: Final = 32
+_MAX_KEYS: Final = 16
+_FAILED: Final = 1
+
+secrets = typer.Typer(no_args_is_help=True, help="Replace the key under which secrets are hashed.")
+
+
+def pepper_keys(data: Path) -> tuple[bytes, ...]:
+    """Return the keys of an installation, the newest first; the first start makes one (0600, durable).
+
+    Raises `CannotStart` for a file that is none, `SealError` when others may read it, `OSError` as the system says.
+    """
+    path = data / _FILE
+    if not path.exists():
+        _write(path, random.token_bytes(_KEY_BYTES))
+    whole = read_private_file(path)
+    if not whole or len(whole) % _KEY_BYTES or len(whole) > _MAX_KEYS * _KEY_BYTES:
+        message = f"`{path}` holds no keys of {_KEY_BYTES} bytes; put it back from a backup"
+        raise CannotStart(message)
+    return tuple(whole[at : at + _KEY_BYTES] for at in range(0, len(whole), _KEY_BYTES))
+
+
+@secrets.callback()
+def _group() -> None:
+    """Replace the key under which secrets are hashed."""
+
+
+@secrets.command("rotate")
+def rotate(
+    data: Annotated[Path, typer.Option(help="The service's data folder; the service is stopped.")],
+    *,
+    end_former: Annotated[
+        bool, typer.Option("--end-former", help="End all that hangs on keys from before: everybody needs a new link.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
+) -> None:
+    """Hash new secrets with a new key; what was hashed before goes on, unless --end-former says otherwise."""
+    try:
+        kept = _rotate(data, end_former=end_former)
+    except (OSError, SealError, CannotStart) as error:
+        _stop(str(error))
+    if as_json:
+        typer.echo(json.dumps({"former_keys": kept}))
+        return
+    ended = "all sessions, tokens, links, passwords and passkeys from before have ended"
+    going_on = f"what was made under {kept} former {'key' if kept == 1 else 'keys'} goes on"
+    typer.echo(f"A new key is in `{data / _FILE}`; {ended if end_former else going_on}. Start the service.")
+
+
+def _rotate(data: Path, *, end_former: bool) -> int:
+    """Return how many keys from before still count."""
+    if not (data / _FILE).is_file():
+        message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
+        raise FileNotFoundError(message)
+    lock = DataLock.take(data)
+    try:
+        former = () if end_former else pepper_keys(data)
+        if len(former) >= _MAX_KEYS:
+            message = f"{_MAX_KEYS} keys count already; --end-former ends what hangs on them"
+            raise CannotStart(message)
+        _write(data / _FILE, b"".join((random.token_bytes(_KEY_BYTES), *former)))
+    finally:
+        lock.release()
+    return len(former)
+
+
+def _write(path: Path, content: bytes) -> None:
+    fresh = path.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        write_whole(descriptor, content)
+    finally:
+        os.close(descriptor)
+    fresh.rename(path)
+    sync_folder(path.parent)
+
+
+def _stop(message: str) -> NoReturn:
+    typer.echo(f"headrace secrets: {message}", file=sys.stderr)
+    raise typer.Exit(_FAILED)
