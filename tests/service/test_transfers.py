@@ -21,6 +21,7 @@ from headrace.api.settings import Settings
 from headrace.api.store.tables_work import AttemptRow, ReservationRow, TransferRow
 from headrace.api.transfers.receipts import Totals, require_whole_move
 from headrace.api.transfers.run_state import End, Run
+from headrace.api.transfers.samples import STAGES
 from headrace.client import models as m
 from headrace.guardrails import SigningKey, seal, verify
 
@@ -591,6 +592,8 @@ def test_counts_that_the_store_does_not_take_are_cut_off() -> None:
     counts = (
         "files_total files_done files_failed bytes_total bytes_received bytes_durable resent_bytes rate_bps streams"
     )
-    event = SimpleNamespace(**dict.fromkeys(counts.split(), most), limiter="")
+    side = SimpleNamespace(flows=[], stages=SimpleNamespace(**{f"{stage}_us": most for stage in STAGES}))
+    told = dict.fromkeys(counts.split(), most)
+    event = SimpleNamespace(**told, limiter="", source=side, destination=side)
     run.note_progress(event, utc_now())  # type: ignore[arg-type]
     assert {run.progress.bytes_durable, run.progress.resent_bytes, run.progress.rate_bps} == {(1 << 63) - 1}

@@ -197,6 +197,15 @@ def test_a_share_that_no_window_or_loss_explains_is_none_of_theirs() -> None:
     assert diagnose("tr_1", seen(SENDS, RECEIVES, each=near)).limit is Limit.PATH
 
 
+def test_a_count_that_begins_anew_counts_as_nothing() -> None:
+    whole = seen(SENDS, RECEIVES)
+    before = replace(BEFORE, bytes_received=900 * MB, bytes_durable=900 * MB, source=whole.after.source)
+    found = Between(before, whole.after)
+    assert (found.received, found.durable, found.rate_bps, found.flow_sum("busy")) == (0, 0, 0, 0)
+    restarted = replace(whole.after, source=SideSample(flows={0: FlowSample(busy=S)}, stages={"send": S}))
+    assert Between(replace(BEFORE, source=whole.after.source), restarted).busy_s("source") == 0
+
+
 def test_too_little_says_nothing() -> None:
     whole = seen(SENDS, RECEIVES)
     short = Between(BEFORE, replace(whole.after, at=NOW + timedelta(milliseconds=900)))
