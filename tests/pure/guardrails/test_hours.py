@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.guardrails.intents import Hours
+from headrace.guardrails.intents import OpenHours
 
 BERLIN = "Europe/Berlin"
-NIGHT = Hours.of(("22:00", "05:00"), BERLIN)
-DAY = Hours.of(("08:00", "18:00"), BERLIN)
+NIGHT = OpenHours.of(("22:00", "05:00"), BERLIN)
+DAY = OpenHours.of(("08:00", "18:00"), BERLIN)
 
 
 def local(text: str) -> datetime:
@@ -30,7 +30,7 @@ def local(text: str) -> datetime:
     ],
 )
 def test_they_open_at_their_first_time_and_are_closed_at_their_last(
-    hours: Hours, at: str, opens: str, closes: str
+    hours: OpenHours, at: str, opens: str, closes: str
 ) -> None:
     assert (hours.opening(local(at)), hours.closing(local(at))) == (local(opens), local(closes))
 
@@ -42,7 +42,7 @@ def test_a_night_in_which_clocks_change_is_an_hour_shorter_or_longer() -> None:
 
 
 def test_hours_that_a_change_of_clocks_leaves_out_open_the_day_after() -> None:
-    skipped = Hours.of(("02:00", "03:00"), BERLIN)
+    skipped = OpenHours.of(("02:00", "03:00"), BERLIN)
     assert skipped.opening(local("2027-03-28T00:30")) == local("2027-03-29T02:00")
 
 
@@ -65,16 +65,16 @@ def test_whenever_they_open_it_is_between_their_two_times(
     first, last = f"{opens:%H:%M}", f"{closes:%H:%M}"
     if first == last:
         return
-    hours, moment = Hours.of((first, last), zone), at.replace(tzinfo=UTC)
+    hours, moment = OpenHours.of((first, last), zone), at.replace(tzinfo=UTC)
     opening, closing = hours.opening(moment), hours.closing(moment)
     assert moment <= opening < closing <= moment + timedelta(days=3)
     assert hours.opening(opening) == opening
     assert hours.opening(closing) >= closing
     assert hours.closing(opening) == closing
-    assert Hours.read(hours.to_body()) == hours
+    assert OpenHours.read(hours.to_body()) == hours
 
 
 @pytest.mark.parametrize("window", [("22:00", "22:00"), ("25:00", "05:00"), ("", "05:00")])
 def test_what_are_no_hours_is_refused(window: tuple[str, str]) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        Hours.of(window, BERLIN)
+        OpenHours.of(window, BERLIN)

@@ -6,7 +6,7 @@ from typing import Self
 
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration
-from headrace.guardrails import Hours
+from headrace.guardrails import OpenHours
 
 _BITS = 8
 
@@ -19,13 +19,13 @@ class Schedule:
     """The first moment at which it may run."""
     starts: datetime | None
     """That moment, when it lies ahead."""
-    hours: Hours | None
+    hours: OpenHours | None
     deadline: datetime | None
 
     @classmethod
     def of(cls, intent: m.TransferIntent, zone: str, now: datetime) -> Self:
         """Read what was asked for at `now`; clock times are those of `zone`."""
-        hours = Hours.of(intent.window, zone) if intent.window else None
+        hours = OpenHours.of(intent.window, zone) if intent.window else None
         asked = max(now, intent.start or now)
         begins = hours.opening(asked) if hours else asked
         return cls(begins=begins, starts=begins if begins > now else None, hours=hours, deadline=intent.deadline)
@@ -77,7 +77,7 @@ class Schedule:
         return f"By what was moved there before it is done at about {_utc(earliest)}, after its deadline."
 
 
-def at_risk(deadline: datetime | None, hours: Hours | None, left_s: int | None, now: datetime) -> bool:
+def at_risk(deadline: datetime | None, hours: OpenHours | None, left_s: int | None, now: datetime) -> bool:
     """Whether a deadline has passed at `now`, or will have, at the present rate, before all is there."""
     if deadline is None:
         return False

@@ -15,7 +15,7 @@ from headrace.api.transfers.samples import STAGES, Between, FlowSample, Sample, 
 from headrace.api.transfers.state_machine import Cause, Ending, Shut, Standing, State, Wish
 from headrace.client import models as m
 from headrace.engine import AttemptEnded, AttemptProgress, AttemptSide, EngineError
-from headrace.guardrails import GuardrailError, Hours, ReleasedPlan
+from headrace.guardrails import GuardrailError, OpenHours, ReleasedPlan
 
 ATTEMPT_UNKNOWN = "attempt_unknown"
 _SAMPLES = 8
@@ -82,7 +82,7 @@ class Run:
     fence: int
     place: InLine
     starts: datetime | None = None
-    hours: Hours | None = None
+    hours: OpenHours | None = None
     """Hours in which alone it may run."""
     shut: Shut | None = None
     """The hours of policy that are over, as the signer found."""
@@ -134,7 +134,7 @@ class Run:
             fence=row.fence,
             place=InLine(-row.priority, row.created, row.id, row.requester),
             starts=row.starts,
-            hours=Hours.read(json.loads(row.hours)) if row.hours else None,
+            hours=OpenHours.read(json.loads(row.hours)) if row.hours else None,
             attempt=row.attempt,
             open=open_,
             progress=progress,

@@ -8,7 +8,7 @@ from headrace.api.transfers.transfer_steps import TransferStatus, allowed_action
 from headrace.auth import Principal
 from headrace.client import models as m
 from headrace.client.text import plural
-from headrace.guardrails import Hours, sized
+from headrace.guardrails import OpenHours, sized
 
 _MIN_AVERAGED_S = 0.001
 
@@ -40,7 +40,7 @@ def transfer_view(
         deadline=row.deadline,
         deadline_at_risk=at_risk(
             row.deadline,
-            Hours.read(json.loads(row.hours)) if row.hours else None,
+            OpenHours.read(json.loads(row.hours)) if row.hours else None,
             shown.eta_s,
             row.ended or status.now,
         ),

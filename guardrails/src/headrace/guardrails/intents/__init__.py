@@ -14,7 +14,7 @@ from headrace.guardrails.intents.answer import (
 )
 from headrace.guardrails.intents.context import Context, Endpoint, PlanRef, TransferRef
 from headrace.guardrails.intents.forms import intent_from_json, intent_to_json
-from headrace.guardrails.intents.hours import Hours
+from headrace.guardrails.intents.hours import OpenHours
 from headrace.guardrails.intents.values import Changes, Intent, Location, Slots, Target
 
 __all__ = [
@@ -22,10 +22,10 @@ __all__ = [
     "Choice",
     "Context",
     "Endpoint",
-    "Hours",
     "Intent",
     "Interpretation",
     "Location",
+    "OpenHours",
     "PlanRef",
     "Question",
     "Refusal",

@@ -13,7 +13,7 @@ _MAX_SPANS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Hours:
+class OpenHours:
     """From `opens` until `closes` by the clocks of `zone`, over midnight when `closes` is the earlier one."""
 
     opens: time

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from headrace.guardrails.errors import Refused
-from headrace.guardrails.intents.hours import Hours
+from headrace.guardrails.intents.hours import OpenHours
 from headrace.guardrails.policy.decision import Decision
 from headrace.guardrails.rails.checks import check_request
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
@@ -88,7 +88,7 @@ class PlanDraft:
     created: datetime
     starts: datetime | None = None
     """When it is to start, if that was asked for, or when its hours open first."""
-    hours: Hours | None = None
+    hours: OpenHours | None = None
     """Hours in which alone it may run."""
     deadline: datetime | None = None
     """When it is to be done."""

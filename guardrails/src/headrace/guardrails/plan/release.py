@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from headrace.guardrails.errors import RailRefusal, Refused, Unreleased
-from headrace.guardrails.intents.hours import Hours
+from headrace.guardrails.intents.hours import OpenHours
 from headrace.guardrails.intents.limits import MAX_CLOCK_SKEW_MS
 from headrace.guardrails.plan.planning import RESERVED
 from headrace.guardrails.policy.decide import redecide
@@ -104,10 +104,10 @@ class ReleasedPlan:
         return _mapping(self.fields, "execution")
 
     @property
-    def hours(self) -> Hours | None:
+    def hours(self) -> OpenHours | None:
         """Hours in which alone it may run."""
         try:
-            return Hours.read(self.fields.get("hours"))
+            return OpenHours.read(self.fields.get("hours"))
         except (ValueError, KeyError) as error:
             raise _refused(Unreleased.NOT_RUNNABLE, "the plan's hours can't be read; plan again") from error
 
