@@ -19,11 +19,12 @@ AT_PROVIDERS = {
     "ways_to_sign_in", "begin_sign_in", "finish_sign_in", "back_channel_logout", "begin_device_sign_in",
     "ask_device_sign_in",
 }  # fmt: skip
-PUBLIC = {"health", "sign_in", "accept_invitation"} | AT_PROVIDERS
+BY_PASSKEY = {"ask_passkey", "sign_in_by_passkey"}
+PUBLIC = {"health", "sign_in", "accept_invitation"} | AT_PROVIDERS | BY_PASSKEY
 """What may be called without being signed in."""
 OWN = {"sign_out"}
 """What a session may do to itself."""
-SAME_AS = {"undrain_node": "drain_node", "end_session_of": "end_session"}
+SAME_AS = {"undrain_node": "drain_node", "end_session_of": "end_session", "remove_passkey_of": "remove_passkey"}
 
 
 def methods_of(kind: type) -> set[str]:
