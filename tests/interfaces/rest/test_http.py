@@ -116,6 +116,20 @@ async def test_a_browser_gets_a_cookie_that_only_its_own_pages_can_use(
 
 
 @pytest.mark.anyio
+async def test_a_session_that_somebody_left_in_the_browser_is_not_the_one_that_a_sign_in_begins(
+    quiet_site: Site,
+) -> None:
+    eve = await quiet_site.person("eve", "viewer")
+    async with browser(quiet_site, origin=ORIGIN) as client:
+        client.cookies.set("headrace", eve.secret, domain="127.0.0.1")
+        assert (await client.post("/sessions", json={"name": "ada", "password": PASSWORD})).status_code == 201
+        [kept] = [one.value for one in client.cookies.jar if one.name == "headrace"]
+        assert kept not in {eve.secret, quiet_site.ada.secret}
+        assert m.Me.model_validate_json((await client.get("/me")).text).name == "ada"
+    assert (await quiet_site.use_cases.people.of_session(eve.secret)).name == "eve"
+
+
+@pytest.mark.anyio
 async def test_behind_a_tls_proxy_the_console_signs_in_under_the_public_name(quiet_site: Site) -> None:
     origins = Origins.of("https://headrace.example.org", ORIGIN, proxied=True)
     transport = httpx2.ASGITransport(create_app(quiet_site.service.gate, origins), client=("127.0.0.1", 1))
