@@ -186,7 +186,7 @@ async def test_a_hold_is_an_operators_act_and_names_what_there_is(quiet_site: Si
 @pytest.mark.anyio
 async def test_a_name_that_two_people_have_halts_neither(quiet_site: Site) -> None:
     core, operator = quiet_site.service.whole.core, await quiet_site.person("oli", "operator")
-    store, now = SqlIdentityStore(core.database, core.audit), core.clock()
+    store, now = SqlIdentityStore(core.database, core.audit, core.reactions), core.clock()
     await bind(store, GroupBinding(issuer="https://corp", group="staff", roles=frozenset({Role.REQUESTER})))
     for number in ("1", "2"):
         twin = Arrival(issuer="https://corp", subject=number, name="Alice (corp)", groups=frozenset({"staff"}))

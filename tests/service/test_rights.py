@@ -9,7 +9,7 @@ from tests.service.test_consent import differing_files, publish
 from tests.service.test_transfers import SLOW_BPS, large_set, until
 
 from headrace.api.people.sql_identities import SqlIdentityStore
-from headrace.auth import Arrival
+from headrace.auth import Arrival, AuthError
 from headrace.client import models as m
 
 CORP = "https://login.corp.example"
@@ -50,7 +50,9 @@ async def bound(site: Site, *bindings: m.GroupBinding, dry_run: bool = False) ->
 async def arrived(site: Site, subject: str, *groups: str) -> str:
     core = site.service.whole.core
     arrival = Arrival(issuer=CORP, subject=subject, name=f"{subject} (corp)", groups=frozenset(groups))
-    person = await SqlIdentityStore(core.database, core.audit).arrive(arrival, f"pn_{subject}", core.clock())
+    person = await SqlIdentityStore(core.database, core.audit, core.reactions).arrive(
+        arrival, f"pn_{subject}", core.clock()
+    )
     return person.id
 
 
@@ -153,6 +155,24 @@ async def test_what_groups_give_is_proposed_by_one_administrator_and_published_b
 async def with_staff(site: Site) -> str:
     await site.bind(binding("staff", "requester"))
     return await arrived(site, "alice", "staff")
+
+
+@pytest.mark.anyio
+async def test_running_transfers_are_looked_at_when_somebodys_rights_change_and_not_when_a_stranger_knocks(
+    quiet_site: Site,
+) -> None:
+    core, told = quiet_site.service.whole.core, list[str]()
+    await bound(quiet_site, binding("lab-staff", "requester"))
+    person = await arrived(quiet_site, "cara", "lab-staff")
+    core.reactions.listen(lambda: told.append("told"))
+    with pytest.raises(AuthError, match="no such provider"):
+        await quiet_site.use_cases.people.arrive_from("nobody", "", {}, "203.0.113.9")
+    with pytest.raises(AuthError, match="no such provider"):
+        await quiet_site.use_cases.people.ask_device("nobody", "", "203.0.113.9")
+    assert await arrived(quiet_site, "cara", "lab-staff") == person
+    assert told == [], "nothing has changed"
+    assert await arrived(quiet_site, "cara") == person
+    assert told == ["told"], "she is in no group any more"
 
 
 @pytest.mark.anyio

@@ -136,7 +136,7 @@ async def test_the_store_of_identities_in_sql_conforms(check: identities.Check, 
         for table in (SessionRow, TokenRow, InvitationRow, PersonRow):
             await tx.execute(delete(table))
     people = SqlPeopleStore(core.database, core.audit)
-    await check(identities.Stores(people, SqlIdentityStore(core.database, core.audit)))
+    await check(identities.Stores(people, SqlIdentityStore(core.database, core.audit, core.reactions)))
 
 
 @pytest.mark.anyio

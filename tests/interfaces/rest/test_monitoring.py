@@ -1,10 +1,13 @@
 """A real Prometheus reads the service's figures; every query of the dashboard is answered, and an alert comes."""
 
 import json
+import socket
 import sqlite3
 import subprocess
+import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,6 +15,7 @@ from tests.servers.headrace import Service, serving
 from tests.servers.prometheus import FOLDER, PROGRAMS, Prometheus, watching
 
 PANELS = json.loads((FOLDER / "grafana-dashboard.json").read_text(encoding="utf-8"))["panels"]
+SILENT = 100
 QUIET = {"What is wrong"}
 """Panels that show nothing while all is well."""
 
@@ -36,6 +40,16 @@ def test_every_query_of_the_dashboard_is_answered(service: Service, prometheus: 
         for target in panel["targets"]:
             found = prometheus.samples(target["expr"].replace("$instance", ".*"))
             assert bool(found) is (panel["title"] not in QUIET), (panel["title"], target["expr"])
+
+
+def test_silent_connections_keep_no_monitoring_out(service: Service) -> None:
+    assert service.metrics is not None
+    url = urlsplit(service.metrics)
+    with ExitStack() as held:
+        for _ in range(SILENT):
+            held.enter_context(socket.create_connection((url.hostname or "", url.port or 0)))
+        with urllib.request.urlopen(f"http://{url.netloc}/live", timeout=60) as answer:
+            assert answer.status == HTTPStatus.OK
 
 
 def test_each_alert_comes_when_it_should_and_only_then() -> None:

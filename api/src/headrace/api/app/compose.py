@@ -102,7 +102,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     )
     authenticator = Authenticator(
         SqlPeopleStore(database, audit),
-        SqlIdentityStore(database, audit),
+        SqlIdentityStore(database, audit, core.reactions),
         SqlPasskeyStore(database, audit),
         clock,
         Pepper(*pepper_keys(settings.data)),

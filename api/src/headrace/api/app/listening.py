@@ -10,12 +10,13 @@ from ipaddress import ip_address
 import uvicorn
 
 from headrace.api.access.metrics import Metrics
+from headrace.api.http.connections import ConnectionLimits, counted
 from headrace.api.http.operation import create_operation_app
 from headrace.api.settings import SettingError
 
 _BACKLOG = 512
-_MONITORS = 64
-"""Connections and requests of monitoring at the same time; more are refused."""
+_MONITORING = ConnectionLimits(most=64, most_of_one=None, receive_s=5, take_s=5)
+"""Connections of monitoring: of too many, those that say nothing give way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +80,11 @@ async def answering_monitoring(metrics: Metrics, listener: socket.socket | None)
         return
     config = uvicorn.Config(
         create_operation_app(metrics),
+        http=counted(_MONITORING, None),  # type: ignore[arg-type] # makes a protocol
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        limit_concurrency=_MONITORS,
         timeout_graceful_shutdown=1,
     )
     server = Server(config, lambda: None)

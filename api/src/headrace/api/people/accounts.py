@@ -93,12 +93,8 @@ class People:
         self, provider: str, kept: str, answer: Mapping[str, str], address: str
     ) -> tuple[m.Session, str]:
         """Start a session of somebody whom a provider sends back, and say where it goes on; a refusal is audited."""
-        try:
-            async with self._arriving(address):
-                arrived = await self._auth.oidc.finish(provider, kept, answer, address)
-        finally:
-            # What this person's groups give may be another thing than before, also for what runs.
-            self._core.reactions.tell()
+        async with self._arriving(address):
+            arrived = await self._auth.oidc.finish(provider, kept, answer, address)
         return _session(arrived.signed_in), arrived.next
 
     @asynccontextmanager
@@ -124,16 +120,9 @@ class People:
 
     async def ask_device(self, provider: str, kept: str, address: str) -> m.DeviceAnswer:
         """Start a session of somebody who has signed in on another device; a refusal is audited."""
-        try:
-            async with self._arriving(address):
-                signed_in = await self._auth.oidc_device.ask(provider, kept)
-        except AuthError:
-            self._core.reactions.tell()
-            raise
-        if signed_in is None:
-            return m.DeviceAnswer()
-        self._core.reactions.tell()
-        return m.DeviceAnswer(session=_session(signed_in))
+        async with self._arriving(address):
+            signed_in = await self._auth.oidc_device.ask(provider, kept)
+        return m.DeviceAnswer(session=_session(signed_in) if signed_in else None)
 
     async def sign_out(self, secret: str, address: str) -> m.SignedOut:
         """End a session, and say where its provider ends its own."""

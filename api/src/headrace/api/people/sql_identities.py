@@ -9,8 +9,9 @@ from sqlalchemy import and_, delete, or_, select
 
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_caller
+from headrace.api.events.reactions import Reactions
 from headrace.api.people.sql_store import ELSEWHERE, MAX_PEOPLE, end_all, keeping_an_admin, person_of
-from headrace.api.store import Database, Tx
+from headrace.api.store import Database, Tx, after_commit
 from headrace.api.store.tables_site import GroupBindingRow, GroupProposalRow, IdentityRow, PersonRow, SessionRow
 from headrace.auth import (
     Arrival,
@@ -29,10 +30,11 @@ from headrace.client import models as m
 class SqlIdentityStore:
     """The identities of one service's people; each method is one transaction."""
 
-    def __init__(self, database: Database, audit: Audit) -> None:
-        """Keep identities in `database`."""
+    def __init__(self, database: Database, audit: Audit, reactions: Reactions) -> None:
+        """Keep identities in `database`; `reactions` hears when somebody's rights or state have changed."""
         self._database = database
         self._audit = audit
+        self._reactions = reactions
 
     async def identity(self, issuer: str, subject: str) -> IdentityRecord | None:
         """As in the port."""
@@ -234,11 +236,13 @@ class SqlIdentityStore:
         if (tuple(sorted(row.roles)), tuple(sorted(row.groups))) != (roles, groups):
             row.roles, row.groups = roles, groups
             await self._note(tx, m.AuditKind.RIGHTS_CHANGED, row.id, {**_rights(row), "cause": cause})
+            after_commit(tx, self._reactions.tell)
         if row.state != record.state:
             row.state = record.state
             suspended = record.state == "suspended"
             kind = m.AuditKind.PERSON_SUSPENDED if suspended else m.AuditKind.PERSON_BACK
             await self._note(tx, kind, row.id, {"name": row.name, "cause": cause})
+            after_commit(tx, self._reactions.tell)
             if suspended:
                 await end_all(tx, row.id)
         return record
