@@ -1,12 +1,13 @@
 """What passkeys prove, and every way to prove nothing with one."""
 
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.servers.device import USED, Device
+from tests.servers.device import USED, Device, encoded
 
 from headrace.auth import (
     BY_PASSWORD,
@@ -23,7 +24,7 @@ from headrace.auth import (
     Role,
     TooManyAttempts,
 )
-from headrace.auth.passkeys import TRY_LIMIT, Challenge
+from headrace.auth.passkeys import MAX_PASSKEYS, TRY_LIMIT, Challenge
 from headrace.client import models as m
 
 pytestmark = pytest.mark.anyio
@@ -169,7 +170,7 @@ async def test_a_challenge_that_this_service_never_made_is_refused(house: House)
     device = await house.add(ada)
     asked = await house.asked(ada)
     later = str(int(asked.kept.split(".")[1]) + 3600)
-    for kept in (".", "x", asked.kept.replace(asked.kept.split(".")[1], later), "a.1.b"):
+    for kept in (".", "x", "nonce.1.\u00e4", asked.kept.replace(asked.kept.split(".")[1], later), "a.1.b"):
         with refused("has not asked"):
             await house.prove(ada, device.get(asked.model_copy(update={"kept": kept})))
 
@@ -285,3 +286,57 @@ async def test_where_people_come_by_an_address_there_are_no_passkeys() -> None:
     assert await house.passkeys.ask(ada, WHAT) is None
     with pytest.raises(AuthError, match="HEADRACE_PUBLIC_URL"):
         await house.passkeys.begin_enrolment(ada)
+
+
+async def test_nobody_has_more_than_twenty_passkeys(house: House) -> None:
+    ada = await house.ada()
+    begun = shown(await house.passkeys.begin_enrolment(ada))
+    for _ in range(MAX_PASSKEYS):
+        await house.add(ada)
+    with pytest.raises(AuthError, match="remove one first"):
+        await house.passkeys.begin_enrolment(ada)
+    given = Device().create(begun).model_dump(exclude={"name"})
+    with pytest.raises(AuthError, match="remove one first"):
+        await house.passkeys.enrol(ada, "x", Attestation(**given))
+
+
+async def test_a_challenge_of_the_sign_in_that_everybody_gets_adds_no_passkey(house: House) -> None:
+    ada = await house.ada()
+    asked = shown(house.passkeys.ask_to_sign_in())
+    nonce, what = asked.kept.rpartition(".")[0], f"enrol {ada.id} {ada.session_id}"
+    own = hashlib.sha256(b"headrace/consent/v1" + hashlib.sha256(what.encode()).digest() + nonce.encode()).digest()
+    given = Device().create(asked.model_copy(update={"challenge": encoded(own)}))
+    with refused("something else"):
+        await house.passkeys.enrol(ada, "stolen", Attestation(**given.model_dump(exclude={"name"})))
+    assert await house.passkeys.of(ada) == []
+
+
+async def test_answers_that_strangers_make_up_shut_nobody_out(house: House) -> None:
+    ada = await house.ada()
+    device = await house.add(ada)
+    for _ in range(TRY_LIMIT.attempts + 1):
+        made_up = Device().get(shown(house.passkeys.ask_to_sign_in()))
+        with pytest.raises(AuthError):
+            await house.passkeys.sign_in(Assertion(**made_up.model_dump()), HERE)
+    lies = Device(raw_id=device.raw_id)
+    for _ in range(TRY_LIMIT.attempts):
+        with pytest.raises(AuthError) as error:
+            await house.passkeys.sign_in(
+                Assertion(**lies.get(shown(house.passkeys.ask_to_sign_in())).model_dump()), "192.0.2.9"
+            )
+        assert error.value.code is AuthCode.SIGN_IN_REFUSED
+    given = Assertion(**device.get(shown(house.passkeys.ask_to_sign_in())).model_dump())
+    with pytest.raises(TooManyAttempts):
+        await house.passkeys.sign_in(given, "192.0.2.9")
+    assert (await house.passkeys.sign_in(given, HERE)).principal.id == ada.id
+
+
+async def test_who_comes_from_elsewhere_proves_with_a_passkey_and_signs_in_there(house: House) -> None:
+    record = PersonRecord(id="pn_o", name="o", roles=frozenset(), state="active", created=house.now, local=False)
+    await house.store.add_person(record)
+    person = (await house.door.sessions.begin(record, BY_PASSWORD)).principal
+    device = await house.add(person)
+    await house.prove(person, device.get(await house.asked(person)))
+    with pytest.raises(AuthError) as error:
+        await house.passkeys.sign_in(Assertion(**device.get(shown(house.passkeys.ask_to_sign_in())).model_dump()), HERE)
+    assert (error.value.code, "elsewhere" in error.value.reason) == (AuthCode.SIGN_IN_REFUSED, True)

@@ -31,7 +31,7 @@ CHALLENGE_LIMIT: Final = timedelta(minutes=5)
 MAX_PASSKEYS: Final = 20
 """Passkeys of one person."""
 TRY_LIMIT: Final = Limit(100, timedelta(minutes=15))
-"""Answers of one person, or of one network at the sign-in, that could not be verified."""
+"""Answers of one person, or of one network for one passkey at the sign-in, that could not be verified."""
 BY_PASSKEY: Final = Shown(method="passkey", factors=frozenset({"mfa", "passkey", "pop"}))
 """The device holds the key and has verified its user: two factors. `passkey` is our own word beside RFC 8176."""
 _DOMAIN: Final = b"headrace/consent/v1"
@@ -47,7 +47,7 @@ class _Why(StrEnum):
     NOT_YOURS = "This passkey is not one of yours here."
     UNVERIFIED = "The answer of this passkey could not be verified."
     REPLAYED = "This proof was used already; each is for one thing."
-    NOT_ASKED = "This service has not asked for that; begin again."
+    NOT_ASKED = "This proof was given for something else, or this service has not asked for it; begin again."
     TOO_LATE = "That took longer than five minutes; begin again."
     UNREADABLE = "What the browser says of this proof can't be read."
     OTHER_DIGEST = "This proof was given for something else."
@@ -150,15 +150,13 @@ class Passkeys:
         """Begin to add a passkey; `passkeys` of the answer are those that the person has. Raises `not_allowed`."""
         if not by.session:
             raise AuthError(AuthCode.NOT_ALLOWED, "Passkeys are a person's, in their own session.")
-        theirs = await self._store.passkeys_of(by.id)
-        if len(theirs) >= MAX_PASSKEYS:
-            raise AuthError(AuthCode.NOT_ALLOWED, f"You have {MAX_PASSKEYS} passkeys; remove one first.")
-        return self._ask(_enrolling(by), theirs)
+        return self._ask(_enrolling(by), await self._with_room(by))
 
     async def enrol(self, by: Principal, name: str, given: Attestation) -> PasskeyRecord:
         """Add a passkey. Raises `passkey_refused`, `too_many_attempts`."""
         tried = self._count(f"proof:{by.id}")
         nonce, expected = self._expected(_enrolling(by), given.kept)
+        await self._with_room(by)
         self._check_client(given.client_data, expected)
         credential = _credential(given.id, clientDataJSON=given.client_data, attestationObject=given.attestation_object)
         try:
@@ -185,6 +183,13 @@ class Passkeys:
         self._throttle.forget(tried)
         return record
 
+    async def _with_room(self, by: Principal) -> Sequence[PasskeyRecord]:
+        """Return a person's passkeys, if there may be one more."""
+        theirs = await self._store.passkeys_of(by.id)
+        if len(theirs) >= MAX_PASSKEYS:
+            raise AuthError(AuthCode.NOT_ALLOWED, f"You have {MAX_PASSKEYS} passkeys; remove one first.")
+        return theirs
+
     async def ask(self, by: Principal, what: str) -> Challenge | None:
         """Return the challenge with which a person's passkey agrees to `what`; `None` if there is none to sign it."""
         theirs = await self._store.passkeys_of(by.id)
@@ -205,16 +210,27 @@ class Passkeys:
         return self._ask(_SIGN_IN, ())
 
     async def sign_in(self, given: Assertion, address: str) -> SignedIn:
-        """Sign in with a passkey. Raises `sign_in_refused`, `too_many_attempts`."""
-        tried = self._count(f"network:{network_of(address)}")
+        """Sign in with a passkey. Raises `sign_in_refused`, `too_many_attempts`.
+
+        Who comes from a provider or a directory signs in there, which is then asked: their passkeys prove consent.
+        """
+        tried = None
         try:
+            self._expected(_SIGN_IN, given.kept)
+            if await self._store.passkey(given.id) is not None:
+                # Passkeys that strangers make up count for nobody; a real one counts for one network.
+                tried = self._count(f"passkey:{network_of(address)} {given.id}")
             passkey = await self._verified(_SIGN_IN, given, None)
+        except TooManyAttempts:
+            raise
         except AuthError as error:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, error.reason, person=error.person) from error
         person = await self._people.person(passkey.person)
-        if person is None or person.state != "active":
-            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {passkey.person} is not active", person=passkey.person)
-        self._throttle.take_back(tried)
+        if person is None or person.state != "active" or not person.local:
+            why = "is not active" if person is None or person.local else "signs in elsewhere"
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {passkey.person} {why}", person=passkey.person)
+        if tried is not None:
+            self._throttle.forget(tried)
         return await self._sessions.begin(person, BY_PASSKEY)
 
     async def _verified(self, what: str, given: Assertion, person: str | None) -> PasskeyRecord:
@@ -258,16 +274,16 @@ class Passkeys:
         nonce = f"{secrets.token_urlsafe(24)}.{int(until.timestamp())}"
         return Challenge(
             challenge=_encoded(_challenge(what, nonce)),
-            kept=f"{nonce}.{self._pepper.hash(_sealed(nonce))}",
+            kept=f"{nonce}.{self._pepper.hash(_sealed(what, nonce))}",
             party=self._needed(),
             until=until,
             passkeys=tuple(one.id for one in passkeys),
         )
 
     def _expected(self, what: str, kept: str) -> tuple[str, bytes]:
-        """Return the nonce of a challenge that this service made not long ago, and the challenge for `what`."""
+        """Return the nonce of a challenge that this service made for `what` not long ago, and that challenge."""
         nonce, _, seal = kept.rpartition(".")
-        if not self._pepper.fits(_sealed(nonce), seal):
+        if not self._pepper.fits(_sealed(what, nonce), seal):
             raise _refused(_Why.NOT_ASKED)
         if self._clock() >= datetime.fromtimestamp(int(nonce.rpartition(".")[2]), UTC):
             raise _refused(_Why.TOO_LATE)
@@ -320,9 +336,9 @@ def _challenge(what: str, nonce: str) -> bytes:
     return hashlib.sha256(_DOMAIN + hashlib.sha256(what.encode()).digest() + nonce.encode()).digest()
 
 
-def _sealed(nonce: str) -> str:
-    """Return what is hashed: nothing else that this key hashes begins so."""
-    return f"passkey:{nonce}"
+def _sealed(what: str, nonce: str) -> str:
+    """Return what is hashed, so that a challenge counts only for what it was made for."""
+    return f"passkey:{hashlib.sha256(what.encode()).hexdigest()}:{nonce}"
 
 
 def _enrolled(person: str, passkey: str, public_key: bytes) -> str:

@@ -55,7 +55,8 @@ class Pepper:
 
     def fits(self, secret: str, stored: str) -> bool:
         """Compare with a stored hash in constant time."""
-        return any(hmac.compare_digest(hashed, stored) for hashed in self.hashes(secret))
+        given = stored.encode("utf-8", "surrogatepass")
+        return any(hmac.compare_digest(hashed.encode("ascii"), given) for hashed in self.hashes(secret))
 
 
 def make_token() -> MadeSecret:

@@ -80,16 +80,18 @@ class Proofs:
     async def to_add_a_passkey(self, caller: Caller, request: m.Proven) -> Proof:
         """Return what proves that the caller is there, who adds a passkey: always more than a session.
 
-        Who has signed in at a provider has no password here: the sign-in itself counts, while it is fresh.
+        For the first one, of somebody who has signed in at a provider and has no password here, the sign-in itself
+        counts while it is fresh. Where passkeys are wanted, a further one takes a passkey.
         """
-        principal = caller.principal
-        if principal.method == "oidc" and request == m.Proven():
-            if self._core.clock() < principal.authenticated_at + CHALLENGE_LIMIT:
-                what = _agreed("begin_passkey", principal.id, request)
-                return _proof("provider", principal, what, principal.factors)
-            if not await self._auth.passkeys.of(principal):
+        principal, wanted = caller.principal, strength_of(self._core.settings)
+        has_one = bool(await self._auth.passkeys.of(principal))
+        if principal.method == "oidc" and request == m.Proven() and not has_one:
+            if self._core.clock() >= principal.authenticated_at + CHALLENGE_LIMIT:
                 raise ServiceError(Code.PROOF_NEEDED, _SIGN_IN_AGAIN)
-        return await self._at_least("password", caller, "begin_passkey", principal.id, request)
+            what = _agreed("begin_passkey", principal.id, request)
+            return _proof("provider", principal, what, principal.factors)
+        least: m.ProofStrength = "passkey" if has_one and wanted == "passkey" else "password"
+        return await self._at_least(least, caller, "begin_passkey", principal.id, request)
 
     async def _at_least(
         self, least: m.ProofStrength, caller: Caller, action: str, subject: str, request: m.Proven
