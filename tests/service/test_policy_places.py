@@ -1,11 +1,14 @@
 """What a policy says of places and of requests, held on real nodes."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from tests.servers.site import Site
+from tests.service.refusals import refused
 from tests.service.test_consent import publish
 
+from headrace.api.caller import Door
 from headrace.client import models as m
 
 EVERYTHING = """
@@ -99,3 +102,18 @@ async def test_policies_tell_a_session_from_a_token_and_see_how_files_are_replac
     intent = m.TransferIntent(action="copy", source="lab:/set", destination="archive:/copy")
     asked = await pipeline.create_plan(m.PlanRequest(intent=intent))
     assert (await pipeline.plan(asked.id, wait_s=30)).state is m.PlanState.DENIED
+
+
+@pytest.mark.anyio
+async def test_whatever_token_looks_into_a_folder_is_no_session_to_policies(site: Site) -> None:
+    patients(site)
+    text = '@id("s") @reason("people only") forbid (principal, action == Action::"browse", resource) '
+    await publish(site, EVERYTHING + text + "unless { context.session };")
+    assert (await site.ada.port.browse("lab", "/")).entries
+    secret, pipeline = await site.ada.token("transfer:read", "transfer:plan")
+    with refused("denied_by_policy"):
+        await pipeline.browse("lab", "/")
+    # An access token of a provider ends in the same principal, but for its method.
+    theirs = replace(await site.use_cases.people.of_token(secret), method="oidc")
+    with refused("denied_by_policy"):
+        await site.service.acting_for(theirs, Door.API).browse("lab", "/")

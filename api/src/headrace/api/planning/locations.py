@@ -54,7 +54,7 @@ class Locations:
             now=self._core.clock(),
             zone=self._core.settings.timezone,
             door=caller.door.value,
-            session=caller.principal.method != "token",
+            session=caller.principal.session,
             factors=caller.principal.factors,
         )
 
