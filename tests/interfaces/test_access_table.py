@@ -183,7 +183,7 @@ async def succeeding(site: Site) -> dict[str, str]:
     await opa.port.release_halt(held.id)
     said(opa, "release_halt", None)
     assert await opa.port.halts() == []
-    rows |= await ending_a_node(opa)
+    rows |= await ending_a_node(opa, ada)
 
     text = m.PolicyText(text=APPROVALS.replace("approver:1", "approver:2"))
     assert said(pol, "check_policy", await pol.port.check_policy(text)).valid
@@ -208,12 +208,12 @@ async def succeeding(site: Site) -> dict[str, str]:
     return rows
 
 
-async def ending_a_node(opa: Person) -> dict[str, str]:
+async def ending_a_node(opa: Person, ada: Person) -> dict[str, str]:
     """Make the calls that end a node."""
     node = next(one.id for one in await opa.port.nodes() if one.name == "left")
     drained, rotated = await opa.port.drain_node(node, drain=True), m.RotationRequest()
     made = {"drain_node": drained, "rotate_node": await opa.port.rotate_node(node, rotated)}
-    made |= {"revoke_node": await opa.port.revoke_node(node), "remove_node": await opa.port.remove_node(node)}
+    made |= {"revoke_node": await opa.port.revoke_node(node), "remove_node": await ada.port.remove_node(node)}
     assert [one.name for one in await opa.port.nodes()] == ["right"]
     return {method: described(opa.principal.name, method, given) for method, given in made.items()}
 

@@ -112,6 +112,27 @@ async def test_a_revoked_node_is_removed_and_joins_anew_with_another_key(site: S
 
 
 @pytest.mark.anyio
+async def test_who_runs_nodes_strips_no_endpoint_of_its_labels(site: Site) -> None:
+    opa = await site.person("opa", "operator")
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"class": "phi"}))
+    await opa.port.revoke_node("right")
+    with refused("forbidden"):
+        await opa.port.remove_node("right")
+    await site.nodes.pop("right").close()
+    token = (await opa.port.create_join_token(m.JoinTokenRequest(name="again"))).token
+    site.nodes["again"] = node = await joined(site, token, "again", ("archive", str(site.archive), "delete"))
+    await site.until_nodes(lambda: site.use_cases.nodes.attached(node.key) is not None)
+    assert {one.id for one in await site.ada.port.endpoints()} == {"lab", "again-archive"}
+
+
+@pytest.mark.anyio
+async def test_a_node_that_drains_drains_under_another_key(site: Site) -> None:
+    await site.ada.port.drain_node("right", drain=True)
+    _, site.nodes["new"] = await replaced(site)
+    assert [node.state for node in await site.ada.port.nodes() if node.name == "right"] == ["draining"]
+
+
+@pytest.mark.anyio
 async def test_whoever_has_a_session_alone_changes_no_key(tmp_path: Path) -> None:
     async with started_site(tmp_path, Settings(consent_proof="password")) as site:
         await site.start_node("left", [])

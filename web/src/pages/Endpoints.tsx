@@ -29,7 +29,7 @@ export function Endpoints() {
         {endpoints.length === 0 ? <Empty title={t("endpoints.empty")}>{t("endpoints.empty.detail")}</Empty> : <EndpointTable endpoints={endpoints} nodes={nodes} />}
       </Card>
       <Card title={t("nodes.title")}>
-        {nodes.length === 0 ? <Empty title={t("nodes.empty")}>{t("nodes.empty.detail")}</Empty> : <NodeTable nodes={nodes} blocked={whyNot(me, "nodes")} />}
+        {nodes.length === 0 ? <Empty title={t("nodes.empty")}>{t("nodes.empty.detail")}</Empty> : <NodeTable nodes={nodes} blocked={whyNot(me, "nodes")} keeps={whyNot(me, "people")} />}
       </Card>
     </Page>
   );
@@ -85,7 +85,8 @@ function endOf(node: Node): "revoke" | "remove" {
   return node.state === "revoked" ? "remove" : "revoke";
 }
 
-function NodeTable({ nodes, blocked }: { nodes: readonly Node[]; blocked: string | null }) {
+/** `blocked`: why nothing here may be changed; `keeps`: why no node may be removed. */
+function NodeTable({ nodes, blocked, keeps }: { nodes: readonly Node[]; blocked: string | null; keeps: string | null }) {
   const client = useQueryClient();
   const [ending, setEnding] = useState<Node | null>(null);
   const proof = useProof();
@@ -149,7 +150,7 @@ function NodeTable({ nodes, blocked }: { nodes: readonly Node[]; blocked: string
                   color="red"
                   variant="outline"
                   size="compact-xs"
-                  blocked={blocked}
+                  blocked={endOf(node) === "remove" ? keeps : blocked}
                   onClick={() => {
                     change.reset();
                     setEnding(node);

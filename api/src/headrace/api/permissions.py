@@ -61,7 +61,8 @@ ACCESS: Mapping[str, Access] = {
     "drain_node": _needs(Scope.NODE_WRITE),
     "revoke_node": _needs(Scope.NODE_WRITE, session=True),
     "rotate_node": _needs(Scope.NODE_WRITE, session=True),
-    "remove_node": _needs(Scope.NODE_WRITE, session=True),
+    # It frees names, and with them labels: who runs nodes may take none of a label's rules away.
+    "remove_node": _needs(Scope.ADMIN, session=True),
     "halt": _needs(Scope.NODE_WRITE, Scope.ADMIN, session=True),
     "release_halt": _needs(Scope.NODE_WRITE, Scope.ADMIN, session=True),
     "halts": _needs(Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ, agents=False),

@@ -29,7 +29,7 @@ async def take_over(tx: Tx, core: Core, node: NodeRow, key: str) -> None:
     """Give a node another key: its name, id, endpoints and halts stay; the key from before is retired."""
     node_id, name, old = node.id, node.name, node.key
     # Endpoints refer to the key, so both keys stand there until the endpoints have moved.
-    fresh = NodeRow(id=new_id("nd"), name=f"{name}\n", key=key, state="enrolled", enrolled=core.clock())
+    fresh = NodeRow(id=new_id("nd"), name=f"{name}\n", key=key, state=node.state, enrolled=core.clock())
     tx.add(fresh)
     await tx.flush()
     await tx.execute(update(EndpointRow).where(EndpointRow.node_key == old).values(node_key=key))
