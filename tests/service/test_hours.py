@@ -3,7 +3,9 @@
 The site's clock is set back by minutes, which nodes accept, and moved to the moments at which hours end and begin.
 """
 
+import asyncio
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -13,8 +15,10 @@ from tests.service.test_policy_places import EVERYTHING
 from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set, until, until_durable
 
 from headrace.api.errors import OutsideHours
+from headrace.api.signing import policy_hours
 from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
+from headrace.guardrails import next_hours
 
 MINUTE = timedelta(minutes=1)
 
@@ -115,6 +119,39 @@ async def test_what_is_submitted_in_a_quiet_minute_of_policy_waits_for_its_end(s
     ended = await site.ada.end_of(transfer)
     assert ended.state is m.TransferState.COMPLETE, ended.summary
     assert arrived(site.archive / "copy") == files
+
+
+@pytest.mark.anyio
+async def test_hours_of_policy_are_searched_once_in_a_thread_and_outside_of_transactions(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_set(site)
+    shuts = before_a_minute(site)
+    minute = shuts.hour * 60 + shuts.minute
+    rule = '@id("quiet") @reason("quiet minute") forbid (principal, action == Action::"copy", resource) '
+    await publish(site, EVERYTHING + rule + f"when {{ context.minute == {minute} }};")
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    site.clock.shift += shuts + timedelta(seconds=1) - site.clock()
+    core, search = site.service.whole.core, next_hours
+    free: list[bool] = []
+
+    def searched(*asked: Any, **within: Any) -> datetime | None:  # noqa: ANN401 - as the real one
+        # A transaction that writes gets its turn while this thread searches: the loop runs, and no other one is open.
+        async def writes() -> bool:
+            async with core.database.write():
+                return True
+
+        free.append(asyncio.run_coroutine_threadsafe(writes(), loop).result(10))
+        return search(*asked, **within)
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(policy_hours, "next_hours", searched)
+    transfer = await site.ada.submit(plan)
+    waits = await until(site, transfer, "queued", reason="quiet minute")
+    for _ in range(3):
+        site.use_cases.scheduler.recheck()
+        waits = await site.ada.port.transfer(waits.id)
+    assert (free, waits.goes_on) == ([True], shuts + MINUTE)
 
 
 @pytest.mark.anyio

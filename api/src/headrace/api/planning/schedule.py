@@ -9,6 +9,8 @@ from headrace.client.text import bit_rate, byte_size, duration
 from headrace.guardrails import OpenHours
 
 _BITS = 8
+_MOST_S = 10 * 366 * 86_400
+"""A nodes' or a requester's figure that asks for longer counts as so long: no time can be made of more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,7 @@ class Schedule:
 
     def done(self, seconds: float) -> datetime:
         """Return when so much work is done at the earliest."""
-        work = timedelta(seconds=seconds)
+        work = timedelta(seconds=min(seconds, _MOST_S))
         return self.hours.after(self.begins, work) if self.hours else self.begins + work
 
     def infeasible(self, count: int, rate_limit_bps: int | None) -> str:
@@ -85,6 +87,8 @@ def at_risk(deadline: datetime | None, hours: OpenHours | None, left_s: int | No
         return True
     if left_s is None:
         return False
+    if left_s >= (deadline - now).total_seconds():
+        return True
     return Schedule(begins=now, starts=None, hours=hours, deadline=deadline).done(left_s) > deadline
 
 

@@ -6,9 +6,9 @@ All of it is checked anew from the stored bytes for every ticket, and renewals p
 """
 
 import json
-from collections.abc import Mapping
-from datetime import datetime
-from typing import cast
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
+from typing import TypeVar, cast
 
 from sqlalchemy import bindparam, select
 
@@ -19,6 +19,7 @@ from headrace.api.policy.budgets import day_of_start, used_today
 from headrace.api.policy.versions import Policies
 from headrace.api.signing.consents import TYPE as CONSENT
 from headrace.api.signing.consents import Terms, approval_of, confirmation_of, consent_body
+from headrace.api.signing.policy_hours import Denial, PolicyHours
 from headrace.api.sites.endpoints import Endpoints, Labelled
 from headrace.api.sites.halts import Halts, Work, roots_of
 from headrace.api.store import Tx
@@ -42,7 +43,6 @@ from headrace.guardrails import (
     SigningKey,
     Submission,
     canonical,
-    next_hours,
     permit_body,
     receipt_body,
     redecide,
@@ -50,6 +50,7 @@ from headrace.guardrails import (
     seal,
     seal_plan,
     ticket_body,
+    utc_time,
     why,
 )
 
@@ -59,6 +60,8 @@ _USED_APPROVALS = (
     .where(ApprovalRow.used_by == bindparam("transfer"), ApprovalRow.verdict == "approved")
 )
 _SHUT = "hours of policy"
+_WEEK = timedelta(days=7)
+T = TypeVar("T")
 _RELEASED = "released plan"
 """Where a writing transaction keeps what was checked in it."""
 
@@ -73,6 +76,7 @@ class Signer:
         self._policies = policies
         self._endpoints = endpoints
         self._halts = halts
+        self._hours = PolicyHours(core.settings.timezone)
 
     @property
     def public(self) -> str:
@@ -161,8 +165,9 @@ class Signer:
         decision = await self._decide_again(tx, transfer, plan, starts=starts)
         if decision.outcome == "denied":
             # Where only the hours are against it, they are waited for: no ticket is signed until then.
-            now, zone = self._core.clock(), self._core.settings.timezone
-            opens = next_hours(self._policies.active, decision, now, zone)
+            now = self._core.clock()
+            until = now + _WEEK if transfer.started else min(now + _WEEK, utc_time(str(plan.fields["expires"])))
+            opens = self._hours.opening(decision, now, until)
             if opens is None:
                 raise ServiceError(Code.DENIED_BY_POLICY, why(decision))
             tx.info[_SHUT, transfer.id] = OutsideHours(opens, f"the hours of policy: {why(decision)}")
@@ -174,6 +179,14 @@ class Signer:
             )
         tx.info[asked] = plan
         return plan
+
+    async def search_hours(self, denial: Denial) -> None:
+        """Search, outside of any transaction, when policy lets a denied plan run; it is remembered."""
+        await self._hours.search(self._policies.active, denial)
+
+    async def with_hours(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Do something that asks for a release, in transactions of its own; do it anew once hours were searched."""
+        return await self._hours.known(self._policies.active, attempt)
 
     def shut(self, tx: Tx, transfer: str) -> OutsideHours | None:
         """Return which hours of policy are over, as `released` found in `tx`."""

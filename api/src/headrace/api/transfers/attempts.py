@@ -16,6 +16,7 @@ from headrace.api.errors import AuditUnwritable, Code, Fenced, OutsideHours, Ser
 from headrace.api.jobs.turns import Turns
 from headrace.api.policy.budgets import begin_on, day_of, day_of_start, keep, settle
 from headrace.api.problems import make, problem_of
+from headrace.api.signing.policy_hours import HoursUnknown
 from headrace.api.store import Tx, after_commit, unless_committed
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, TransferRow
@@ -107,6 +108,9 @@ class Attempts:
         try:
             async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 await self.record(tx, row, run, standing)
+        except HoursUnknown as unknown:
+            await self._parts.signer.search_hours(unknown.denial)
+            return True
         except (ServiceError, GuardrailError, WishChanged) as error:
             return self._stands_against(run, error)
         return await self.hand_over(run)
@@ -173,6 +177,10 @@ class Attempts:
             async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 ticket, run.released = await self._parts.signer.ticket(tx, row, run.attempt, run.fence)
                 rate = row.rate_ceiling_bps
+        except HoursUnknown as unknown:
+            run.renew_at, run.new_rate = None, new_rate
+            await self._parts.signer.search_hours(unknown.denial)
+            return True
         except AuditUnwritable:
             # Unrenewed, the nodes stop by themselves; until then a later renewal may succeed.
             _log.exception("the ticket of transfer %s was not renewed", run.transfer)
@@ -246,6 +254,9 @@ class Attempts:
                 after_commit(tx, lambda: self._closed(run))
         except (AuditUnwritable, Fenced):
             raise
+        except HoursUnknown as unknown:
+            await self._parts.signer.search_hours(unknown.denial)
+            return True
         except (ServiceError, GuardrailError) as error:
             # What arrived stays; who can't be trusted, or must not run any more, gets no receipt.
             run.end = End("failed", str(error.code), str(error.args[0]), retryable=False)

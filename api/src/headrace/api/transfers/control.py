@@ -33,6 +33,10 @@ class Control:
     async def control(self, caller: Caller, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """Pause, resume, cancel, retry, or change the rate: one's own transfers, and any for operators."""
         row = await self._transfers.row(caller, transfer)
+        await self._parts.signer.with_hours(lambda: self._control(caller, row, request))
+        return await self._transfers.view(caller, await self._transfers.row(caller, row.id))
+
+    async def _control(self, caller: Caller, row: TransferRow, request: m.ControlRequest) -> None:
         stops = request.action in {"pause", "cancel"}
         async with self._parts.history.change(row.id, first=stops) as (tx, fresh):
             objection = objection_to(await self._transfers.status(tx, fresh), caller.principal, request.action)
@@ -44,7 +48,6 @@ class Control:
                 await self._set_rate(tx, caller, fresh, request)
             else:
                 await self._wish(tx, caller, fresh, _WISHES[request.action], request.reason)
-        return await self._transfers.view(caller, await self._transfers.row(caller, row.id))
 
     async def _wish(self, tx: Tx, caller: Caller, row: TransferRow, asked: Wish, reason: str) -> None:
         """Pause, resume or cancel a transfer that has not ended."""

@@ -42,6 +42,9 @@ class Submissions:
 
     async def submit(self, caller: Caller, digest: str) -> m.Transfer:
         """Start the caller's own plan with this digest; a plan that was submitted before answers with its transfer."""
+        return await self.parts.signer.with_hours(lambda: self._submit(caller, digest))
+
+    async def _submit(self, caller: Caller, digest: str) -> m.Transfer:
         async with self.parts.core.database.write(autoflush=False) as tx:
             plan = await self._plans.row(tx, caller, digest)
             status = await self._plans.status(tx, plan)

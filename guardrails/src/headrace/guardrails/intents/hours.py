@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, Self
 from zoneinfo import ZoneInfo
 
 _DAY: Final = timedelta(days=1)
 _DAYS_LOOKED_AT: Final = 4
 """Hours of every day open within two days, also where a change of clocks leaves one of them out."""
-_MAX_SPANS: Final = 400
+_MAX_SPANS: Final = 2 * 10 + 4
+_DAYS_COUNTED: Final = 10
+"""Days that are gone through one by one."""
+_MOST_DAYS: Final = 36_500
+_SOME_DAY: Final = date(2026, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,13 @@ class OpenHours:
         return next(self._spans(at))[1]
 
     def after(self, begins: datetime, work: timedelta) -> datetime:
-        """Return when work is done that begins at `begins` and is done in these hours alone; bounded to 400 spans."""
-        end = begins
+        """Return when work is done that begins at `begins` and is done in these hours alone.
+
+        Beyond ten days whole days are counted at once, where changes of clocks are left out: right to an hour or two.
+        """
+        each = (datetime.combine(_SOME_DAY, self.closes) - datetime.combine(_SOME_DAY, self.opens)) % _DAY
+        days = min(max(0, work // each - _DAYS_COUNTED), _MOST_DAYS)
+        end, work = begins + days * _DAY, work - days * each
         for _ in range(_MAX_SPANS):
             opens = self.opening(end)
             closes = self.closing(opens)

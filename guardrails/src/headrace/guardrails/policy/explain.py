@@ -27,6 +27,7 @@ _HOURS_AHEAD: Final = 7 * 24
 _HALF_HOURS: Final = 7 * 48
 _HALF_HOUR: Final = timedelta(minutes=30)
 _MINUTE: Final = timedelta(minutes=1)
+_WEEK: Final = timedelta(days=7)
 _STRICTNESS: Final[Mapping[Outcome, int]] = {"allowed": 0, "confirm": 1, "approve": 2, "denied": 3}
 _BY_PASSKEY: Final = ("mfa", "passkey", "pop")
 _HOURS: Final = frozenset({"weekday", "minute", "start"})
@@ -78,11 +79,13 @@ def explain(policies: PolicySet | None, decision: Decision) -> Explanation:
         return Explanation()
 
 
-def next_hours(policies: PolicySet | None, decision: Decision, at: datetime, zone: str) -> datetime | None:
+def next_hours(
+    policies: PolicySet | None, decision: Decision, at: datetime, zone: str, *, within: timedelta = _WEEK
+) -> datetime | None:
     """Return when a request that is denied at `at` would not be, if only the hours stand in its way.
 
-    Looked for within a week, in full and half hours of the site's `zone` and then to the minute; at most 341 decisions,
-    and none when no rule that decided looks at hours.
+    Looked for `within` a time of at most a week, in full and half hours of the site's `zone` and then to the minute; at
+    most 341 decisions, and none when no rule that decided looks at hours.
     """
     if policies is None or policies.version != decision.policy_version or not decision.context_json:
         return None
@@ -99,7 +102,8 @@ def next_hours(policies: PolicySet | None, decision: Decision, at: datetime, zon
         return redecide(policies, canonical(_with(record, facts)).decode()).outcome != "denied"
 
     first = at.replace(minute=at.minute // 30 * 30, second=0, microsecond=0)
-    found = next((half for step in range(1, _HALF_HOURS + 1) if opens(half := first + step * _HALF_HOUR)), None)
+    steps = min(_HALF_HOURS, within // _HALF_HOUR + 1)
+    found = next((half for step in range(1, steps + 1) if opens(half := first + step * _HALF_HOUR)), None)
     if found is None:
         return None
     shut = max(found - _HALF_HOUR, at.replace(second=0, microsecond=0))
