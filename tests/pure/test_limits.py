@@ -70,6 +70,7 @@ CONSOLE: Final = {
     "halts/HaltSomething.tsx": [NAME, m.MAX_REASON],
     "people/Invite.tsx": [passwords.MAX_NAME],
     "people/MakeToken.tsx": [NAME, NAME],
+    "people/Passkeys.tsx": [passwords.MAX_NAME],
     "nodes/Join.tsx": [NAME],
 }
 
