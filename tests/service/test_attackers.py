@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,15 @@ from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, pla
 
 from headrace.api.people.accounts import me
 from headrace.api.settings import Settings
+from headrace.api.signing.consents import approval_of
 from headrace.api.store.tables_site import PasskeyRow, PersonRow
-from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow
+from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, TransferRow
 from headrace.auth import TOKEN_SCOPES, AuthError
 from headrace.auth.passwords import hash_password
 from headrace.client import HeadraceError
 from headrace.client import models as m
 from headrace.client.login import remember
-from headrace.guardrails import SigningKey, seal, verify
+from headrace.guardrails import SigningKey, seal, utc_text, verify
 
 GUESS = "correct horse battery stable"
 SECRET = re.compile(r"hr[st]_\w+")
@@ -228,3 +230,80 @@ async def test_whoever_has_a_persons_session_tokens_and_home_folder_agrees_to_no
     await strict.ada.port.confirm_plan(plan.id, yes(plan))
     await bea.port.approve_plan(plan.id, m.Approval(digest=digest_of(plan), verdict="approved", password=PASSWORD))
     assert (await strict.ada.submit(plan)).plan == plan.id
+
+
+@pytest.mark.anyio
+async def test_a_transfer_whose_consent_has_no_statement_is_planned_again(strict: Site) -> None:
+    plan = await overwriting(strict)
+    await strict.ada.port.confirm_plan(plan.id, yes(plan))
+    ended = await strict.ada.end_of(await strict.ada.submit(plan))
+    async with strict.service.whole.core.database.write() as tx:
+        await tx.execute(update(TransferRow).values(state="failed"))
+        await tx.execute(update(ConfirmationRow).values(statement=""))
+    with refused("confirmation_missing") as told:
+        await strict.ada.port.control(ended.id, m.ControlRequest(action="retry"))
+    assert "plan again" in told.value.problem.detail
+
+
+AT = datetime(2026, 11, 25, 20, 30, tzinfo=UTC)
+DAY = timedelta(days=1)
+KEY = SigningKey.from_seed(bytes(32))
+
+
+def said(**others: object) -> str:
+    """The statement of an approval."""
+    agreed = {"action": "approve_plan", "subject": "pl_1", "request": {"digest": "d", "verdict": "approved"}}
+    terms = {
+        "requester": "pn_ada",
+        "policy_version": "p1",
+        "expires": utc_text(AT),
+        "roles": ["approver"],
+        "groups": [],
+    }
+    body = {"person": "pn_bea", "session": True, "agreed": json.dumps(agreed), "terms": terms}
+    return seal("consent", {**body, **others}, KEY).text  # type: ignore[dict-item]  # what a test puts in
+
+
+def row(statement: str) -> ApprovalRow:
+    """A row that says more than its statement."""
+    return ApprovalRow(
+        approver="pn_bea",
+        requester="pn_eve",
+        digest="e",
+        policy_version="p2",
+        roles=("admin",),
+        groups=("stewards",),
+        expires=AT + DAY,
+        statement=statement,
+    )
+
+
+def test_of_an_approval_the_terms_of_its_statement_count_and_not_those_of_the_row() -> None:
+    bea = PersonRow(roles=("viewer",), groups=("lab",))
+    found = approval_of(row(said()), bea, [KEY.public], starts=False)
+    assert found is not None
+    assert (found.digest, found.requester, found.policy_version, found.expires) == ("d", "pn_ada", "p1", AT)
+    assert (set(found.roles), set(found.groups), found.session) == ({"approver"}, set(), True)
+    started = approval_of(row(said()), bea, [KEY.public], starts=True)
+    assert started is not None
+    assert (set(started.roles), set(started.groups)) == ({"viewer"}, {"lab"})
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"person": "pn_bob"},
+        {"terms": None},
+        {"agreed": '{"action":"confirm_plan","request":{"digest":"d","verdict":"approved"}}'},
+        {"agreed": '{"action":"approve_plan","request":{"digest":"d","verdict":"refused"}}'},
+    ],
+    ids=["another person", "no terms", "another action", "a no"],
+)
+def test_a_statement_of_something_else_is_no_approval(others: dict[str, object]) -> None:
+    assert approval_of(row(said(**others)), PersonRow(roles=(), groups=()), [KEY.public], starts=True) is None
+
+
+def test_what_a_token_said_is_no_approval_of_a_session() -> None:
+    found = approval_of(row(said(session=False)), PersonRow(roles=(), groups=()), [KEY.public], starts=True)
+    assert found is not None
+    assert not found.session

@@ -42,7 +42,7 @@ class Proof:
     others can check again: what a passkey signed.
     """
 
-    __slots__ = ("agreed", "evidence", "factors", "kind", "person")
+    __slots__ = ("agreed", "evidence", "factors", "kind", "person", "session")
 
     def __init__(  # noqa: PLR0913 - what it says
         self,
@@ -50,6 +50,7 @@ class Proof:
         *,
         kind: ProofKind,
         person: str,
+        session: bool,
         agreed: str,
         factors: frozenset[str],
         evidence: Mapping[str, str] | None = None,
@@ -57,7 +58,7 @@ class Proof:
         """Refuse to be made by anything but `Proofs`."""
         if made_here is not _MADE_HERE:
             raise TypeError("only `Proofs` makes a proof")  # noqa: EM101, TRY003 - said once, here
-        self.kind, self.person, self.agreed, self.factors = kind, person, agreed, factors
+        self.kind, self.person, self.session, self.agreed, self.factors = kind, person, session, agreed, factors
         self.evidence = evidence or {}
 
 
@@ -138,7 +139,9 @@ class Proofs:
 def _proof(
     kind: ProofKind, by: Principal, agreed: str, factors: frozenset[str], evidence: Mapping[str, str] | None = None
 ) -> Proof:
-    return Proof(_MADE_HERE, kind=kind, person=by.id, agreed=agreed, factors=factors, evidence=evidence)
+    return Proof(
+        _MADE_HERE, kind=kind, person=by.id, session=by.session, agreed=agreed, factors=factors, evidence=evidence
+    )
 
 
 def challenge_view(challenge: Challenge) -> m.PasskeyChallenge:

@@ -48,6 +48,7 @@ def consent_body(proof: Proof, terms: Terms | None, now: datetime) -> JsonObject
     body: dict[str, Json] = {
         "id": new_id("cs"),
         "person": proof.person,
+        "session": proof.session,
         "agreed": proof.agreed,
         "proof": {"kind": proof.kind, **proof.evidence},
         "at": utc_text(now),
@@ -70,7 +71,7 @@ def confirmation_of(row: ConfirmationRow | None, keys: Collection[str]) -> Confi
     said = _said(row.statement, keys, _CONFIRMED)
     if said is None or said.digest != row.digest:
         return None
-    return Confirmation(person=said.person, digest=said.digest, session=True)
+    return Confirmation(person=said.person, digest=said.digest, session=said.session)
 
 
 def approval_of(row: ApprovalRow, approver: PersonRow, keys: Collection[str], *, starts: bool) -> Approval | None:
@@ -87,7 +88,7 @@ def approval_of(row: ApprovalRow, approver: PersonRow, keys: Collection[str], *,
         digest=said.digest,
         policy_version=terms.policy_version,
         requester=terms.requester,
-        session=True,
+        session=said.session,
         expires=min(terms.expires, row.expires),
         roles=frozenset(approver.roles if starts else terms.roles),
         groups=frozenset(approver.groups if starts else terms.groups),
@@ -97,6 +98,7 @@ def approval_of(row: ApprovalRow, approver: PersonRow, keys: Collection[str], *,
 @dataclass(frozen=True, slots=True)
 class _Said:
     person: str
+    session: bool
     digest: str
     terms: Terms | None
 
@@ -113,7 +115,7 @@ def _said(statement: str, keys: Collection[str], wanted: tuple[str, str]) -> _Sa
     request = agreed["request"]
     if (agreed["action"], request["verdict"]) != wanted:
         return None
-    return _Said(str(fields["person"]), str(request["digest"]), _terms(fields.get("terms")))
+    return _Said(str(fields["person"]), fields["session"] is True, str(request["digest"]), _terms(fields.get("terms")))
 
 
 def _terms(said: Json) -> Terms | None:
