@@ -26,3 +26,22 @@ def test_a_deadline_is_at_risk_when_the_work_does_not_fit_into_the_hours_before_
     assert not at_risk(DEADLINE, MINUTE_A_DAY, 298 * 60, NOW)
     assert not at_risk(DEADLINE, None, None, NOW)
     assert at_risk(DEADLINE, None, None, DEADLINE)
+
+
+def test_at_its_present_rate_a_transfer_is_late_or_not() -> None:
+    soon = NOW + timedelta(hours=2)
+    assert at_risk(soon, None, 2 * 3600, NOW)
+    assert not at_risk(soon, None, 2 * 3600 - 1, NOW)
+    # In its hours alone: they open at 22:00 in Berlin, which is 21:00 UTC.
+    night = OpenHours.of(("22:00", "05:00"), "Europe/Berlin")
+    assert not at_risk(NOW + timedelta(hours=10), night, 3600 - 1, NOW)
+    assert at_risk(NOW + timedelta(hours=10), night, 3600 + 1, NOW)
+
+
+def test_a_deadline_before_it_may_run_at_all_is_infeasible() -> None:
+    begins = NOW + timedelta(hours=9)
+    for deadline in (begins - timedelta(seconds=1), begins):
+        schedule = Schedule(begins=begins, starts=begins, hours=None, deadline=deadline)
+        assert schedule.infeasible(1, None).startswith("it may not run before 2026-11-25 21:00 UTC")
+    later = Schedule(begins=begins, starts=begins, hours=None, deadline=begins + timedelta(seconds=1))
+    assert later.infeasible(1, None) == ""

@@ -1,5 +1,8 @@
 """Why a decision is not a plain yes, and what would be."""
 
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
 import pytest
 from tests.pure.guardrails.made import AGENT, REQUESTER, facts, route, source
 
@@ -12,6 +15,7 @@ from headrace.guardrails import (
     decide,
     default_policy,
     explain,
+    next_hours,
     settle,
 )
 
@@ -116,3 +120,40 @@ def test_a_record_that_can_not_be_read_is_not_explained() -> None:
     version = default_policy().version
     decision = Decision("denied", (), (), "bulk", version, "{}")
     assert explain(default_policy(), decision) == Explanation()
+
+
+CHICAGO = ZoneInfo("America/Chicago")
+WEDNESDAY = datetime(2026, 11, 25, 14, 30, 20, tzinfo=CHICAGO).astimezone(UTC)
+
+
+def opening(text: str, within: timedelta = timedelta(days=7)) -> datetime | None:
+    """Say when a request of Wednesday, 14:30 in Chicago is not denied any more."""
+    policies = policy(text)
+    denied = decide(policies, "copy", REQUESTER, route(), facts())
+    assert denied.outcome == "denied"
+    return next_hours(policies, denied, WEDNESDAY, "America/Chicago", within=within)
+
+
+@pytest.mark.parametrize(
+    ("condition", "opens"),
+    [
+        ("context.minute >= 360 && context.minute < 1200", "2026-11-25T20:00"),
+        ("context.minute >= 360 && context.minute < 1207", "2026-11-25T20:07"),
+        ("context.minute == 870", "2026-11-25T14:31"),
+        ("context.weekday < 6", "2026-11-28T00:00"),
+        ("context.weekday != 2", "2026-12-01T00:00"),
+    ],
+)
+def test_hours_of_policy_are_found_to_the_minute_up_to_a_week_ahead(condition: str, opens: str) -> None:
+    found = opening(PERMIT + forbid(condition))
+    assert found is not None
+    assert found.astimezone(CHICAGO).strftime("%Y-%m-%dT%H:%M") == opens
+
+
+def test_hours_that_open_too_late_or_never_or_that_nothing_asks_about_are_none() -> None:
+    weekend = PERMIT + forbid("context.weekday < 6")
+    assert opening(weekend, timedelta(days=2)) is None
+    assert opening(weekend, timedelta(days=3)) is not None
+    assert opening(PERMIT + forbid("context.minute >= 0")) is None
+    assert opening(PERMIT + forbid("context.files >= 0")) is None
+    assert opening(PERMIT + forbid("context.weekday < 6 || context.files >= 0")) is None
