@@ -1,6 +1,8 @@
 """The faults themselves: each breaks one line that is there, and only a test that is named counts as having noticed."""
 
+import re
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from tests.faults.run import FAULTS, REPOSITORY, Fault, Ran, judge, load
@@ -9,6 +11,12 @@ ALL = list(load((REPOSITORY / FAULTS).read_text(encoding="utf-8")))
 FAULT = Fault("name", "a promise", "api/x.py", "find", "replace", ("pytest", "tests/pure"))
 CARGO = replace(FAULT, test=("cargo", "test"))
 VITEST = replace(FAULT, test=("vitest", "src/x.test.ts"))
+
+
+@cache
+def text_of_tests() -> str:
+    """What names and cases of tests are made of; a module may run the checks of another (tests/conformance)."""
+    return " ".join(one.read_text(encoding="utf-8") for one in (REPOSITORY / "tests").rglob("*.py")).lower()
 
 
 def test_no_two_faults_have_one_name() -> None:
@@ -24,6 +32,10 @@ def test_a_fault_breaks_one_line_that_is_there_and_its_test_exists(fault: Fault)
     for file in files:
         assert (REPOSITORY / ("web" if fault.test[0] == "vitest" else ".") / file.split("::")[0]).exists()
     assert files or fault.test[0] == "cargo"
+    if fault.test[0] == "pytest" and "-k" in fault.test:
+        wanted = fault.test[fault.test.index("-k") + 1]
+        words = [word for word in re.findall(r"\w+", wanted) if word not in {"and", "or", "not"}]
+        assert all(word.lower() in text_of_tests() for word in words), wanted
     # The native module is not built anew: a test in Python notices what is broken in Rust only by reading the source.
     if fault.file.endswith(".rs") and fault.test[0] == "pytest":
         assert any("crates" in (REPOSITORY / file).read_text(encoding="utf-8") for file in files)

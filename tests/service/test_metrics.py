@@ -2,17 +2,26 @@
 
 import re
 from http import HTTPStatus
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Never
 
 import httpx2
 import pytest
-from sqlalchemy import text
-from tests.servers.site import Site
-from tests.service.test_transfers import small_set
+from sqlalchemy import text, update
+from sqlalchemy.exc import OperationalError
+from tests.servers.site import Site, started_site
+from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until_durable
 
-from headrace.api.access.health import FRESH
+from headrace.api.access.health import FRESH, Health
 from headrace.api.app.web import create_app
 from headrace.api.http.guard import Origins
 from headrace.api.http.operation import create_operation_app
+from headrace.api.jobs.port import JobTrouble
+from headrace.api.policy.versions import Policies
+from headrace.api.settings import Settings
+from headrace.api.store import Database
+from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
 
 HOST = "127.0.0.1:8470"
@@ -117,3 +126,69 @@ async def test_transfers_that_wait_are_counted_by_state(site: Site) -> None:
     found = await figures(site)
     assert sum(value for name, value in found.items() if name.startswith("headrace_transfers{")) == 1
     await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+
+
+@pytest.mark.anyio
+async def test_what_runs_is_told_with_its_rate_and_node_and_what_waits_for_a_slot_with_its_number(
+    tmp_path: Path,
+) -> None:
+    async with started_site(tmp_path, Settings(transfer_concurrency=1)) as site:
+        await site.start_both()
+        large_set(site)
+        plans = [
+            await site.ada.plan("lab:/set", f"archive:/{number}", rate_limit_bps=4 * SLOW_BPS) for number in range(2)
+        ]
+        first = await site.ada.submit(plans[0])
+        await until_durable(site, first)
+        second = await site.ada.submit(plans[1])
+        found = await figures(site)
+        assert found["headrace_transfers_in_line"] == 1
+        assert (found['headrace_transfers{state="running"}'], found['headrace_transfers{state="queued"}']) == (1, 1)
+        assert (found['headrace_node_running{node="left"}'], found['headrace_node_running{node="right"}']) == (1, 1)
+        progress = site.use_cases.scheduler.progress(first.id)
+        assert progress is not None
+        assert (await figures(site))["headrace_transfer_rate_bytes"] == pytest.approx(progress.rate_bps / 8, rel=0.5)
+        for transfer in (second, first):
+            await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+
+
+@pytest.mark.anyio
+async def test_clocks_failing_work_and_surveys_are_told(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    core = site.service.whole.core
+
+    troubles = {subject: JobTrouble("always fails", subject, "no", core.clock(), 1) for subject in ("a", "b")}
+    monkeypatch.setattr(type(core.jobs), "troubles", troubles)
+    small_set(site)
+    await site.ada.plan("lab:/set", "archive:/set")
+    async with core.database.write() as tx:
+        await tx.execute(update(PlanRow).values(state=m.PlanState.SURVEYING))
+    monkeypatch.setattr(site.use_cases.nodes, "attached", lambda _key: SimpleNamespace(clock_skew_ms=2500))
+    monkeypatch.setattr(Health, "causes", no_causes)
+    found = await figures(site)
+    assert found['headrace_work_failing{task="always fails"}'] == 2
+    assert found["headrace_plans_surveying"] == 1
+    assert found['headrace_node_clock_skew_seconds{node="left"}'] == 2.5
+
+
+async def no_causes(_self: Health) -> list[m.HealthCause]:
+    return []
+
+
+@pytest.mark.anyio
+async def test_without_a_policy_or_a_store_that_can_be_read_it_says_so(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(Policies, "active", None)
+        assert (await asked(quiet_site, "/ready")).json()["reasons"] == ["policy_missing"]
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "read", unreadable)
+        found = await figures(quiet_site)
+        assert found["headrace_transfers_in_line"] == 0
+        assert not [name for name in found if name.startswith(("headrace_node", "headrace_transfers{"))]
+
+
+def unreadable(_self: Database) -> Never:
+    trouble = Exception("disk I/O error")
+    msg = "SELECT"
+    raise OperationalError(msg, {}, trouble)
