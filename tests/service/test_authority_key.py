@@ -1,17 +1,20 @@
 """The authority key from its places; a data folder is never served with another key than its own."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pkcs11
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from tests.servers.site import started_site
 
 from headrace.api.authority_key import authority_key, authority_public
 from headrace.api.errors import CannotStart
+from headrace.api.pkcs11_key import _Place, _TokenKey
 from headrace.api.settings import SettingError, Settings
 from headrace.client import models as m
 from headrace.guardrails import SealCode, SealError, SigningKey, seal, verify
@@ -105,6 +108,7 @@ def test_a_key_comes_from_a_file_or_as_a_credential_of_systemd(data: Path, tmp_p
         ("credential:authority", "LoadCredential=authority:PATH"),
         ("pkcs11:token=headrace;object=authority?module-path=/x", "pkcs11:token=NAME"),
         ("pkcs11:token=headrace;object=authority?module-path=/x&pin-value=1234", "no `pin-value`"),
+        ("pkcs11:token=headrace;object=authority?module-path=/x&pin-source=/p&pin-value=1234", "no `pin-value`"),
     ],
 )
 def test_a_place_that_cannot_be_is_said_with_what_to_write(data: Path, place: str, said: str) -> None:
@@ -127,6 +131,37 @@ def test_a_token_that_cannot_be_used_is_said_by_name(data: Path, token: Path) ->
     (token / "open").chmod(0o644)
     with pytest.raises(SealError, match="nobody else may read"):
         opened(data, uri(token, **{"pin-source": f"{token}/open"}))
+
+
+def test_a_session_that_the_token_ended_is_opened_anew(token: Path) -> None:
+    held = _TokenKey(_Place.parse(uri(token), "the setting"))
+    held._key.session.close()  # type: ignore[attr-defined] # noqa: SLF001 - as a token does that is reset
+    Ed25519PublicKey.from_public_bytes(held.public).verify(held.sign(b"again"), b"again")
+
+
+def test_halves_that_are_no_pair_are_not_taken_for_a_key(data: Path, token: Path) -> None:
+    for name, number in (("mixed", "02"), ("other", "03")):
+        key_file(token / f"{name}.pem")
+        taken = ["--import", f"{token}/{name}.pem", "--token", "headrace", "--label", name, "--id", number]
+        subprocess.run(["softhsm2-util", *taken, "--pin", PIN], check=True, capture_output=True, timeout=30)
+    held = pkcs11.lib(MODULE).get_token(token_label="headrace")  # noqa: S106 - a name
+    try:
+        session = held.open(rw=True, user_pin=PIN)
+    except pkcs11.UserAlreadyLoggedIn:
+        session = held.open(rw=True)
+    session.get_key(object_class=pkcs11.ObjectClass.PUBLIC_KEY, label="mixed").destroy()
+    session.get_key(object_class=pkcs11.ObjectClass.PUBLIC_KEY, label="other").copy({pkcs11.Attribute.LABEL: "mixed"})
+    with pytest.raises(CannotStart, match="are no pair"):
+        opened(data, uri(token, object="mixed"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a file to another account")
+def test_a_key_file_of_another_account_is_refused(data: Path, tmp_path: Path) -> None:
+    path = key_file(tmp_path / "authority")
+    os.chown(path, 4711, -1)
+    with pytest.raises(SealError) as refused:
+        opened(data, str(path))
+    assert refused.value.code == SealCode.KEY_FILE_UNSAFE
 
 
 def test_a_wrong_pin_is_said_and_not_shown(token: Path) -> None:
