@@ -37,7 +37,7 @@ export function DecisionDetail({ decision, needs, approvals }: { decision: Decis
           {needs.map((need) => (
             <li key={need.kind + need.by}>
               <strong>{t(`needs.${need.kind}`, { by: visible(need.by) })}</strong> {t("needs.given", { given: need.given, count: need.count })}
-              {need.proof !== undefined && need.proof !== "session" && <>, {t(`needs.proof.${need.proof}`)}</>}
+              {need.proof !== "session" && <>, {t(`needs.proof.${need.proof}`)}</>}
               {need.until != null && (
                 <>
                   , {t("needs.until")} <Time value={need.until} />
