@@ -51,7 +51,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     items.sort(key=layer)
     for item in items:
-        if isinstance(item, pytest.Function) and shares_a_server(item):
+        if isinstance(item, pytest.Function) and "domain" in item.fixturenames:
+            # One domain controller a run: of two, each listens on the other's address, too.
+            item.add_marker(pytest.mark.xdist_group("directory"))
+        elif isinstance(item, pytest.Function) and shares_a_server(item):
             item.add_marker(pytest.mark.xdist_group(item.path.relative_to(TESTS).as_posix()))
         if layer(item) == 0 and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(BROWSER_LIMIT_S))

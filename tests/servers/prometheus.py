@@ -74,7 +74,7 @@ def watching(folder: Path, target: str) -> Iterator[Prometheus]:
         str(PROGRAMS / "prometheus"), f"--config.file={folder / 'prometheus.yml'}",
         f"--storage.tsdb.path={folder / 'tsdb'}", f"--web.listen-address={address}",
     ]  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0) as process:
         try:
             _until_ready(process)
             yield Prometheus(f"http://{address}", process)

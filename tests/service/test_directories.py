@@ -47,7 +47,7 @@ from headrace.auth.directory_watch import DirectoryWatch
 from headrace.auth.store import every_identity, everybody
 from headrace.client import models as m
 
-pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("directory"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
 
 CORP = "ad:corp.test"
 HERE = "10.0.0.1"

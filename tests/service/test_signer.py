@@ -15,19 +15,24 @@ from headrace.client import models as m
 from headrace.guardrails import GuardrailError, SigningKey, seal, verify
 
 
-async def refusal_of(site: Site, transfer: str) -> str:
-    """Ask the signer for a ticket and return the code of its refusal; empty when it signs."""
+async def refusal_of(site: Site, transfer: str, *, search: bool = True) -> str:
+    """Ask the signer for a ticket and return the code of its refusal; empty when it signs.
+
+    `search`: as the product asks, with a search for the hours at which policy would allow it.
+    """
     signer = site.use_cases.submissions.parts.signer
-    async with site.service.whole.core.database.write() as tx:
-        row = await tx.get(TransferRow, transfer)
-        assert row is not None
-        try:
+
+    async def ask() -> None:
+        async with site.service.whole.core.database.write() as tx:
+            row = await tx.get_one(TransferRow, transfer)
             document, _ = await signer.ticket(tx, row, row.attempt + 1, row.fence)
-        except (ServiceError, GuardrailError) as error:
+            assert verify(document.text, "ticket", [signer.public]).fields()["plan_digest"] == row.plan_digest
             await tx.rollback()
-            return str(error.code)
-        assert verify(document.text, "ticket", [signer.public]).fields()["plan_digest"] == row.plan_digest
-        await tx.rollback()
+
+    try:
+        await (signer.with_hours(ask) if search else ask())
+    except (ServiceError, GuardrailError) as error:
+        return str(error.code)
     return ""
 
 
@@ -144,6 +149,7 @@ async def test_labels_of_today_decide_not_those_of_planning(site: Site) -> None:
     await publish(site, FROZEN)
     _, transfer = await stored_transfer(site, confirmed=False)
     await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"frozen": "yes"}))
+    assert await refusal_of(site, transfer, search=False) == "outside_hours", "whether hours alone deny it is not known"
     assert await refusal_of(site, transfer) == "denied_by_policy"
 
 

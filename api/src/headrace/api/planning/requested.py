@@ -75,7 +75,7 @@ class Requested:
             scopes=frozenset(self.kept.scopes) & scopes_of(roles),
             groups=frozenset(person.groups),
             method="password" if self.kept.session else "token",
-            session=False,
+            session=self.kept.session,
             authenticated_at=plan.created,
             factors=frozenset(self.kept.factors),
             agent=plan.agent,
