@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.servers.directory import Domain, domain_running
 from tests.servers.provider import OpenIdProvider, open_provider
 
 BROWSER_LIMIT_S = 180
@@ -41,6 +42,13 @@ def provider() -> Iterator[OpenIdProvider]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def domain() -> Iterator[Domain]:
+    """An Active Directory domain, made when the first test that needs it runs."""
+    with domain_running() as running:
+        yield running
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep tests that share a server on one worker, and give tests in a browser more time."""
@@ -52,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=layer)
     for item in items:
         if isinstance(item, pytest.Function) and "domain" in item.fixturenames:
-            # One domain controller a run: of two, each listens on the other's address, too.
+            # One domain controller a run: making one takes twenty seconds.
             item.add_marker(pytest.mark.xdist_group("directory"))
         elif isinstance(item, pytest.Function) and shares_a_server(item):
             item.add_marker(pytest.mark.xdist_group(item.path.relative_to(TESTS).as_posix()))

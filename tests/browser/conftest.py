@@ -4,9 +4,6 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 from tests.browser.house import NO_SETTINGS, STEP_LIMIT_MS, House, open_house
-from tests.service.conftest import domain
-
-__all__ = ["domain"]
 
 expect.set_options(timeout=STEP_LIMIT_MS)
 

@@ -1,8 +1,7 @@
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.servers.directory import Domain, domain_running
 from tests.servers.site import Site, started_site
 from tests.servers.stores import each_store, postgres, store_of_sites
 
@@ -21,10 +20,3 @@ async def site(quiet_site: Site) -> Site:
     """A service with two nodes attached."""
     await quiet_site.start_both()
     return quiet_site
-
-
-@pytest.fixture(scope="session")
-def domain() -> Iterator[Domain]:
-    """An Active Directory domain, made when the first test of a worker needs it."""
-    with domain_running() as running:
-        yield running
