@@ -9,7 +9,7 @@ use headrace_core::message::{Hello, MAX_STREAMS, Message, Order, Role};
 use headrace_core::name::RelPath;
 use headrace_node::session::{AttemptEnd, AttemptHandle, Outcome, Peer, start};
 
-use crate::puppet::{Puppet, code, dial, hear, hello, is_closed, send};
+use crate::puppet::{Puppet, code, dial, file, hear, hello, is_closed, send, small};
 use crate::session_support::{Node, Pair, node_key, put, tree};
 
 /// Let node 3 be expected at the destination, for another transfer than that of the pair.
@@ -26,7 +26,12 @@ fn expect_another_node(pair: &mut Pair) -> AttemptHandle {
 
 /// The session of a puppet that has nothing to send comes to its end.
 fn ends_well(puppet: &mut Puppet, victim: &AttemptHandle) {
-    puppet.say(&Message::ItemsEnd { count: 0 });
+    ends_well_after(0, puppet, victim);
+}
+
+/// The session of a puppet that has announced so many entries and sent them comes to its end.
+fn ends_well_after(count: u64, puppet: &mut Puppet, victim: &AttemptHandle) {
+    puppet.say(&Message::ItemsEnd { count });
     puppet.hear_until(|message| matches!(message, Message::End(_)).then_some(()));
     puppet.say(&Message::EndConfirmed);
     assert_eq!(victim.wait().outcome, Outcome::Complete);
@@ -111,7 +116,15 @@ fn more_streams_than_a_session_may_have_end_the_attempt() {
 fn a_stream_has_a_number_that_no_other_had() {
     let mut pair = Pair::new();
     let (mut puppet, victim) = Puppet::source(&mut pair);
-    let _first = puppet.stream(0);
+    puppet.say(&Message::Items {
+        first: 0,
+        items: vec![file("small", 5)],
+    });
+    puppet.hear_until(|message| matches!(message, Message::Decisions { .. }).then_some(()));
+    // Of two on their way, either may be taken: only what it has brought shows that this one is.
+    let mut first = puppet.stream(0);
+    first.batch(&[small(0, b"bytes")]);
+    puppet.hear_until(|message| matches!(message, Message::Results(_)).then_some(()));
     let mut second = puppet.stream(0);
     assert!(is_closed(&mut second.stream));
     // One that broke before it came may not come any more.
@@ -123,7 +136,7 @@ fn a_stream_has_a_number_that_no_other_had() {
     assert_eq!(frames, 0);
     let mut late = puppet.stream(7);
     assert!(is_closed(&mut late.stream));
-    ends_well(&mut puppet, &victim);
+    ends_well_after(1, &mut puppet, &victim);
 }
 
 #[test]

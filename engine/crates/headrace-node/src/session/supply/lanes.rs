@@ -88,9 +88,11 @@ impl Lane {
 }
 
 impl Supply {
-    /// No more than so many frames came over a stream, or will.
+    /// No more than so many frames came over a stream, or will. When it is said again, the first word counts.
     pub(super) fn lost(&self, stream: u16, frames: u64) {
-        let done = self.lanes.note(stream, |lane| lane.came = Some(frames));
+        let done = self.lanes.note(stream, |lane| {
+            lane.came.get_or_insert(frames);
+        });
         self.send_again(done);
         // Who waits for work for it need not any more.
         let _queue = self.queue.lock();
