@@ -4,13 +4,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import pkcs11
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from tests.servers.site import started_site
+from tests.servers.site import Site, started_site
+from tests.service.refusals import refused
+from tests.service.test_transfers import SLOW_BPS, large_set, until
 
 from headrace.api.authority_key import authority_key, authority_public
 from headrace.api.errors import CannotStart
@@ -79,6 +82,46 @@ async def test_a_service_signs_with_a_key_that_never_leaves_its_token(tmp_path: 
         assert not (site.folder / "service" / "authority.key").exists()
         await site.restart()
         assert authority_public(site.folder / "service") == public
+
+
+async def key_causes(site: Site) -> list[str]:
+    """What health says of the key, which is tried again when it failed a while ago."""
+    site.clock.shift += timedelta(seconds=3)
+    return [one.sentence for one in (await site.ada.port.health()).causes if one.code is m.HealthCode.KEY_UNUSABLE]
+
+
+@pytest.mark.anyio
+async def test_what_is_under_way_waits_for_a_token_that_is_gone_and_goes_on_when_it_is_back(
+    tmp_path: Path, token: Path
+) -> None:
+    async with started_site(tmp_path, Settings(authority_key=uri(token))) as site:
+        await site.start_both()
+        large_set(site)
+        slow = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/slow", rate_limit_bps=SLOW_BPS))
+        ready = await site.ada.plan("lab:/set", "archive:/ready")
+        await until(site, slow, "running")
+        (token / "tokens").rename(token / "away")
+        with refused("key_unusable") as told:
+            await site.ada.submit(ready)
+        assert "headrace health" in told.value.problem.detail
+        assert "softhsm" not in told.value.problem.detail
+        assert "token `headrace`" in (await key_causes(site))[0]
+        unplanned = await site.ada.plan("lab:/set", "archive:/other")
+        assert [one.rule for one in unplanned.refusals] == ["key_unusable"]
+        await site.ada.port.control(slow.id, m.ControlRequest(action="pause"))
+        await until(site, slow, "paused")
+        (token / "pin").write_text("000000000000")
+        (token / "away").rename(token / "tokens")
+        with refused("key_unusable"):
+            await site.ada.submit(ready)
+        for _ in range(2):
+            assert "it refused the PIN" in (await key_causes(site))[0]
+        await site.ada.port.control(slow.id, m.ControlRequest(action="resume"))
+        await until(site, slow, "waiting", reason="authority key")
+        (token / "pin").write_text(PIN)
+        assert await key_causes(site) == []
+        await until(site, slow, "running")
+        assert (await site.ada.end_of(await site.ada.submit(ready))).state is m.TransferState.COMPLETE
 
 
 def test_a_key_of_a_token_signs_as_the_same_key_in_a_file(data: Path, token: Path) -> None:

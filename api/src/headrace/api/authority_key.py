@@ -6,13 +6,17 @@ mistake: nodes would refuse every ticket, and the exported heads of the audit ch
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from headrace.api.clock import Clock
 from headrace.api.durable import sync_folder, write_whole
-from headrace.api.errors import CannotStart
+from headrace.api.errors import CannotStart, KeyUnusable
 from headrace.api.settings import SettingError, Settings
-from headrace.guardrails import SigningKey
+from headrace.guardrails import SigningKey, canonical
 
 _FILE: Final = "authority.key"
 _PUBLIC: Final = "authority.pub"
@@ -21,6 +25,52 @@ _CREDENTIAL: Final = "credential:"
 _PKCS11: Final = "pkcs11:"
 _CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
 """Where systemd tells a service that its credentials are."""
+_TRY_AGAIN: Final = timedelta(seconds=2)
+"""How long a key that failed is left alone by those who only want to know."""
+_PROBE: Final = {"probe": "headrace"}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTrouble:
+    """Since when the key can't be used, and why, in words for operators."""
+
+    since: datetime
+    why: str
+
+
+class AuthorityKey:
+    """Signs with the authority key, and knows whether it can be used now."""
+
+    def __init__(self, key: SigningKey, clock: Clock) -> None:
+        """Sign with `key`, which raises `KeyUnusable` while it can't be used."""
+        self._key = key
+        self._clock = clock
+        self._trouble: KeyTrouble | None = None
+        self._tried = clock()
+
+    @property
+    def public(self) -> str:
+        """The public half: its id everywhere."""
+        return self._key.public
+
+    @property
+    def trouble(self) -> KeyTrouble | None:
+        """What is the matter with the key; one that failed more than two seconds ago is tried."""
+        if self._trouble is not None and abs(self._clock() - self._tried) >= _TRY_AGAIN:
+            with suppress(KeyUnusable):
+                self.sign("probe", canonical(_PROBE))
+        return self._trouble
+
+    def sign(self, type: str, body: bytes) -> str:  # noqa: A002 - the word of the format
+        """Sign as `SigningKey` does; raises `KeyUnusable`."""
+        self._tried = self._clock()
+        try:
+            signature = self._key.sign(type, body)
+        except KeyUnusable as error:
+            self._trouble = KeyTrouble(self._trouble.since if self._trouble else self._tried, error.why)
+            raise
+        self._trouble = None
+        return signature
 
 
 def authority_key(settings: Settings, environment: Mapping[str, str]) -> SigningKey:

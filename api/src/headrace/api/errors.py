@@ -2,6 +2,7 @@
 
 ServiceError            a stable `Code` and a sentence that says what, where and what to do
 ├── AuditUnwritable     the audit chain can't be written, so nothing was changed
+├── KeyUnusable         the authority key can't be used now, so nothing was signed
 ├── OutsideHours        a plan may run at other hours only
 └── Fenced              another worker has taken the transfer up
 CannotStart             what stands against a start of the service; a sentence for whoever starts it
@@ -31,6 +32,7 @@ class Code(StrEnum):
     AGENT_NEEDED = "agent_needed"
     NAME_TAKEN = "name_taken"
     AUDIT_UNWRITABLE = "audit_unwritable"
+    KEY_UNUSABLE = "key_unusable"
     BUSY = "busy"
     TOO_MANY_BROWSES = "too_many_browses"
     TOO_MANY_PLANS = "too_many_plans"
@@ -153,3 +155,19 @@ class AuditUnwritable(ServiceError):  # noqa: N818 - says what is the case
             "nothing was changed, because the audit log can't be written; "
             "an operator must look at the service's disk and run `headrace audit verify`",
         )
+
+
+class KeyUnusable(ServiceError):  # noqa: N818 - says what is the case
+    """The authority key can't be used now, so nothing was signed and nothing changed; it passes when the key is back.
+
+    `why` is for operators: it names files and modules of the service's host.
+    """
+
+    def __init__(self, why: str) -> None:
+        """Say what happened and what to do."""
+        super().__init__(
+            Code.KEY_UNUSABLE,
+            "nothing was signed, because the service's authority key can't be used now; try again later, and let an "
+            "operator look at `headrace health`",
+        )
+        self.why = why

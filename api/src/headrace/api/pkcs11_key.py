@@ -11,9 +11,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pkcs11 import Attribute, Mechanism, ObjectClass
 
-from headrace.api.errors import CannotStart
+from headrace.api.errors import CannotStart, KeyUnusable
 from headrace.api.settings import SettingError
-from headrace.guardrails import SigningKey, read_private_file
+from headrace.guardrails import SealError, SigningKey, read_private_file
 
 _PROBE: Final = b"headrace: does this key sign?"
 _KEY_BYTES: Final = 32
@@ -53,11 +53,12 @@ class _Signing(Protocol):
 
 
 class _TokenKey:
-    """A private key in a token. A session that has ended (a token that was reset) is opened anew, once a signature."""
+    """A private key in a token. After any failure the module is begun anew, once a signature: it holds on to tokens."""
 
     def __init__(self, place: _Place) -> None:
         self._place = place
         self._lock = threading.Lock()
+        self._refused_pin: str | None = None
         self._key, self.public = self._open()
 
     def sign(self, message: bytes) -> bytes:
@@ -65,22 +66,29 @@ class _TokenKey:
             try:
                 return self._signed(message)
             except pkcs11.PKCS11Error:
-                self._key, public = self._open()
-                if public != self.public:
-                    raise _unusable(self._place, "it holds another key than before") from None
+                pass
             try:
+                self._key, public = self._open(anew=True)
+                if public != self.public:
+                    raise _unusable(self._place, "it holds another key than before")
                 return self._signed(message)
-            except pkcs11.PKCS11Error as error:
-                raise _unusable(self._place, _said(error)) from error
+            except (CannotStart, SealError, OSError, pkcs11.PKCS11Error) as error:
+                raise KeyUnusable(str(error) or _said(error)) from error
 
     def _signed(self, message: bytes) -> bytes:
         return self._key.sign(message, mechanism=Mechanism.EDDSA)
 
-    def _open(self) -> tuple["_Signing", bytes]:
+    def _open(self, *, anew: bool = False) -> tuple["_Signing", bytes]:
         place = self._place
+        pin = read_private_file(place.pin_file).decode(errors="replace").strip()
+        if pin == self._refused_pin:
+            # A token locks itself after some wrong ones.
+            raise _unusable(place, f"it refused the PIN in `{place.pin_file}`; write the right one there")
         try:
-            pin = read_private_file(place.pin_file).decode().strip()
-            token = pkcs11.lib(place.module).get_token(token_label=place.token)
+            module = pkcs11.lib(place.module)
+            if anew:
+                module.reinitialize()
+            token = module.get_token(token_label=place.token)
             try:
                 session = token.open(user_pin=pin)
             except pkcs11.UserAlreadyLoggedIn:  # counts for all sessions of a process
@@ -91,6 +99,9 @@ class _TokenKey:
             point = bytes(public[Attribute.EC_POINT])[-_KEY_BYTES:]
             signature = private.sign(_PROBE, mechanism=Mechanism.EDDSA)
             Ed25519PublicKey.from_public_bytes(point).verify(signature, _PROBE)
+        except pkcs11.PinIncorrect as error:
+            self._refused_pin = pin
+            raise _unusable(place, _said(error)) from error
         except InvalidSignature as error:
             raise _unusable(place, "its private and public key are no pair") from error
         except (pkcs11.PKCS11Error, RuntimeError, ValueError) as error:

@@ -107,7 +107,7 @@ class Health:
     # -- what is wrong --
 
     async def _causes(self) -> AsyncIterator[m.HealthCause]:
-        for cause in (*self._of_store(), *self._of_jobs()):
+        for cause in (*self._of_store(), *self._of_key(), *self._of_jobs()):
             yield cause
         try:
             for cause in await self._of_nodes():
@@ -129,6 +129,16 @@ class Health:
                 sentence="the audit log can't be written, so nothing can be changed or started",
                 what_to_do="look at the disk of the data folder, then run `headrace audit verify`",
                 since=since,
+            )
+
+    def _of_key(self) -> Iterator[m.HealthCause]:
+        trouble = self._signer.key_trouble
+        if trouble is not None:
+            yield m.HealthCause(
+                code=_Code.KEY_UNUSABLE,
+                sentence=f"nothing can be signed, so nothing can be planned or started: {trouble.why}",
+                what_to_do="put the token, its module or the file of its PIN right; what waits goes on by itself",
+                since=trouble.since,
             )
 
     def _free_bytes(self) -> int:

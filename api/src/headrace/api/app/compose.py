@@ -15,7 +15,7 @@ from headrace.api.app.pepper import pepper_keys
 from headrace.api.audit.chain import Audit
 from headrace.api.audit.heads import HeadsFile
 from headrace.api.audit.strangers import LOOK_S, Strangers
-from headrace.api.authority_key import authority_key
+from headrace.api.authority_key import AuthorityKey, authority_key
 from headrace.api.clock import Clock
 from headrace.api.core import Core
 from headrace.api.events.broker import Broker
@@ -74,7 +74,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     `clocks`: what tells the time, and what measures waits.
     """
     clock, steady = clocks
-    key = authority_key(settings, os.environ)
+    key = AuthorityKey(authority_key(settings, os.environ), clock)
     heads = HeadsFile(settings.data / "audit-heads.jsonl", key)
     audit = Audit(database, clock, heads)
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)

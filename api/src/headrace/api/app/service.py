@@ -12,6 +12,7 @@ from headrace.api.app.compose import Whole, compose
 from headrace.api.app.data_lock import DataLock
 from headrace.api.caller import Door
 from headrace.api.clock import Clock, steady, utc_now
+from headrace.api.errors import KeyUnusable
 from headrace.api.settings import Settings
 from headrace.api.store import Database
 from headrace.api.store.address import store_url
@@ -93,7 +94,7 @@ class Service:
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
-        with suppress(OSError):
+        with suppress(OSError, KeyUnusable):
             await self._use_cases.audit.export_head()
         self._use_cases.audit.close()
         await self._use_cases.people.close()

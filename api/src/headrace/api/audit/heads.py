@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from headrace.api.durable import sync_folder, write_whole
-from headrace.guardrails import SealError, SigningKey, seal, utc_text, verify
+from headrace.guardrails import SealError, Signs, seal, utc_text, verify
 
 _HEAD_TYPE = "audit-head"
 _BLOCK_BYTES = 1 << 16
@@ -24,7 +24,7 @@ class Head:
 class HeadsFile:
     """The exported heads: one sealed document a line."""
 
-    def __init__(self, path: Path, key: SigningKey) -> None:
+    def __init__(self, path: Path, key: Signs) -> None:
         """Append to `path`, signing with `key`."""
         self._path = path
         self._key = key

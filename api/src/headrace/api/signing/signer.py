@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 
 from sqlalchemy import bindparam, select
 
+from headrace.api.authority_key import AuthorityKey, KeyTrouble
 from headrace.api.core import Core
 from headrace.api.errors import Code, Fenced, OutsideHours, ServiceError
 from headrace.api.people.proofs import Proof
@@ -40,7 +41,6 @@ from headrace.guardrails import (
     PlanDraft,
     ReleasedPlan,
     ResolvedEndpoint,
-    SigningKey,
     Submission,
     canonical,
     permit_body,
@@ -69,7 +69,7 @@ _RELEASED = "released plan"
 class Signer:
     """Signs plans, permits, tickets and receipts with the authority key."""
 
-    def __init__(self, core: Core, key: SigningKey, policies: Policies, endpoints: Endpoints, halts: Halts) -> None:
+    def __init__(self, core: Core, key: AuthorityKey, policies: Policies, endpoints: Endpoints, halts: Halts) -> None:
         """Keep the key; it is handed out to nobody. Nothing is signed for what is halted."""
         self._core = core
         self._key = key
@@ -82,6 +82,11 @@ class Signer:
     def public(self) -> str:
         """The public key that signs tickets and receipts."""
         return self._key.public
+
+    @property
+    def key_trouble(self) -> KeyTrouble | None:
+        """Why nothing can be signed now."""
+        return self._key.trouble
 
     def plan(self, draft: PlanDraft) -> Document:
         """Seal a decided plan."""
@@ -199,7 +204,7 @@ class Signer:
             await self._halts.require_none(tx, _work(transfer, document or ""))
         except ServiceError as error:
             return error.detail
-        return ""
+        return "the service's authority key can't be used; operators see why" if self._key.trouble else ""
 
     async def _consent(
         self, tx: Tx, transfer: TransferRow, *, starts: bool

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.exc import DataError
 
 from headrace.api.data_folder import lists_dir, result_dir
-from headrace.api.errors import AuditUnwritable, Code, Fenced, OutsideHours, ServiceError
+from headrace.api.errors import AuditUnwritable, Code, Fenced, KeyUnusable, OutsideHours, ServiceError
 from headrace.api.jobs.turns import Turns
 from headrace.api.policy.budgets import begin_on, day_of, day_of_start, keep, settle
 from headrace.api.problems import make, problem_of
@@ -47,7 +47,8 @@ _END = _ATTEMPTS.update().where(
     _ATTEMPTS.c.transfer == bindparam("of_transfer"), _ATTEMPTS.c.number == bindparam("of_number")
 )
 _NO_END = {"code": "", "message": "", "statements": ""}
-_AUDIT_RETRY = timedelta(seconds=5)
+_RENEW_AGAIN = timedelta(seconds=5)
+_PASSES = frozenset({Code.HALTED, Code.KEY_UNUSABLE})
 _STATE_FAILED = "state_failed"
 _NOT_STORED = (
     "what the nodes say of the end of this transfer can't be stored, so there is no receipt; look at the nodes before "
@@ -181,10 +182,10 @@ class Attempts:
             run.renew_at, run.new_rate = None, new_rate
             await self._parts.signer.search_hours(unknown.denial)
             return True
-        except AuditUnwritable:
+        except (AuditUnwritable, KeyUnusable):
             # Unrenewed, the nodes stop by themselves; until then a later renewal may succeed.
             _log.exception("the ticket of transfer %s was not renewed", run.transfer)
-            run.renew_at, run.new_rate = self._core.steady() + _AUDIT_RETRY, new_rate
+            run.renew_at, run.new_rate = self._core.steady() + _RENEW_AGAIN, new_rate
             return False
         except (ServiceError, GuardrailError) as error:
             return self._stands_against(run, error)
@@ -252,7 +253,7 @@ class Attempts:
                 )
                 await self._settle(tx, row, run, standing, said=receipt.summary)
                 after_commit(tx, lambda: self._closed(run))
-        except (AuditUnwritable, Fenced):
+        except (AuditUnwritable, Fenced, KeyUnusable):
             raise
         except HoursUnknown as unknown:
             await self._parts.signer.search_hours(unknown.denial)
@@ -321,12 +322,15 @@ class Attempts:
         return problem.model_dump_json()
 
     def _stands_against(self, run: Run, error: Refusal | WishChanged) -> bool:
-        """Keep what the signer refused: a halt passes, the rest is for good. The audit log's trouble is the job's."""
+        """Keep what the signer refused: halts and a key that can't be used pass, the rest is for good.
+
+        The audit log's trouble is the job's.
+        """
         if isinstance(error, AuditUnwritable | Fenced):
             raise error
         if isinstance(error, WishChanged):
             return True
-        if error.code == Code.HALTED:
+        if error.code in _PASSES:
             run.halt = str(error.args[0])
         elif isinstance(error, OutsideHours):
             run.shut = Shut(error.opens, error.whose)

@@ -128,6 +128,7 @@ class HealthCode(StrEnum):
     """What can be wrong with a service; docs/errors.md says what to do."""
 
     AUDIT_UNWRITABLE = "audit_unwritable"
+    KEY_UNUSABLE = "key_unusable"
     STORE_BUSY = "store_busy"
     STORE_FAILED = "store_failed"
     STORE_FULL = "store_full"

@@ -10,7 +10,7 @@ from headrace.guardrails.policy.decision import Decision
 from headrace.guardrails.rails.checks import check_request
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
 from headrace.guardrails.rails.slots import TransferSlots
-from headrace.guardrails.seal.documents import Document, JsonObject, new_id, seal, utc_text
+from headrace.guardrails.seal.documents import Document, JsonObject, Signs, new_id, seal, utc_text
 from headrace.guardrails.seal.execution import (
     Execution,
     Filters,
@@ -20,7 +20,6 @@ from headrace.guardrails.seal.execution import (
     Verify,
     nanoseconds,
 )
-from headrace.guardrails.seal.signing_key import SigningKey
 
 PLAN_LIFETIME: Final = timedelta(hours=24)
 """How long a plan may wait for its confirmation, approvals and submission; counted from its start, if it names one."""
@@ -126,7 +125,7 @@ RESERVED: Final[JsonObject] = {"site": "", "project": "", "local_account": ""}
 """Fields that every sealed document reserves."""
 
 
-def seal_plan(draft: PlanDraft, *keys: SigningKey) -> Document:
+def seal_plan(draft: PlanDraft, *keys: Signs) -> Document:
     """Seal a plan; its digest is what people confirm and approve."""
     return seal("plan", draft.to_body(), *keys)
 

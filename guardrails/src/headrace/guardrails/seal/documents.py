@@ -14,15 +14,12 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard
+from typing import Final, Protocol, TypeAlias, TypeGuard
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from headrace.guardrails.errors import SealCode, SealError
-
-if TYPE_CHECKING:
-    from headrace.guardrails.seal.signing_key import SigningKey
 
 Json: TypeAlias = "str | int | bool | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -77,7 +74,20 @@ def digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def seal(type: str, body: JsonObject, *keys: "SigningKey") -> Document:  # noqa: A002 - the word of the format
+class Signs(Protocol):
+    """What signs documents: a `SigningKey`, or what stands before one."""
+
+    @property
+    def public(self) -> str:
+        """The public half: its id everywhere."""
+        ...
+
+    def sign(self, type: str, body: bytes) -> str:  # noqa: A002 - the word of the format
+        """Sign a body under its document type; the signature in base64url without padding."""
+        ...
+
+
+def seal(type: str, body: JsonObject, *keys: Signs) -> Document:  # noqa: A002 - the word of the format
     """Make the exact bytes of a document of this type and sign them with every key.
 
     Adds the field `type`. Raises `SealError`: `not_canonical`, `body_too_large` (over 1 MiB), `wrong_type`.
