@@ -13,7 +13,7 @@ from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
 
 from headrace.api.settings import Settings
-from headrace.api.store.tables_site import PersonRow
+from headrace.api.store.tables_site import PersonRow, PolicyRow
 from headrace.auth import AuthError
 from headrace.client import HeadraceError
 from headrace.client import models as m
@@ -138,6 +138,26 @@ async def test_whoever_has_a_session_alone_publishes_no_policy_and_makes_no_toke
         await pia.port.create_token(wish)
     assert await pia.port.tokens() == []
     assert (await pia.port.create_token(wish.model_copy(update={"password": PASSWORD}))).secret
+
+
+@pytest.mark.anyio
+async def test_a_text_is_agreed_to_publish_and_no_other_under_its_number(strict: Site) -> None:
+    proposed = await strict.ada.port.propose_policy(m.PolicyText(text=APPROVED_OVERWRITES))
+    pia, device = await strict.person("pia", "policy_admin"), Device()
+    await added(pia, device, m.Proven(password=PASSWORD))
+    with refused("proof_needed") as told:
+        await pia.port.publish_policy(proposed.version)
+    asked = told.value.problem.proof
+    assert asked is not None
+    assert asked.passkey is not None
+    answer = m.Proven(passkey=device.get(asked.passkey))
+    for text, code in ((f"{APPROVED_OVERWRITES}\n", "passkey_refused"), (APPROVED_OVERWRITES, "")):
+        async with strict.service.whole.core.database.write() as tx:
+            await tx.execute(update(PolicyRow).where(PolicyRow.state == "proposed").values(text=text))
+        if code:
+            with refused(code):
+                await pia.port.publish_policy(proposed.version, answer)
+    assert (await pia.port.publish_policy(proposed.version, answer)).state == "active"
 
 
 @pytest.mark.anyio

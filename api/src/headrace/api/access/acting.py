@@ -301,8 +301,9 @@ class Acting:
     async def publish_policy(self, version: str, proof: m.Proven | None = None) -> m.PolicyVersion:
         """As in the port; every running transfer is held against the new version at once."""
         with self._may("publish_policy") as caller:
-            await self._do.proofs.of(caller, "publish_policy", version, proof or m.Proven())
-            return await self._do.policies.publish(caller, version)
+            agreed = await self._do.policies.digest(version)
+            await self._do.proofs.of(caller, "publish_policy", f"{version} {agreed}", proof or m.Proven())
+            return await self._do.policies.publish(caller, version, agreed)
 
     async def audit(  # noqa: PLR0913 - each narrows the page
         self,

@@ -15,6 +15,7 @@ from headrace.guardrails import (
     PolicySet,
     check_policy,
     default_policy_text,
+    digest,
     run_examples,
     suggested_examples,
 )
@@ -100,17 +101,21 @@ class Policies:
         await tx.refresh(row)
         return _view(row)
 
-    async def publish(self, caller: Caller, version: str) -> m.PolicyVersion:
-        """Make a proposed version active; its author can't. Its examples are run again.
+    async def digest(self, version: str) -> str:
+        """Return the SHA-256 of a version's text, as it is stored now."""
+        async with self._core.database.read() as tx:
+            return digest((await _row(tx, version)).text.encode())
+
+    async def publish(self, caller: Caller, version: str, agreed: str) -> m.PolicyVersion:
+        """Make a proposed version active, whose text has the digest `agreed`; its author can't. Its examples run again.
 
         Going back to a retired version takes two people, too: it is proposed again, for another person to publish.
         """
         async with self._core.database.write() as tx:
-            row = await tx.get(PolicyRow, int(version)) if version.isascii() and version.isdigit() else None
-            if row is None:
+            row = await _row(tx, version)
+            if digest(row.text.encode()) != agreed:
                 raise ServiceError(
-                    Code.UNKNOWN_POLICY,
-                    f"there is no policy version `{version[:20]}`; list them with `headrace policy list`",
+                    Code.WRONG_DIGEST, f"the text of version {version} has changed meanwhile; read it again"
                 )
             if row.state == "active":
                 raise ServiceError(Code.POLICY_STATE, f"version {version} is active already")
@@ -178,6 +183,15 @@ class Policies:
             "you proposed this version, so another person publishes it, and nobody else here may: invite one with "
             "`headrace invite NAME --role policy_admin`"
         )
+
+
+async def _row(tx: Tx, version: str) -> PolicyRow:
+    row = await tx.get(PolicyRow, int(version)) if version.isascii() and version.isdigit() else None
+    if row is None:
+        raise ServiceError(
+            Code.UNKNOWN_POLICY, f"there is no policy version `{version[:20]}`; list them with `headrace policy list`"
+        )
+    return row
 
 
 def _first(parsed: PolicyProblems) -> str:
