@@ -157,4 +157,4 @@ def visit(house: House, page: Page, look: Look, made: Mapping[str, str]) -> None
     if "/policies" in look.path:
         page.locator(".cm-line span:not([class^=cm-])").first.wait_for()
     if "{running}" in look.path:
-        page.get_by_role("img", name="Rate since this page was opened").wait_for(timeout=60_000)
+        page.get_by_role("img", name="Rate over time").wait_for(timeout=60_000)

@@ -36,6 +36,8 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "changes": {"after": 0},
         "transfer_events": {"transfer": about.transfer},
         "diagnose": {"transfer": about.transfer},
+        "throughput": {"transfer": about.transfer},
+        "node_throughput": {"node": "left"},
         "failed_files": {"transfer": about.transfer},
         "receipt": {"receipt": about.transfer},
         "receipt_files": {"receipt": about.transfer},

@@ -175,6 +175,15 @@ export const diagnosisQuery = (transfer: string, ended: boolean) =>
     refetchInterval: ended ? false : 4000,
   });
 
+/** How fast it was, as the service keeps it; while it moves, what the page sees itself is newer. */
+export const throughputQuery = (transfer: string, ended: boolean) =>
+  queryOptions({
+    queryKey: ["throughput", transfer, ended],
+    queryFn: ({ signal }) =>
+      answer(api.GET("/api/v1/transfers/{transfer}/throughput", { params: { path: { transfer } }, signal })),
+    refetchInterval: ended ? false : 60_000,
+  });
+
 export const eventsKey = (transfer: string) => ["events", transfer] as const;
 export const failedKey = (transfer: string) => ["failed", transfer] as const;
 

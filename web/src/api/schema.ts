@@ -403,6 +403,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/nodes/{node}/throughput": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Node Throughput
+         * @description Show how fast a node sent or received over time: the last hour, unless a range is given.
+         */
+        get: operations["node_throughput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes/{node}/undrain": {
         parameters: {
             query?: never;
@@ -1439,6 +1459,26 @@ export interface paths {
          * @description List files that did not arrive.
          */
         get: operations["failed_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transfers/{transfer}/throughput": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Throughput
+         * @description Show how fast a transfer was over time: from its start to its end or now, unless a range is given.
+         */
+        get: operations["throughput"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3592,6 +3632,49 @@ export interface components {
             symlinks: number;
         };
         /**
+         * Throughput
+         * @description How fast something was over time, a sample every `step_s` seconds; 0 where nothing moved or was measured.
+         */
+        Throughput: {
+            /**
+             * Samples
+             * @description at most 1,000, in order
+             * @default []
+             */
+            samples: components["schemas"]["ThroughputSample"][];
+            /**
+             * Step S
+             * @description seconds of a sample: 1, 10, 300, 3600 or 86400
+             */
+            step_s: number;
+        };
+        /**
+         * ThroughputSample
+         * @description What became durable in the seconds from `at`.
+         */
+        ThroughputSample: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Bytes
+             * @default 0
+             */
+            bytes: number;
+            /**
+             * Files
+             * @default 0
+             */
+            files: number;
+            /**
+             * Rate Bps
+             * @default 0
+             */
+            rate_bps: number;
+        };
+        /**
          * Token
          * @description `secret` is present only in the answer that makes the token.
          */
@@ -4093,6 +4176,8 @@ export type SignedOut = components['schemas']['SignedOut'];
 export type Span = components['schemas']['Span'];
 export type SubmitRequest = components['schemas']['SubmitRequest'];
 export type SurveyCounts = components['schemas']['SurveyCounts'];
+export type Throughput = components['schemas']['Throughput'];
+export type ThroughputSample = components['schemas']['ThroughputSample'];
 export type Token = components['schemas']['Token'];
 export type TokenRequest = components['schemas']['TokenRequest'];
 export type Transfer = components['schemas']['Transfer'];
@@ -4746,6 +4831,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JoinToken"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    node_throughput: {
+        parameters: {
+            query?: {
+                direction?: "sent" | "received";
+                /** @description where the range begins */
+                since?: string | null;
+                /** @description where it ends; no later than now */
+                until?: string | null;
+            };
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Throughput"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -6594,6 +6716,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FailedFile"][];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    throughput: {
+        parameters: {
+            query?: {
+                /** @description where the range begins */
+                since?: string | null;
+                /** @description where it ends; no later than now */
+                until?: string | null;
+            };
+            header?: never;
+            path: {
+                transfer: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Throughput"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

@@ -1,4 +1,4 @@
-/** The rate since the page was opened: a graph, and the table that stands in for it. */
+/** The rate over time, as it is kept and as the page sees it: a graph, and the table that stands in for it. */
 
 import { Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
@@ -7,19 +7,23 @@ import { clock, useZone } from "../format/time";
 import { bytes, rate } from "../format/units";
 import { t } from "../i18n";
 import { Loading } from "../ui/basics";
-import type { Point } from "./series";
+import { throughputQuery } from "../api/queries";
+import { whole, type Point } from "./series";
 import { seriesKey } from "./watch";
 import classes from "./Throughput.module.css";
 
 const Chart = lazy(() => import("./Chart"));
 const IN_TABLE = 30;
 
-export function Throughput({ transfer }: { transfer: string }) {
+export function Throughput({ transfer, ended }: { transfer: string; ended: boolean }) {
   const zone = useZone();
   // Written by the watch alone: nothing is fetched here.
   const { data: series } = useQuery<readonly Point[]>({ queryKey: seriesKey(transfer), queryFn: () => [], enabled: false });
-  const points = series ?? [];
-  if (points.length < 2) return <Text c="dimmed">{t("throughput.none")}</Text>;
+  const { data: kept } = useQuery(throughputQuery(transfer, ended));
+  const points = whole(kept, ended ? [] : (series ?? []));
+  if (points.length < 2 || points.every(({ bps }) => bps === 0)) {
+    return ended ? null : <Text c="dimmed">{t("throughput.none")}</Text>;
+  }
   return (
     <>
       <Suspense fallback={<Loading />}>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { grown, MOST_POINTS } from "./series";
+import { grown, MOST_POINTS, whole } from "./series";
 import { EventParser } from "./sse";
 
 describe("server-sent events", () => {
@@ -31,5 +31,18 @@ describe("the series of a transfer", () => {
     expect(series).toHaveLength(MOST_POINTS);
     expect(series.at(-1)?.durable).toBe(MOST_POINTS + 49);
     expect(grown(series, progress(3))).toBe(series);
+  });
+  const kept = {
+    step_s: 1,
+    samples: [0, 1, 2].map((second) => ({ at: new Date(second * 1000).toISOString(), bytes: 10, files: 1, rate_bps: 80 })),
+  };
+  it("of one that has ended is what the service has kept", () => {
+    expect(whole(kept, []).map(({ atMs, bps, durable }) => [atMs, bps, durable])).toEqual([[0, 80, 10], [1000, 80, 20], [2000, 80, 30]]);
+    expect(whole(undefined, [])).toEqual([]);
+  });
+  it("of one that runs goes on with what the page sees, in place of the last second, which is not whole", () => {
+    const seen = [500, 1900, 2200, 3000].map((atMs) => ({ atMs, bps: 8, durable: 99 }));
+    expect(whole(kept, seen).map(({ atMs }) => atMs)).toEqual([0, 1000, 2200, 3000]);
+    expect(whole(undefined, seen)).toBe(seen);
   });
 });

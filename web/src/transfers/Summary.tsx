@@ -44,7 +44,7 @@ export function Summary({ transfer }: { transfer: Transfer }) {
           </Text>
         )}
         <Facts rows={figures(transfer, ended)} />
-        {!ended && <Throughput transfer={transfer.id} />}
+        <Throughput transfer={transfer.id} ended={ended} />
       </Card>
       <Verdict transfer={transfer.id} ended={ended} />
       <Card title={t("transfer.what")}>

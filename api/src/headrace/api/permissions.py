@@ -49,6 +49,7 @@ ACCESS: Mapping[str, Access] = {
     "changes": _needs(Scope.TRANSFER_READ),
     "transfer_events": _needs(Scope.TRANSFER_READ),
     "diagnose": _needs(Scope.TRANSFER_READ),
+    "throughput": _needs(Scope.TRANSFER_READ),
     "failed_files": _needs(Scope.TRANSFER_READ),
     "receipt": _needs(Scope.TRANSFER_READ),
     "receipt_files": _needs(Scope.TRANSFER_READ),
@@ -57,6 +58,8 @@ ACCESS: Mapping[str, Access] = {
     "update_endpoint": _needs(Scope.POLICY_WRITE, session=True),
     "browse": _needs(Scope.TRANSFER_PLAN),
     "nodes": _needs(Scope.TRANSFER_READ),
+    # The sum of what everybody moves.
+    "node_throughput": _needs(Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ),
     "create_join_token": _needs(Scope.NODE_WRITE, session=True),
     "drain_node": _needs(Scope.NODE_WRITE),
     "revoke_node": _needs(Scope.NODE_WRITE, session=True),

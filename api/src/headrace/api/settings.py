@@ -100,6 +100,11 @@ class Settings:
     directories: str = _setting("", "path", "file that names the site's Active Directory domains; empty: none")
     max_nodes: int = _setting(256, "count", "nodes that may be enrolled")
     outbox_kept_s: int = _setting(604_800, "s", "time for which changes are kept for those who watch from afar")
+    throughput_samples: int = _setting(
+        2_000_000,
+        "count",
+        "samples of throughput that are kept (100 to 150 bytes each); the oldest of the finest go first",
+    )
     audit_head_s: int = _setting(10, "s", "time between exports of the audit chain's signed head")
 
     def __post_init__(self) -> None:

@@ -27,6 +27,7 @@ SECTIONS: Final = {
         "status",
         "watch",
         "diagnose",
+        "throughput",
         "pause",
         "resume",
         "cancel",

@@ -1,5 +1,6 @@
 """Commands that follow and steer: status, watch, pause, resume, cancel, retry, rate, failed, receipts."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,8 @@ from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size
 
 TransferName = Annotated[str, typer.Argument(metavar="TRANSFER", help="A transfer's id, or a unique beginning of it.")]
+_LINES = 20
+_WIDTH = 40
 Reason = Annotated[str, typer.Option(help="For the record.")]
 
 
@@ -70,6 +73,52 @@ def diagnose(transfer: TransferName, *, json: Json = False) -> None:
         command.out.document(found)
 
     run(work, as_json=json)
+
+
+def throughput(  # noqa: PLR0913 - one parameter a flag
+    transfer: Annotated[str | None, typer.Argument(metavar="[TRANSFER]", help="Its id, or a beginning of it.")] = None,
+    *,
+    node: Annotated[str | None, typer.Option(metavar="NODE", help="A node instead: the last hour of it.")] = None,
+    sent: Annotated[bool, typer.Option("--sent", help="With --node: what it sent, not what it received.")] = False,
+    since: f.Since = None,
+    until: f.Until = None,
+    json: Json = False,
+) -> None:
+    """Show how fast a transfer or a node was over time."""
+    if (transfer is None) == (node is None):
+        message = "give a transfer, or --node NODE"
+        raise typer.BadParameter(message)
+
+    def work(command: Command) -> None:
+        port = command.headrace
+        if node is not None:
+            direction: m.Direction = "sent" if sent else "received"
+            found = command.wait(port.node_throughput(node, direction=direction, since=since, until=until))
+        else:
+            found = command.wait(port.throughput(transfer or "", since=since, until=until))
+        shown = _together(found.samples)
+        most = max((rate for _, rate, _ in shown), default=0)
+        rows = (
+            (at.astimezone().strftime("%Y-%m-%d %H:%M:%S"), byte_size(moved), bit_rate(rate), _bar(rate, most))
+            for at, rate, moved in shown
+        )
+        command.out.show(table(("from", "moved", "rate", ""), rows))
+        command.out.document(found)
+
+    run(work, as_json=json)
+
+
+def _together(samples: list[m.ThroughputSample]) -> list[tuple[datetime, int, int]]:
+    """Return times, rates and bytes in as few lines as a screen holds: neighbours are added up."""
+    each = -(-len(samples) // _LINES) or 1
+    parts = [samples[begin : begin + each] for begin in range(0, len(samples), each)]
+    return [
+        (part[0].at, sum(one.rate_bps for one in part) // len(part), sum(one.bytes for one in part)) for part in parts
+    ]
+
+
+def _bar(rate: int, most: int) -> str:
+    return "#" * (rate * _WIDTH // most if most else 0)
 
 
 def watch(transfer: TransferName, *, json: Json = False) -> None:

@@ -193,6 +193,13 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.get(m.Diagnosis, f"transfers/{segment(transfer)}/diagnosis")
 
+    async def throughput(
+        self, transfer: str, *, since: datetime | None = None, until: datetime | None = None
+    ) -> m.Throughput:
+        """As in the port."""
+        path = f"transfers/{segment(transfer)}/throughput"
+        return await self._wire.get(m.Throughput, path, query=_found("", since, until))
+
     async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:
         """As in the port."""
         path, query = f"transfers/{segment(transfer)}/failed", {"after": after, "limit": limit}
@@ -224,6 +231,18 @@ class HttpHeadrace:
     async def nodes(self) -> list[m.Node]:
         """As in the port."""
         return await self._wire.get(list[m.Node], "nodes")
+
+    async def node_throughput(
+        self,
+        node: str,
+        *,
+        direction: m.Direction = "received",
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> m.Throughput:
+        """As in the port."""
+        query = _found("", since, until) | {"direction": direction}
+        return await self._wire.get(m.Throughput, f"nodes/{segment(node)}/throughput", query=query)
 
     async def create_join_token(self, request: m.JoinTokenRequest) -> m.JoinToken:
         """As in the port."""

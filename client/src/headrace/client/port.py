@@ -152,6 +152,12 @@ class Headrace(Protocol):
         """Say what limits a transfer now, or what limited its last attempt: one verdict, its evidence, and a remedy."""
         ...
 
+    async def throughput(
+        self, transfer: str, *, since: datetime | None = None, until: datetime | None = None
+    ) -> m.Throughput:
+        """Show how fast a transfer was over time: from its start to its end or now, unless a range is given."""
+        ...
+
     async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:
         """List files that did not arrive, skipping the first `after`; `limit` is at most 1000."""
         ...
@@ -178,6 +184,17 @@ class Headrace(Protocol):
 
     async def nodes(self) -> list[m.Node]:
         """List the nodes and whether they are attached."""
+        ...
+
+    async def node_throughput(
+        self,
+        node: str,
+        *,
+        direction: m.Direction = "received",
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> m.Throughput:
+        """Show how fast a node sent or received over time: the last hour, unless a range is given."""
         ...
 
     async def create_join_token(self, request: m.JoinTokenRequest) -> m.JoinToken:

@@ -82,7 +82,7 @@ export const running = {
   "receipt.field.words": "In the words",
   "receipt.field.policy": "Policy version",
 
-  "throughput.chart": "Rate since this page was opened; now {rate}. The table below has the figures.",
+  "throughput.chart": "Rate over time, last {rate}. The table below has the figures.",
   "throughput.durable": "Safe at the destination",
   "throughput.none": "The rate appears here as soon as data moves.",
   "throughput.rate": "Rate",

@@ -185,6 +185,13 @@ class Acting:
         with self._may("diagnose") as caller:
             return await self._do.transfers.diagnose(caller, transfer)
 
+    async def throughput(
+        self, transfer: str, *, since: datetime | None = None, until: datetime | None = None
+    ) -> m.Throughput:
+        """As in the port."""
+        with self._may("throughput") as caller:
+            return await self._do.transfers.throughput(caller, transfer, since, until)
+
     async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:
         """As in the port."""
         with self._may("failed_files") as caller:
@@ -224,6 +231,18 @@ class Acting:
         """As in the port."""
         with self._may("nodes"):
             return await self._do.nodes.list(self._do.scheduler.running_by_node())
+
+    async def node_throughput(
+        self,
+        node: str,
+        *,
+        direction: m.Direction = "received",
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> m.Throughput:
+        """As in the port."""
+        with self._may("node_throughput"):
+            return await self._do.transfers.node_throughput(node, direction, since, until)
 
     async def create_join_token(self, request: m.JoinTokenRequest) -> m.JoinToken:
         """As in the port."""

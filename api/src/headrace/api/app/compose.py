@@ -52,6 +52,7 @@ from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.submit import Submissions
+from headrace.api.transfers.throughput import Throughput
 from headrace.auth import Authenticator, Directory, Issuer, IssuerError, Lifetimes, Pepper, read_issuers
 from headrace.auth.directory_ldap import LdapDirectory
 from headrace.engine import Hub
@@ -89,7 +90,8 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     halts = Halts(core, nodes, endpoints)
     signer = Signer(core, key, policies, endpoints, halts)
     receipts, cleanup = Receipts(core, signer), Cleanup(core, nodes)
-    parts = Parts(core, nodes, signer, History(core), receipts)
+    throughput = Throughput(core, settings.throughput_samples)
+    parts = Parts(core, nodes, signer, History(core), receipts, throughput)
     scheduler = Scheduler(parts, cleanup)
     core.reactions.listen(scheduler.recheck)
     transfers = Transfers(parts, scheduler, redaction, halts)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from headrace.api.http.identity import Id, Port
-from headrace.api.http.transfer_routes import After, LongPage
+from headrace.api.http.transfer_routes import After, From, LongPage, To
 from headrace.client import models as m
 from headrace.client.port import Order
 
@@ -40,6 +40,14 @@ async def browse(
 async def nodes(port: Port) -> list[m.Node]:
     """List the nodes and whether they are attached."""
     return await port.nodes()
+
+
+@router.get("/nodes/{node}/throughput")
+async def node_throughput(
+    port: Port, node: Id, *, direction: m.Direction = "received", since: From = None, until: To = None
+) -> m.Throughput:
+    """Show how fast a node sent or received over time: the last hour, unless a range is given."""
+    return await port.node_throughput(node, direction=direction, since=since, until=until)
 
 
 @router.post("/nodes/join-tokens", status_code=201)

@@ -20,6 +20,8 @@ States = Annotated[
     str, Query(pattern=f"^(({_STATE})(,({_STATE}))*)?$", max_length=200, description="several, with commas between")
 ]
 Search = Annotated[str, Query(max_length=200, description="words, each part of an id, a place or the requester's name")]
+From = Annotated[m.AwareMoment | None, Query(description="where the range begins")]
+To = Annotated[m.AwareMoment | None, Query(description="where it ends; no later than now")]
 LongPage = Annotated[int, Query(ge=1, le=1000)]
 
 
@@ -95,6 +97,12 @@ async def watch(
 async def diagnose(port: Port, transfer: Id) -> m.Diagnosis:
     """Say what limits a transfer now, or what limited its last attempt."""
     return await port.diagnose(transfer)
+
+
+@router.get("/transfers/{transfer}/throughput")
+async def throughput(port: Port, transfer: Id, *, since: From = None, until: To = None) -> m.Throughput:
+    """Show how fast a transfer was over time: from its start to its end or now, unless a range is given."""
+    return await port.throughput(transfer, since=since, until=until)
 
 
 @router.get("/transfers/{transfer}/failed")

@@ -204,6 +204,21 @@ class ReservationRow(Base):
     settled: Mapped[bool] = mapped_column(default=False)
 
 
+class ThroughputRow(Base):
+    """What a transfer or node moved in `step_s` seconds from `at_s` (since 1970); without a row it was nothing."""
+
+    __tablename__ = "throughput"
+    __table_args__ = (Index("ix_throughput_step_at", "step_s", "at_s"), {"sqlite_with_rowid": False})
+
+    kind: Mapped[Literal["transfer", "sent", "received"]] = mapped_column(String(8), primary_key=True)
+    subject: Mapped[str] = mapped_column(String(60), primary_key=True)
+    """A transfer's id, or a node's key."""
+    step_s: Mapped[int] = mapped_column(primary_key=True)
+    at_s: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    bytes: Mapped[int] = mapped_column(BigInteger)
+    files: Mapped[int] = mapped_column(BigInteger)
+
+
 class JobRow(Base):
     """Work that is not done yet: one row for a task and its subject; `generation` counts how often it was asked for."""
 

@@ -151,6 +151,7 @@ class Attempts:
             run.durable_before = run.progress.bytes_durable
             run.samples.clear()
             run.first = run.moved_at = run.diagnosis = None
+            parts.throughput.begin(run, now)
             run.begun, run.began = Begun(ticket.text, lists), standing_of(row, run)
 
         after_commit(tx, committed)
@@ -307,6 +308,7 @@ class Attempts:
 
     def _closed(self, run: Run) -> None:
         self.moved_bytes += run.moved_bytes
+        self._parts.throughput.end(run, self._core.clock())
         run.open, run.end, run.stopping_since, run.unknown_since = False, None, None, None
         run.resent_before, run.durable_before = run.progress.resent_bytes, run.progress.bytes_durable
         self._turns.give_back(run.transfer)

@@ -7,6 +7,7 @@ from headrace.api.signing.signer import Signer
 from headrace.api.sites.nodes import Nodes
 from headrace.api.transfers.history import History
 from headrace.api.transfers.receipts import Receipts
+from headrace.api.transfers.throughput import Throughput
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +19,4 @@ class Parts:
     signer: Signer
     history: History
     receipts: Receipts
+    throughput: Throughput

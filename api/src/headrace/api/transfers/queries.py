@@ -35,6 +35,7 @@ from headrace.guardrails import path_text
 _PLAN_CEILING = as_json(PlanRow.card)["intent"]["rate_limit_bps"].as_integer().label("rate_limit_bps")
 _MAY_WAIT = frozenset({m.TransferState.QUEUED, m.TransferState.WAITING, m.TransferState.PAUSED})
 _MIN_PREFIX = 4
+_LAST = timedelta(hours=1)
 _PAGE = 200
 MAX_COUNTED = 1000
 _FACTS = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires, _PLAN_CEILING).where(
@@ -215,6 +216,24 @@ class Transfers:
         shown = await self.view(caller, row)
         limit = m.Limit.HOURS if shown.goes_on is not None else m.Limit.NOT_RUNNING
         return at_rest_diagnosis(row.id, row.state, shown.state_reason or "it has not begun to move", limit)
+
+    async def throughput(
+        self, caller: Caller, transfer: str, since: datetime | None, until: datetime | None
+    ) -> m.Throughput:
+        """Show how fast a transfer was, from its start to its end or now unless told otherwise."""
+        row = await self.row(caller, transfer)
+        until = until or row.ended or self._parts.core.clock()
+        since = since or min(row.started or row.created, until)
+        return await self._parts.throughput.show("transfer", row.id, since, until)
+
+    async def node_throughput(
+        self, node: str, direction: m.Direction, since: datetime | None, until: datetime | None
+    ) -> m.Throughput:
+        """Show how fast a node sent or received under its present key, in the last hour unless told otherwise."""
+        async with self._parts.core.database.read() as tx:
+            key, _ = await self._parts.nodes.key_of(tx, node)
+        until = until or self._parts.core.clock()
+        return await self._parts.throughput.show(direction, key, since or until - _LAST, until)
 
     async def _receipt(self, caller: Caller, receipt: str) -> tuple[ReceiptRow, TransferRow]:
         found = await self._parts.receipts.find(receipt)

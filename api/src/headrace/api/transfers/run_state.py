@@ -71,6 +71,16 @@ class Begun:
     lists: Path
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What of an attempt's progress is in samples of throughput."""
+
+    began: datetime
+    at: datetime
+    bytes: int
+    files: int
+
+
 @dataclass(slots=True)
 class Run:
     """One transfer that this process has taken up under `fence`."""
@@ -109,6 +119,8 @@ class Run:
     """Durable bytes when the attempt began."""
     resent_before: int = 0
     """Bytes that earlier attempts sent again."""
+    counted: Counted | None = None
+    """The progress that samples of throughput hold."""
     kept: m.Progress | None = None
     """The progress that is stored."""
     samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=_SAMPLES))

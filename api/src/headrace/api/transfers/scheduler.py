@@ -16,6 +16,7 @@ from headrace.api.transfers.cleanup import Cleanup
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.run_state import End, Run
 from headrace.api.transfers.state_machine import END_STATES, State
+from headrace.api.transfers.throughput import CLEAR_S, WRITE_S
 from headrace.client import models as m
 from headrace.engine import AttemptEnded, AttemptProgress
 
@@ -47,6 +48,8 @@ class Scheduler:
         parts.core.jobs.add(Task(_STORED, self._acknowledge))
         parts.core.jobs.every("sweep transfers", parts.core.settings.sweep_s, self._sweep)
         parts.core.jobs.every("keep progress", KEEP_S, self._keep_progress)
+        parts.core.jobs.every("write throughput", WRITE_S, parts.throughput.write)
+        parts.core.jobs.every("remove old throughput", CLEAR_S, parts.throughput.clear)
 
     # -- transfers come and go --
 
@@ -170,7 +173,9 @@ class Scheduler:
         run = self._runs.get(event.transfer)
         if run is None or run.attempt != event.attempt or not run.moves:
             return False
-        run.note_progress(event, self._core.clock())
+        now = self._core.clock()
+        run.note_progress(event, now)
+        self._parts.throughput.note(run, now)
         return True
 
     def on_ended(self, event: AttemptEnded) -> None:

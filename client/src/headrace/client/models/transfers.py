@@ -161,6 +161,26 @@ class Diagnosis(Model):
     live: bool = Field(default=False, description="measured just now; else over the last attempt")
 
 
+Direction = Literal["sent", "received"]
+"""Of what a node moves: as the source, or as the destination."""
+
+
+class ThroughputSample(Model):
+    """What became durable in the seconds from `at`."""
+
+    at: datetime
+    bytes: Count = 0
+    files: Count = 0
+    rate_bps: Count = 0
+
+
+class Throughput(Model):
+    """How fast something was over time, a sample every `step_s` seconds; 0 where nothing moved or was measured."""
+
+    step_s: Annotated[int, Field(ge=1)] = Field(description="seconds of a sample: 1, 10, 300, 3600 or 86400")
+    samples: list[ThroughputSample] = Field(default=[], description="at most 1,000, in order")
+
+
 class TransferCounts(Model):
     """How many transfers there are, by state."""
 
