@@ -62,6 +62,7 @@ def _words(text: str) -> str:
 LOOKS: Mapping[str, Look] = {
     "sign-in": Look("/sign-in", None),
     "accept": Look("/accept#invitation", None),
+    "proven": Look("/proven?id=1#answer", None),
     "new-transfer": Look(_words(SENTENCE), "ada"),
     "new-transfer-asked-back": Look(_words(UNCLEAR), "ada"),
     "new-transfer-refused": Look(_words(BYPASS), "ada"),

@@ -43,6 +43,9 @@ def house(provider: OpenIdProvider, domain: Domain, tmp_path_factory: pytest.Tem
         users = {"issuer": "ad:corp.test", "group": domain.sid("xfer-users"), "roles": ["requester"]}
         opened.bind({"issuer": provider.url, "group": "staff", "roles": ["requester"]}, users)
         opened.friends = (provider.url,)
+        opened.kill_the_service()
+        opened.settings = {**opened.settings, "consent_proof": "password"}
+        opened.bring_the_service_back()
         yield opened
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -115,6 +118,22 @@ def test_the_command_line_signs_in_through_a_browser_of_any_device(house: House,
         expect(page.get_by_text("Signed in on the other device")).to_be_visible()
         assert login.wait(30) == 0
     assert "Pia Grün" in person.run("whoami").out
+    told = person.run("token", "create", "pipeline", "--scope", "transfer:read")
+    assert f"Do this in the console: {house.url}" in told.err
+
+
+def test_somebody_from_a_provider_proves_consent_by_signing_in_there_once_more(house: House) -> None:
+    page = house.page(None, "/tokens")
+    sign_in(page, "pia")
+    page.get_by_role("button", name="Make a token").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("pipeline")
+    dialog.get_by_role("button", name="Make a token").click()
+    with page.expect_popup() as opened:
+        dialog.get_by_role("link", name="Sign in once more with Corporate account").click()
+    fill_in(opened.value, "pia")
+    expect(dialog.get_by_text("hrt_")).to_be_visible()
+    expect(opened.value.get_by_text("The page where you began knows.")).to_be_visible()
 
 
 def test_who_has_no_role_here_is_told_so(house: House) -> None:

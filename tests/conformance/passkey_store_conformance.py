@@ -57,6 +57,14 @@ async def a_nonce_is_used_once(stores: Stores) -> None:
     assert await store.passkey(KEY.id) == replace(KEY, sign_count=4, last_used=NOW)
 
 
+async def a_nonce_without_a_passkey_is_used_once_too(stores: Stores) -> None:
+    store = await stores.with_key()
+    assert await store.use_nonce("nonce", NOW, LATER)
+    assert not await store.use_nonce("nonce", NOW, LATER)
+    assert await store.use_passkey(KEY.id, 4, "nonce", NOW, LATER) == "replayed"
+    assert await store.use_nonce("nonce", LATER, LATER)
+
+
 async def a_counter_never_stays_or_falls(stores: Stores) -> None:
     store = await stores.with_key()
     for count in (3, 2, 0):
@@ -95,6 +103,7 @@ CHECKS: tuple[Check, ...] = (
     a_known_passkey_is_nobody_elses,
     whoever_is_not_active_adds_none,
     a_nonce_is_used_once,
+    a_nonce_without_a_passkey_is_used_once_too,
     a_counter_never_stays_or_falls,
     a_device_that_does_not_count_is_used_again,
     a_passkey_is_removed_as_its_persons,

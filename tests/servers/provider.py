@@ -53,6 +53,10 @@ class OpenIdProvider:
         """Make somebody who can sign in here, with these claims, or change them."""
         self.administrate("people", id=subject, secret=PASSWORD, claims=claims)
 
+    def person_who_signed_in(self, subject: str, at: int | None = None, acr: str | None = None) -> None:
+        """Let the provider say of each sign-in of somebody that it was then (seconds), and in this way."""
+        self.administrate("people", id=subject, secret=PASSWORD, claims={}, signed_in_at=at, acr=acr or "any")
+
     def declared(self, folder: Path, issuer: str = "corp", client: str = "headrace", **more: object) -> Path:
         """Write the file of issuers that makes a service sign people in here."""
         (folder / "client.secret").write_text(f"{SECRET}\n", encoding="utf-8")

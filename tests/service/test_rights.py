@@ -166,7 +166,7 @@ async def test_running_transfers_are_looked_at_when_somebodys_rights_change_and_
     person = await arrived(quiet_site, "cara", "lab-staff")
     core.reactions.listen(lambda: told.append("told"))
     with pytest.raises(AuthError, match="no such provider"):
-        await quiet_site.use_cases.people.arrive_from("nobody", "", {}, "203.0.113.9")
+        await quiet_site.use_cases.people.come_back("nobody", "", {}, "203.0.113.9")
     with pytest.raises(AuthError, match="no such provider"):
         await quiet_site.use_cases.people.ask_device("nobody", "", "203.0.113.9")
     assert await arrived(quiet_site, "cara", "lab-staff") == person

@@ -27,6 +27,7 @@ import {
   TRANSFER_STATES,
   type TransferFilter,
 } from "./api/queries";
+import { tellProven, UNPROVEN, type Unproven } from "./api/proven";
 import { REFUSED, signedIn, type Refused } from "./api/session";
 import { queryClient } from "./api/query-client";
 import type { Address } from "./plan/asked";
@@ -59,6 +60,19 @@ const signIn = createRoute({
     if (search.arrived) signedIn(search.next);
   },
   component: lazyRouteComponent(() => import("./pages/SignIn"), "SignIn"),
+});
+
+const proven = createRoute({
+  getParentRoute: () => root,
+  path: "/proven",
+  validateSearch: (search): { id?: string | undefined; refused?: Unproven | undefined } => ({
+    id: text(search["id"]),
+    refused: oneOf(UNPROVEN, search["refused"]),
+  }),
+  beforeLoad: ({ search, location }) => {
+    if (search.id !== undefined && location.hash !== "") tellProven(search.id, location.hash);
+  },
+  component: lazyRouteComponent(() => import("./pages/Proven"), "Proven"),
 });
 
 const accept = createRoute({
@@ -226,7 +240,7 @@ const tokens = createRoute({
 const inside = [home, fresh, transfers, transfer, plan, requests, approvals, policies, endpoints, halts, audit, people, person, account, tokens];
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, accept, app.addChildren(inside)]),
+  routeTree: root.addChildren([signIn, accept, proven, app.addChildren(inside)]),
   context: { client: queryClient },
   defaultPreload: "intent",
   defaultPreloadStaleTime: 0,

@@ -7,7 +7,7 @@ from tests.conformance.identity_store_conformance import bind
 from tests.pure.auth.documents import Documents, OwnClock, claims, issuer_at, signed
 
 from headrace.auth import Authenticator, AuthError, GroupBinding, MemoryPeopleStore, Pepper, Role
-from headrace.auth.oidc_sign_in import FAILED_LIMIT
+from headrace.auth.oidc_code_flow import FAILED_LIMIT
 
 pytestmark = pytest.mark.anyio
 STRANGER, OTHER = "192.0.2.1", "192.0.2.2"
@@ -26,7 +26,7 @@ async def test_made_up_codes_of_one_network_ask_the_provider_two_hundred_times_a
             token = signed(claims(anew, nonce=query["nonce"][0]))
             anew.answers["/token"] = (200, {"id_token": token, "access_token": "x", "token_type": "Bearer"})
         try:
-            await sign_in.finish("corp", begun.kept, {"code": "made up", "state": query["state"][0]}, address)
+            await authenticator.come_back("corp", begun.kept, {"code": "made up", "state": query["state"][0]}, address)
         except AuthError as error:
             return error.code
         return "signed in"

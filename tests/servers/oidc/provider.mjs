@@ -40,7 +40,7 @@ function makeProvider(issuer, keys) {
     jwks: { keys },
     cookies: { keys: cookies },
     scopes: ["openid", "offline_access", "profile", "email", "groups", ...API.split(" ")],
-    claims: { openid: ["sub", "amr", "auth_time"], profile: ["name"], email: ["email"], groups: ["groups"] },
+    claims: { openid: ["sub", "amr", "auth_time", "acr"], profile: ["name"], email: ["email"], groups: ["groups"] },
     conformIdTokenClaims: false, // claims are in the ID token
     pkce: { required: () => true },
     clientDefaults: { id_token_signed_response_alg: "RS256" },
@@ -82,8 +82,9 @@ async function interact(request, response, uid) {
   if (details.prompt.name === "login") {
     if (request.method !== "POST") return page(response, form(uid));
     const given = Object.fromEntries(new URLSearchParams(await read(request)));
-    if (people.get(given.user)?.secret !== given.secret) return page(response, form(uid, '<p role="alert">Wrong</p>'));
-    return provider.interactionFinished(request, response, { login: { accountId: given.user, amr: ["pwd", "otp"] } }, { mergeWithLastSubmission: false });
+    const person = people.get(given.user);
+    if (person?.secret !== given.secret) return page(response, form(uid, '<p role="alert">Wrong</p>'));
+    return provider.interactionFinished(request, response, { login: { accountId: given.user, amr: ["pwd", "otp"], acr: person.acr, ts: person.signed_in_at ?? undefined } }, { mergeWithLastSubmission: false });
   }
   // Consent: everything that is asked for is given.
   const grant = details.grantId ? await provider.Grant.find(details.grantId) : new provider.Grant({ accountId: details.session.accountId, clientId: details.params.client_id });

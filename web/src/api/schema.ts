@@ -1128,7 +1128,7 @@ export interface paths {
         };
         /**
          * Begin Sign In
-         * @description Send a browser to a provider, where its person signs in.
+         * @description Send a browser to a provider, where its person signs in; with `proof` anew, to prove what was asked for so.
          */
         get: operations["begin_sign_in"];
         put?: never;
@@ -1168,7 +1168,7 @@ export interface paths {
         };
         /**
          * Finish Sign In
-         * @description Take a browser back from a provider, with a session as its cookie, or with the code of the refusal.
+         * @description Take a browser back from a provider, with a session as its cookie or with a proof, or with a refusal's code.
          */
         get: operations["finish_sign_in"];
         put?: never;
@@ -1572,6 +1572,11 @@ export interface components {
              */
             password?: string | null;
             /**
+             * Provider
+             * @description what a fresh sign-in at the provider gave for this same request
+             */
+            provider?: string | null;
+            /**
              * Reason
              * @default
              */
@@ -1761,6 +1766,11 @@ export interface components {
              * @description asked for by `proof_needed`
              */
             password?: string | null;
+            /**
+             * Provider
+             * @description what a fresh sign-in at the provider gave for this same request
+             */
+            provider?: string | null;
             /**
              * Verdict
              * @default confirmed
@@ -2298,6 +2308,11 @@ export interface components {
              * @description asked for by `proof_needed`
              */
             password?: string | null;
+            /**
+             * Provider
+             * @description what a fresh sign-in at the provider gave for this same request
+             */
+            provider?: string | null;
             /** Subject */
             subject: string;
         };
@@ -2395,6 +2410,11 @@ export interface components {
              * @description asked for by `proof_needed`
              */
             password?: string | null;
+            /**
+             * Provider
+             * @description what a fresh sign-in at the provider gave for this same request
+             */
+            provider?: string | null;
             /** Roles */
             roles: string[];
             /**
@@ -2434,6 +2454,11 @@ export interface components {
              * @description asked for by `proof_needed`
              */
             password?: string | null;
+            /**
+             * Provider
+             * @description what a fresh sign-in at the provider gave for this same request
+             */
+            provider?: string | null;
             /**
              * Valid S
              * @default 3600
@@ -2774,6 +2799,11 @@ export interface components {
              * @description asked for by `proof_needed`
              */
             password?: string | null;
+            /**
+             * Provider
+             * @description what a fresh sign-in at the provider gave for this same request
+             */
+            provider?: string | null;
             /** Roles */
             roles?: string[] | null;
         };
@@ -3331,8 +3361,9 @@ export interface components {
          */
         ProofWanted: {
             passkey?: components["schemas"]["PasskeyChallenge"] | null;
+            provider?: components["schemas"]["ProviderChallenge"] | null;
             /** Ways */
-            ways: ("password" | "passkey")[];
+            ways: ("password" | "passkey" | "provider")[];
         };
         /**
          * Proven
@@ -3346,6 +3377,11 @@ export interface components {
              * @description asked for by `proof_needed`
              */
             password?: string | null;
+            /**
+             * Provider
+             * @description what a fresh sign-in at the provider gave for this same request
+             */
+            provider?: string | null;
         };
         /**
          * Provider
@@ -3362,6 +3398,30 @@ export interface components {
             id: string;
             /** Name */
             name: string;
+        };
+        /**
+         * ProviderChallenge
+         * @description At which provider a person signs in anew as a proof, in the browser at `origin` that has their session.
+         *
+         *     The browser goes to `/api/v1/sign-in/{provider}?proof={kept}` and ends at `/proven?id={id}#answer`; `name` is what
+         *     people call the provider.
+         */
+        ProviderChallenge: {
+            /**
+             * Expires
+             * Format: date-time
+             */
+            expires: string;
+            /** Id */
+            id: string;
+            /** Kept */
+            kept: string;
+            /** Name */
+            name: string;
+            /** Origin */
+            origin: string;
+            /** Provider */
+            provider: string;
         };
         /**
          * Question
@@ -3454,6 +3514,11 @@ export interface components {
              */
             password?: string | null;
             /**
+             * Provider
+             * @description what a fresh sign-in at the provider gave for this same request
+             */
+            provider?: string | null;
+            /**
              * Valid S
              * @default 3600
              */
@@ -3504,6 +3569,11 @@ export interface components {
              * @description asked for by `proof_needed`
              */
             password?: string | null;
+            /**
+             * Provider
+             * @description what a fresh sign-in at the provider gave for this same request
+             */
+            provider?: string | null;
             /** Roles */
             roles: string[];
         };
@@ -3731,6 +3801,11 @@ export interface components {
              * @description id of the service account whose it shall be; only administrators say that
              */
             person?: string | null;
+            /**
+             * Provider
+             * @description what a fresh sign-in at the provider gave for this same request
+             */
+            provider?: string | null;
             /** Scopes */
             scopes: string[];
             /**
@@ -4161,6 +4236,7 @@ export type Progress = components['schemas']['Progress'];
 export type ProofWanted = components['schemas']['ProofWanted'];
 export type Proven = components['schemas']['Proven'];
 export type Provider = components['schemas']['Provider'];
+export type ProviderChallenge = components['schemas']['ProviderChallenge'];
 export type Question = components['schemas']['Question'];
 export type Receipt = components['schemas']['Receipt'];
 export type Refusal = components['schemas']['Refusal'];
@@ -6112,6 +6188,8 @@ export interface operations {
             query?: {
                 /** @description the path of this service where it goes on */
                 next?: string;
+                /** @description `kept` of the proof that is asked for */
+                proof?: string | null;
             };
             header?: never;
             path: {

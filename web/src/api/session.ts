@@ -61,7 +61,7 @@ function signInPath(next?: string): string {
 }
 
 function isOutside(): boolean {
-  return ["/sign-in", "/accept"].includes(window.location.pathname);
+  return ["/sign-in", "/accept", "/proven"].includes(window.location.pathname);
 }
 
 function tell(news: News): void {

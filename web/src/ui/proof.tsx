@@ -1,18 +1,25 @@
 /** Consent that proves a person: where the service wants it, a proof comes with what is agreed to, for that one request. */
 
-import { PasswordInput } from "@mantine/core";
+import { Button, PasswordInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
 import { signed, whyNoPasskey } from "../api/passkey";
 import { ApiError } from "../api/problem";
-import type { PasskeyAnswer, PasskeyChallenge } from "../api/schema";
+import { onProven, toProvider } from "../api/proven";
+import type { PasskeyAnswer, PasskeyChallenge, ProviderChallenge } from "../api/schema";
 import { t } from "../i18n";
 import { Act, Failure } from "./basics";
 
+interface Given {
+  password?: string;
+  passkey?: PasskeyAnswer;
+  provider?: string;
+}
+
 interface Proof {
-  /** What goes into the request; a passkey's answer goes into one. */
-  take: () => { password?: string; passkey?: PasskeyAnswer };
+  /** What goes into the request; an answer of a passkey or of a provider goes into one. */
+  take: () => Given;
   /** Where the proof is given; nothing until the service has asked for it by this error. `again` makes the same request. */
   field: (error: unknown, again: () => void) => ReactNode;
   /** It was used: the next consent needs its own. */
@@ -21,17 +28,21 @@ interface Proof {
 
 export function useProof(): Proof {
   const [password, setPassword] = useState("");
-  const answer = useRef<PasskeyAnswer>(undefined);
+  const answer = useRef<Given>(undefined);
   return {
     take: () => {
-      const passkey = answer.current;
+      const given = answer.current;
       answer.current = undefined;
-      if (passkey !== undefined) return { passkey };
+      if (given !== undefined) return given;
       return password === "" ? {} : { password };
     },
     field: (error, again) => {
       const problem = error instanceof ApiError ? error.problem : null;
       const asked = problem?.proof ?? null;
+      const give = (given: Given) => {
+        answer.current = given;
+        again();
+      };
       const typed = password !== "" || problem?.code === "proof_refused" || (asked?.ways.includes("password") ?? false);
       return (
         <>
@@ -44,15 +55,8 @@ export function useProof(): Proof {
               visibilityToggleButtonProps={{ "aria-label": t("person.password.show"), tabIndex: 0 }}
             />
           )}
-          {asked?.passkey != null && (
-            <UsePasskey
-              asked={asked.passkey}
-              got={(found) => {
-                answer.current = found;
-                again();
-              }}
-            />
-          )}
+          {asked?.passkey != null && <UsePasskey asked={asked.passkey} got={(passkey) => give({ passkey })} />}
+          {asked?.provider != null && <AtProvider asked={asked.provider} got={(provider) => give({ provider })} />}
         </>
       );
     },
@@ -69,5 +73,15 @@ function UsePasskey({ asked, got }: { asked: PasskeyChallenge; got: (answer: Pas
       </Act>
       {sign.isError && <Failure error={sign.error} />}
     </div>
+  );
+}
+
+/** The sign-in is in a tab of its own, so that nothing of this page is lost. */
+function AtProvider({ asked, got }: { asked: ProviderChallenge; got: (answer: string) => void }) {
+  useEffect(() => onProven(asked.id, got), [asked.id, got]);
+  return (
+    <Button component="a" variant="default" size="sm" href={toProvider(asked)} target="_blank">
+      {t("proof.provider", { name: asked.name })}
+    </Button>
   );
 }

@@ -6,8 +6,10 @@ from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.grants import Bindings, by_group, with_rights
 from headrace.auth.memory import MemoryPeopleStore
 from headrace.auth.oidc_access import is_access_token
+from headrace.auth.oidc_code_flow import SIGN_IN_LIMIT, Begun
 from headrace.auth.oidc_issuers import Issuer, IssuerError, read_issuers
-from headrace.auth.oidc_sign_in import SIGN_IN_LIMIT, Begun
+from headrace.auth.oidc_proof import ProvenThere, ProviderChallenge
+from headrace.auth.oidc_sign_in import Arrived
 from headrace.auth.passkeys import CHALLENGE_LIMIT, Assertion, Attestation, Challenge, RelyingParty
 from headrace.auth.passwords import fold
 from headrace.auth.principal import BOOTSTRAP_ROLES, SCOPES_OF_ROLE, TOKEN_SCOPES, Principal, Role, Scope, scopes_of
@@ -43,6 +45,7 @@ __all__ = [
     "TOKEN_SCOPES",
     "Account",
     "Arrival",
+    "Arrived",
     "Assertion",
     "Attestation",
     "AuthCode",
@@ -75,6 +78,8 @@ __all__ = [
     "Pepper",
     "PersonRecord",
     "Principal",
+    "ProvenThere",
+    "ProviderChallenge",
     "RelyingParty",
     "RightsChange",
     "Role",

@@ -1,6 +1,6 @@
 """Every way to say who is calling, joined on one store of people and of identities."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from headrace.auth.accounts import Accounts
@@ -8,10 +8,12 @@ from headrace.auth.directory import Directory
 from headrace.auth.directory_sign_in import DirectorySignIn
 from headrace.auth.directory_watch import DirectoryWatch
 from headrace.auth.oidc_access import OidcTokens
+from headrace.auth.oidc_code_flow import CodeFlow
 from headrace.auth.oidc_device import OidcDevice
 from headrace.auth.oidc_issuers import Issuer
+from headrace.auth.oidc_proof import OidcProof, ProvenThere
 from headrace.auth.oidc_provider import Providers
-from headrace.auth.oidc_sign_in import OidcSignIn
+from headrace.auth.oidc_sign_in import Arrived, OidcSignIn
 from headrace.auth.oidc_sign_out import OidcSignOut
 from headrace.auth.passkeys import Passkeys
 from headrace.auth.password_sign_in import PasswordSignIn
@@ -54,7 +56,9 @@ class Authenticator:
         self.passwords = PasswordSignIn(store, self.sessions, pepper, clock, steady or clock)
         self.passkeys = Passkeys(passkeys, store, self.sessions, pepper, clock, steady or clock, public_url)
         self.providers = Providers(issuers, steady or clock)
-        self.oidc = OidcSignIn(self.providers, public_url, identities, self.sessions, pepper, clock, steady or clock)
+        self._flow = CodeFlow(self.providers, public_url, pepper, clock, steady or clock)
+        self.oidc = OidcSignIn(self._flow, identities, self.sessions, clock)
+        self.oidc_proof = OidcProof(self._flow, self.providers, identities, passkeys, pepper, clock)
         self.oidc_device = OidcDevice(self.providers, self.oidc, pepper, clock, steady or clock)
         self.oidc_sign_out = OidcSignOut(self.providers, public_url, store, clock)
         self.oidc_tokens = OidcTokens(self.providers, public_url, store, identities, clock)
@@ -67,6 +71,13 @@ class Authenticator:
         if self._directories.serves(name) and await self._people.person_named(name) is None:
             return await self._directories.sign_in(name, password, address)
         return await self.passwords.sign_in(name, password, address)
+
+    async def come_back(self, issuer: str, kept: str, answer: Mapping[str, str], address: str) -> Arrived | ProvenThere:
+        """End a browser's round to a provider: a sign-in, or a proof; raises what `CodeFlow.finish` and both do."""
+        under_way, found = await self._flow.finish(issuer, kept, answer, address)
+        if under_way.proof:
+            return await self.oidc_proof.given(under_way.proof, found)
+        return Arrived(await self.oidc.arrive(found), under_way.next)
 
     async def prove(self, by: Principal, password: str) -> None:
         """Check once more that the person of a session is there; raises what `prove` of where they signed in does."""

@@ -24,6 +24,7 @@ class AuthCode(StrEnum):
     PROOF_REFUSED = "proof_refused"
     PASSWORD_EXPIRED = "password_expired"  # noqa: S105 - a code, not a password
     PROVIDER_FAILED = "provider_failed"
+    PROVIDER_PROOF_REFUSED = "provider_proof_refused"
     PASSWORD_REFUSED = "password_refused"  # noqa: S105 - a code, not a password
     SIGN_IN_EXPIRED = "sign_in_expired"
     SIGN_IN_REFUSED = "sign_in_refused"

@@ -324,7 +324,7 @@ class MemoryPeopleStore:
 
     async def use_passkey(self, passkey: str, count: int, nonce: str, now: datetime, until: datetime) -> PasskeyUse:
         """See `PasskeyStore`."""
-        self._used_nonces = {key: kept for key, kept in self._used_nonces.items() if kept > now}
+        self._forget_nonces(now)
         before = self._passkeys.get(passkey)
         if before is None or nonce in self._used_nonces:
             return "replayed"
@@ -333,6 +333,16 @@ class MemoryPeopleStore:
         self._used_nonces[nonce] = until
         self._passkeys[passkey] = replace(before, sign_count=count, last_used=now)
         return "good"
+
+    async def use_nonce(self, nonce: str, now: datetime, until: datetime) -> bool:
+        """See `PasskeyStore`."""
+        self._forget_nonces(now)
+        fresh = nonce not in self._used_nonces
+        self._used_nonces.setdefault(nonce, until)
+        return fresh
+
+    def _forget_nonces(self, now: datetime) -> None:
+        self._used_nonces = {key: kept for key, kept in self._used_nonces.items() if kept > now}
 
     async def remove_passkey(self, person: str, passkey: str) -> bool:
         """See `PasskeyStore`."""

@@ -7,9 +7,9 @@ from typing import Final
 
 from headrace.auth.findings import Finding
 from headrace.auth.oidc_claims import LEEWAY_S
+from headrace.auth.oidc_code_flow import redirect_uri
 from headrace.auth.oidc_issuers import Issuer
 from headrace.auth.oidc_provider import ALGORITHMS, Provider, ProviderFailed, TokenRefused
-from headrace.auth.oidc_sign_in import redirect_uri
 
 _WORDS: Final = (
     ("certificate is not valid for", "its certificate is for another host name"),

@@ -32,7 +32,11 @@ class Vouched:
     groups: frozenset[str]
     factors: frozenset[str]
     at: datetime
+    says_when: bool
+    """Whether `at` is what the provider says (`auth_time`), and not just when it made the token."""
     sid: str | None
+    acr: str | None
+    """In which way they signed in there, in the provider's words (`acr`)."""
 
 
 def vouched(token: Signed, issuer: Issuer, nonce: str | None, now: datetime) -> Vouched:
@@ -54,7 +58,9 @@ def vouched(token: Signed, issuer: Issuer, nonce: str | None, now: datetime) -> 
         groups=groups_of(claims, issuer),
         factors=_factors(claims),
         at=_signed_in_at(claims, now),
+        says_when="auth_time" in claims,
         sid=text_of(claims, "sid") if "sid" in claims else None,
+        acr=acr if isinstance(acr := claims.get("acr"), str) and _is_line(acr) else None,
     )
 
 

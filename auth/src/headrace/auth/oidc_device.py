@@ -5,8 +5,6 @@ Nobody is signed in by it who does not type the code at the provider, but whoeve
 session: so it is off unless a site turns it on.
 """
 
-import base64
-import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -15,9 +13,10 @@ from typing import Final
 
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.oidc_claims import vouched
+from headrace.auth.oidc_code_flow import SIGN_IN_LIMIT
 from headrace.auth.oidc_issuers import is_secure
 from headrace.auth.oidc_provider import Provider, ProviderFailed, Providers, TokenRefused
-from headrace.auth.oidc_sign_in import SIGN_IN_LIMIT, OidcSignIn
+from headrace.auth.oidc_sign_in import OidcSignIn
 from headrace.auth.secret_forms import Pepper
 from headrace.auth.sessions import SignedIn
 from headrace.auth.throttle import Limit, Throttle, network_of
@@ -29,9 +28,9 @@ INTERVAL_S: Final = 5
 MAX_INTERVAL_S: Final = 60
 MAX_WAITING: Final = 10_000
 """Sign-ins whose last question is remembered."""
-_MAX_KEPT: Final = 4000
 _MAX_TEXT: Final = 1000
 _GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
+_PURPOSE: Final = "device"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ class OidcDevice:
         interval_s = min(max(interval, INTERVAL_S), MAX_INTERVAL_S)
         until = self._clock() + min(timedelta(seconds=lasts), SIGN_IN_LIMIT)
         waiting = _Waiting(issuer=issuer, code=code, interval_s=interval_s, until=until.timestamp())
-        return DeviceBegun(uri, whole, user_code, interval_s, self._seal(waiting))
+        return DeviceBegun(uri, whole, user_code, interval_s, self._pepper.seal(_PURPOSE, asdict(waiting)))
 
     async def ask(self, issuer: str, kept: str) -> SignedIn | None:
         """Ask whether the person has signed in there; `None`: not yet.
@@ -132,15 +131,11 @@ class OidcDevice:
             self._asked.popitem(last=False)
         return True
 
-    def _seal(self, waiting: _Waiting) -> str:
-        payload = base64.urlsafe_b64encode(json.dumps(asdict(waiting)).encode()).decode("ascii")
-        return f"{payload}.{self._pepper.hash(_sealed(payload))}"
-
     def _open(self, kept: str, issuer: str) -> _Waiting:
-        payload, _, seal = kept.partition(".")
-        if len(kept) > _MAX_KEPT or not self._pepper.fits(_sealed(payload), seal):
+        fields = self._pepper.unseal(_PURPOSE, kept)
+        if fields is None:
             raise AuthError(AuthCode.SIGN_IN_EXPIRED, "no sign-in on another device is under way")
-        waiting = _Waiting(**json.loads(base64.urlsafe_b64decode(payload)))
+        waiting = _Waiting(**fields)
         if waiting.issuer != issuer or self._clock().timestamp() >= waiting.until:
             raise AuthError(AuthCode.SIGN_IN_EXPIRED, "the sign-in on another device began too long ago, or elsewhere")
         return waiting
@@ -157,8 +152,3 @@ def _text(given: Mapping[str, object], key: str) -> str:
 def _seconds(given: Mapping[str, object], key: str, default: int) -> int:
     value = given.get(key, default)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else default
-
-
-def _sealed(payload: str) -> str:
-    """Return what is hashed: nothing else that this key hashes begins so."""
-    return f"device:{payload}"

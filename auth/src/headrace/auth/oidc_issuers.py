@@ -13,6 +13,7 @@ MAX_ISSUERS: Final = 20
 _ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 _MAX_TEXT: Final = 300
 _MAX_SECONDS: Final = 86_400
+_MAX_WAYS: Final = 10
 
 
 class IssuerError(ValueError):
@@ -40,6 +41,8 @@ class Issuer:
     access_token_max_s: int = 600
     device_sign_in: bool = False
     """Whether people may sign in without a browser of their own machine (RFC 8628)."""
+    proof_acr: tuple[str, ...] = ()
+    """In one of which ways a sign-in that proves consent must be done, in the provider's words (`acr`); any if none."""
 
 
 def read_issuers(file: Path) -> tuple[Issuer, ...]:
@@ -116,7 +119,15 @@ def _is_url(value: object) -> bool:
 
 
 def _are_scopes(value: object) -> bool:
-    return isinstance(value, list) and "openid" in value and all(_is_text(one) and " " not in one for one in value)
+    return isinstance(value, list) and "openid" in value and _are_words(value)
+
+
+def _are_ways(value: object) -> bool:
+    return isinstance(value, list) and 0 < len(value) <= _MAX_WAYS and _are_words(value)
+
+
+def _are_words(values: list[object]) -> bool:
+    return all(_is_text(one) and " " not in str(one) for one in values)
 
 
 def _is_choice(value: object) -> bool:
@@ -142,6 +153,7 @@ _KEYS: Final[Mapping[str, tuple[bool, Callable[[object], bool], str]]] = {
     "audience": (False, _is_text, _TEXT),
     "untyped_access_tokens": (False, _is_choice, "true or false"),
     "device_sign_in": (False, _is_choice, "true or false"),
+    "proof_acr": (False, _are_ways, f"a list of 1 to {_MAX_WAYS} values of `acr`, without spaces"),
     "access_token_max_s": (False, _is_seconds, f"1 to {_MAX_SECONDS} (s)"),
 }
 """By key: whether it is needed, what it must be, and that in words."""

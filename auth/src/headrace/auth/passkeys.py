@@ -34,7 +34,8 @@ TRY_LIMIT: Final = Limit(100, timedelta(minutes=15))
 """Answers of one person, or of one network for one passkey at the sign-in, that could not be verified."""
 BY_PASSKEY: Final = Shown(method="passkey", factors=frozenset({"mfa", "passkey", "pop"}))
 """The device holds the key and has verified its user: two factors. `passkey` is our own word beside RFC 8176."""
-_DOMAIN: Final = b"headrace/consent/v1"
+CONSENT_DOMAIN: Final = b"headrace/consent/v1"
+"""What the hash behind every proof begins with."""
 _SIGN_IN: Final = "sign in"
 
 
@@ -193,7 +194,7 @@ class Passkeys:
     async def ask(self, by: Principal, what: str) -> Challenge | None:
         """Return the challenge with which a person's passkey agrees to `what`; `None` if there is none to sign it."""
         theirs = await self._store.passkeys_of(by.id)
-        return self._ask(_agreed(by, what), theirs) if theirs and self.party else None
+        return self._ask(agreed(by, what), theirs) if theirs and self.party else None
 
     async def prove(self, by: Principal, what: str, given: Assertion) -> PasskeyRecord:
         """Check that a person's passkey agrees to `what`. Raises `passkey_refused`, `too_many_attempts`."""
@@ -201,7 +202,7 @@ class Passkeys:
             raise AuthError(AuthCode.NOT_ALLOWED, "A proof is a person's, in their own session.")
         tried = self._count(f"proof:{by.id}")
         await active_person(self._people, by.id)
-        passkey = await self._verified(_agreed(by, what), given, by.id)
+        passkey = await self._verified(agreed(by, what), given, by.id)
         self._throttle.forget(tried)
         return passkey
 
@@ -324,7 +325,8 @@ def _whose(by: Principal, person: str | None) -> str:
     return person
 
 
-def _agreed(by: Principal, what: str) -> str:
+def agreed(by: Principal, what: str) -> str:
+    """Return what a person's proof is for: `what` is agreed to by this person and nobody else."""
     return f"agree {by.id} {what}"
 
 
@@ -333,7 +335,7 @@ def _enrolling(by: Principal) -> str:
 
 
 def _challenge(what: str, nonce: str) -> bytes:
-    return hashlib.sha256(_DOMAIN + hashlib.sha256(what.encode()).digest() + nonce.encode()).digest()
+    return hashlib.sha256(CONSENT_DOMAIN + hashlib.sha256(what.encode()).digest() + nonce.encode()).digest()
 
 
 def _sealed(what: str, nonce: str) -> str:

@@ -7,13 +7,17 @@ All hold 256 random bits, a prefix that says what they are, and a CRC-32 that te
 import base64
 import hashlib
 import hmac
+import json
 import re
 import secrets
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 MIN_PEPPER_BYTES: Final = 32
+MAX_SEALED: Final = 4000
+"""Characters of a text that somebody keeps for this service."""
 
 _BASE32: Final = r"[a-z2-7]{52}"
 _TOKEN: Final = re.compile(rf"hrt_(?P<id>[0-9a-f]{{16}})_{_BASE32}[0-9a-f]{{8}}")
@@ -57,6 +61,19 @@ class Pepper:
         """Compare with a stored hash in constant time."""
         given = stored.encode("utf-8", "surrogatepass")
         return any(hmac.compare_digest(hashed.encode("ascii"), given) for hashed in self.hashes(secret))
+
+    def seal(self, purpose: str, fields: Mapping[str, str | int | float]) -> str:
+        """Write what somebody else keeps until it is needed again, and can't change; good for this purpose only."""
+        payload = base64.urlsafe_b64encode(json.dumps(fields).encode()).decode("ascii").rstrip("=")
+        return f"{payload}.{self.hash(f'{purpose}:{payload}')}"
+
+    def unseal(self, purpose: str, text: str) -> dict[str, Any] | None:
+        """Read what was sealed for a purpose; `None` for anything else."""
+        payload, _, seal = text.partition(".")
+        if len(text) > MAX_SEALED or not self.fits(f"{purpose}:{payload}", seal):
+            return None
+        fields: dict[str, Any] = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        return fields
 
 
 def make_token() -> MadeSecret:

@@ -256,6 +256,10 @@ class PasskeyStore(Protocol):
         """
         ...
 
+    async def use_nonce(self, nonce: str, now: datetime, until: datetime) -> bool:
+        """Note that a proof without a passkey was used; false if it was before. It is forgotten after `until`."""
+        ...
+
     async def remove_passkey(self, person: str, passkey: str) -> bool:
         """Forget a person's passkey; answers whether there was one."""
         ...

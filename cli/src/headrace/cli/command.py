@@ -1,7 +1,9 @@
 """What every command has in hand: the port, a way to await its calls, and where to write what."""
 
 import asyncio
+import os
 import sys
+import webbrowser
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any, NoReturn, TypeVar
 
@@ -79,10 +81,11 @@ class Command:
         return self._runner.run(call)
 
 
-def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any, T]]) -> T:
+def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any, T]], *, page: str = "") -> T:
     """Make a call; where the service wants a proof that the person is there, ask for the password at the terminal.
 
-    A terminal has no passkeys: where only these count, it says where the console is.
+    A terminal has no passkeys, and no session at a provider: where only these count, it says where in the console
+    (`page`: a path) the person can do this, and opens it where there is a browser to open.
     """
     try:
         return command.wait(call(request))
@@ -90,14 +93,22 @@ def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any,
         if error.problem.code != _PROOF_NEEDED:
             raise
         wanted = error.problem.proof
-        if wanted is not None and "password" not in wanted.ways and wanted.passkey is not None:
-            command.out.note(f"A terminal has no passkeys. Do this in the console: {wanted.passkey.origin}")
+        asked = (wanted.passkey or wanted.provider) if wanted is not None and "password" not in wanted.ways else None
+        if asked is not None:
+            _to_console(command.out, asked.origin + page)
             raise
         if not command.out.interactive:
             raise
         command.out.note(error.problem.detail)
     password = str(typer.prompt("Your password", hide_input=True, err=True))
     return command.wait(call(request.model_copy(update={"password": password})))
+
+
+def _to_console(out: Out, address: str) -> None:
+    out.note(f"A terminal can't give this proof. Do this in the console: {address}")
+    # Where there is no desktop, `webbrowser` would start a browser of text in this terminal.
+    if out.interactive and any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")):
+        webbrowser.open(address)
 
 
 def run(work: Callable[[Command], Exit | None], *, as_json: bool) -> NoReturn:

@@ -235,7 +235,7 @@ def approve(
         ):
             return Exit.NEEDS_YES
         word = m.Approval(digest=found.digest, verdict="refused" if refuse else "approved", reason=reason)
-        after = proven(command, word, partial(command.headrace.approve_plan, found.id))
+        after = proven(command, word, partial(command.headrace.approve_plan, found.id), page=f"/plans/{found.id}")
         command.out.say("Refused." if refuse else "Approved.")
         command.out.document(after)
         return Exit.DONE

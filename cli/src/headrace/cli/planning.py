@@ -138,7 +138,7 @@ def confirmed(command: Command, plan: m.Plan) -> m.Plan | None:
         return None
     said_yes = typer.confirm(f"Confirm plan {digest[:SHORT_DIGEST]} with what it replaces or deletes?", err=True)
     verdict = m.Confirmation(digest=digest, verdict="confirmed" if said_yes else "declined")
-    after = proven(command, verdict, partial(command.headrace.confirm_plan, plan.id))
+    after = proven(command, verdict, partial(command.headrace.confirm_plan, plan.id), page=f"/plans/{plan.id}")
     return after if said_yes else None
 
 

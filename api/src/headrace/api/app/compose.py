@@ -114,7 +114,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         public_url=public_url,
         directories=_directories(settings, clock),
     )
-    proofs = Proofs(core, authenticator)
+    proofs = Proofs(core, authenticator, public_url)
     health = Health(nodes, endpoints, halts, signer, core)
     use_cases = UseCases(
         audit=audit,

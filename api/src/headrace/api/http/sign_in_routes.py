@@ -7,14 +7,15 @@ from urllib.parse import parse_qs, urlencode
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from headrace.api.http.identity import TheGate, address_of, cookie_name, hand_over
-from headrace.auth import SIGN_IN_LIMIT, AuthCode, AuthError
+from headrace.api.http.identity import TheGate, address_of, cookie_name, hand_over, secret_of
+from headrace.auth import SIGN_IN_LIMIT, AuthCode, AuthError, ProvenThere
 from headrace.client import models as m
 
 router = APIRouter(tags=["people"], prefix="/sign-in")
 
 ProviderId = Annotated[str, Path(max_length=32)]
 NextPath = Annotated[str, Query(max_length=500, description="the path of this service where it goes on")]
+ProofAsked = Annotated[str | None, Query(max_length=1000, description="`kept` of the proof that is asked for")]
 _MAX_ANSWER = 5000
 """Characters of a provider's answer."""
 
@@ -31,11 +32,18 @@ async def begin_sign_in(
     gate: TheGate,
     provider: ProviderId,
     next: NextPath = "/",  # noqa: A002 - its name in the URL
+    proof: ProofAsked = None,
 ) -> Response:
-    """Send a browser to a provider, where its person signs in."""
+    """Send a browser to a provider, where its person signs in; with `proof` anew, to prove what was asked for so."""
+    people = gate.use_cases.people
     try:
-        begun = await gate.use_cases.people.begin_at(provider, next)
+        if proof is None:
+            begun = await people.begin_at(provider, next)
+        else:
+            begun = await people.begin_proof_at(secret_of(request)[0], provider, proof)
     except AuthError as error:
+        if proof is not None:
+            return _unproven(error)
         if error.code is AuthCode.PROVIDER_FAILED:
             return _refused(error)
         raise
@@ -54,17 +62,24 @@ async def begin_sign_in(
 
 @router.get("/{provider}/callback", status_code=HTTPStatus.SEE_OTHER, response_class=RedirectResponse)
 async def finish_sign_in(request: Request, gate: TheGate, provider: ProviderId) -> Response:
-    """Take a browser back from a provider, with a session as its cookie, or with the code of the refusal."""
+    """Take a browser back from a provider, with a session as its cookie or with a proof, or with a refusal's code."""
     kept = request.cookies.get(_cookie(request), "")
     try:
         given = _answer_of(request)
-        session, path = await gate.use_cases.people.arrive_from(provider, kept, given, address_of(request))
+        back = await gate.use_cases.people.come_back(provider, kept, given, address_of(request))
     except AuthError as error:
-        answer = _refused(error)
+        answer = _unproven(error) if error.code is AuthCode.PROVIDER_PROOF_REFUSED else _refused(error)
     else:
-        # The console tells its other tabs who is signed in now, and goes on there.
-        answer = RedirectResponse(f"/sign-in?{urlencode({'arrived': 'true', 'next': path})}", HTTPStatus.SEE_OTHER)
-        hand_over(request, answer, session)
+        if isinstance(back, ProvenThere):
+            # Behind the `#`: what it proves is in no log and goes to no server but with the request that it is for.
+            to = f"/proven?{urlencode({'id': back.id})}#{back.answer}"
+            answer = RedirectResponse(to, HTTPStatus.SEE_OTHER)
+        else:
+            # The console tells its other tabs who is signed in now, and goes on there.
+            session, path = back
+            to = f"/sign-in?{urlencode({'arrived': 'true', 'next': path})}"
+            answer = RedirectResponse(to, HTTPStatus.SEE_OTHER)
+            hand_over(request, answer, session)
     answer.delete_cookie(_cookie(request), path="/", secure=request.app.state.origins.tls, httponly=True)
     return answer
 
@@ -108,6 +123,11 @@ def _answer_of(request: Request) -> dict[str, str]:
 def _refused(error: AuthError) -> Response:
     """Lead back to the sign-in page, which has words for the code: no text of a URL is shown to people."""
     return RedirectResponse(f"/sign-in?{urlencode({'refused': error.code})}", HTTPStatus.SEE_OTHER)
+
+
+def _unproven(error: AuthError) -> Response:
+    """Lead to the page that says why nothing was proven."""
+    return RedirectResponse(f"/proven?{urlencode({'refused': error.code})}", HTTPStatus.SEE_OTHER)
 
 
 def _cookie(request: Request) -> str:

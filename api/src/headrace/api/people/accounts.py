@@ -14,6 +14,7 @@ from headrace.api.durable import sync_folder
 from headrace.api.errors import Code, ServiceError
 from headrace.api.people.proofs import Proofs, assertion, challenge_view
 from headrace.auth import (
+    Arrived,
     AuthCode,
     Authenticator,
     AuthError,
@@ -23,6 +24,7 @@ from headrace.auth import (
     IdentityRecord,
     PersonRecord,
     Principal,
+    ProvenThere,
     RightsChange,
     Role,
     Scope,
@@ -89,13 +91,20 @@ class People:
         """Begin a sign-in at a provider that goes on at a path of this service."""
         return await self._auth.oidc.begin(provider, path)
 
-    async def arrive_from(
+    async def begin_proof_at(self, secret: str, provider: str, kept: str) -> Begun:
+        """Begin a fresh sign-in at a provider that proves something, in the browser of a session."""
+        return await self._auth.oidc_proof.begin(await self.of_session(secret), provider, kept)
+
+    async def come_back(
         self, provider: str, kept: str, answer: Mapping[str, str], address: str
-    ) -> tuple[m.Session, str]:
-        """Start a session of somebody whom a provider sends back, and say where it goes on; a refusal is audited."""
+    ) -> tuple[m.Session, str] | ProvenThere:
+        """Take whom a provider sends back: start a session and say where it goes on, or return what that proves.
+
+        A refusal is audited.
+        """
         async with self._arriving(address):
-            arrived = await self._auth.oidc.finish(provider, kept, answer, address)
-        return _session(arrived.signed_in), arrived.next
+            back = await self._auth.come_back(provider, kept, answer, address)
+        return (_session(back.signed_in), back.next) if isinstance(back, Arrived) else back
 
     @asynccontextmanager
     async def _arriving(self, address: str) -> AsyncIterator[None]:
@@ -103,7 +112,7 @@ class People:
             with coming_from(address):
                 yield
         except AuthError as error:
-            if error.code in {AuthCode.SIGN_IN_REFUSED, AuthCode.NO_ROLE}:
+            if error.code in {AuthCode.SIGN_IN_REFUSED, AuthCode.NO_ROLE, AuthCode.PROVIDER_PROOF_REFUSED}:
                 await self._refused(error, address)
             raise
 
@@ -191,7 +200,9 @@ class People:
         return self._link(secret) if secret else None
 
     async def _refused(self, error: AuthError, address: str) -> None:
-        kind, detail = m.AuditKind.SIGN_IN_FAILED, {"address": address, "reason": error.reason}
+        proof = error.code is AuthCode.PROVIDER_PROOF_REFUSED
+        kind = m.AuditKind.PROOF_FAILED if proof else m.AuditKind.SIGN_IN_FAILED
+        detail = {"address": address, "reason": error.reason}
         if error.person is None:
             # A name that nobody has may be a password in the wrong field: it is not kept.
             await self._core.strangers.refused(kind, address=address, detail=detail)

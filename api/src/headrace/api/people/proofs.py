@@ -11,7 +11,7 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.settings import Settings
-from headrace.auth import CHALLENGE_LIMIT, Assertion, AuthCode, Authenticator, AuthError, Challenge, Principal
+from headrace.auth import Assertion, AuthCode, Authenticator, AuthError, Challenge, Principal, ProviderChallenge
 from headrace.client import models as m
 from headrace.guardrails import canonical
 
@@ -22,14 +22,14 @@ _HOW = {
     ("password",): f"type your password to {_NEEDED}",
     ("passkey",): f"use your passkey to {_NEEDED}",
     ("password", "passkey"): f"use your passkey or type your password to {_NEEDED}",
+    ("provider",): f"sign in at your provider once more, in the console, to {_NEEDED}",
 }
 _NO_PASSKEY = "this needs a passkey, and you have none: add one on the page of your account in the console"
-_AT_A_PROVIDER = (
-    "this needs a passkey, or the password of an account here, as a proof, and you have signed in at a provider: add a "
-    "passkey on the page of your account right after you have signed in, or let somebody do this who has one"
+_NO_WAY = (
+    "this needs a proof, and you have none to give: neither a password nor a passkey here, nor a session that began at "
+    "a provider of this site; sign in again, or let somebody do this who has one"
 )
-_SIGN_IN_AGAIN = "sign in again first: a passkey is added within five minutes of a sign-in"
-_REFUSED = frozenset({AuthCode.PROOF_REFUSED, AuthCode.PASSKEY_REFUSED})
+_REFUSED = frozenset({AuthCode.PROOF_REFUSED, AuthCode.PASSKEY_REFUSED, AuthCode.PROVIDER_PROOF_REFUSED})
 
 
 _MADE_HERE: Final = object()
@@ -39,7 +39,7 @@ class Proof:
     """What proves that a person means one request; only `Proofs` makes one, after it has checked it.
 
     `agreed` is the exact request; `kind` in the words of the audit, `factors` in those of RFC 8176; `evidence` is what
-    others can check again: what a passkey signed.
+    others can check again: what a passkey signed, or who signed in where and when.
     """
 
     __slots__ = ("agreed", "evidence", "factors", "kind", "person", "session")
@@ -65,10 +65,11 @@ class Proof:
 class Proofs:
     """Checks that the person of a session is there, where the site wants that (`HEADRACE_CONSENT_PROOF`)."""
 
-    def __init__(self, core: Core, authenticator: Authenticator) -> None:
-        """Check passwords and passkeys with `authenticator`."""
+    def __init__(self, core: Core, authenticator: Authenticator, public_url: str) -> None:
+        """Check passwords, passkeys and sign-ins with `authenticator`; browsers reach this service at `public_url`."""
         self._core = core
         self._auth = authenticator
+        self._origin = public_url
 
     async def of(self, caller: Caller, action: str, subject: str, request: m.Proven) -> Proof:
         """Return what proves that the caller means this request (`action`: the port's method; `subject`: its argument).
@@ -81,16 +82,10 @@ class Proofs:
     async def to_add_a_passkey(self, caller: Caller, request: m.Proven) -> Proof:
         """Return what proves that the caller is there, who adds a passkey: always more than a session.
 
-        For the first one, of somebody who has signed in at a provider and has no password here, the sign-in itself
-        counts while it is fresh. Where passkeys are wanted, a further one takes a passkey.
+        Where passkeys are wanted, a further one takes a passkey.
         """
         principal, wanted = caller.principal, strength_of(self._core.settings)
         has_one = bool(await self._auth.passkeys.of(principal))
-        if principal.method == "oidc" and request == m.Proven() and not has_one:
-            if self._core.clock() >= principal.authenticated_at + CHALLENGE_LIMIT:
-                raise ServiceError(Code.PROOF_NEEDED, _SIGN_IN_AGAIN)
-            what = _agreed("begin_passkey", principal.id, request)
-            return _proof("provider", principal, what, principal.factors)
         least: m.ProofStrength = "passkey" if has_one and wanted == "passkey" else "password"
         return await self._at_least(least, caller, "begin_passkey", principal.id, request)
 
@@ -106,6 +101,9 @@ class Proofs:
             if request.password is not None and least != "passkey":
                 await self._auth.prove(principal, request.password)
                 return _proof("password", principal, what, frozenset({"pwd"}))
+            if request.provider is not None and least != "passkey":
+                found = await self._auth.oidc_proof.prove(principal, what, request.provider)
+                return _proof("provider", principal, what, found.factors, found.evidence)
         except AuthError as error:
             if error.code in _REFUSED:
                 async with self._core.database.write() as tx:
@@ -129,11 +127,28 @@ class Proofs:
             ways.append("password")
         if challenge is not None:
             ways.append("passkey")
+        # Whoever has one of these keeps to it: a session left open at the provider is then of no use to others.
+        elsewhere = None if ways or least == "passkey" else self._auth.oidc_proof.ask(principal, what)
+        if elsewhere is not None:
+            ways.append("provider")
         if not ways:
-            why = _NO_PASSKEY if least == "passkey" else _AT_A_PROVIDER
-            return ServiceError(Code.PROOF_NEEDED, why)
-        wanted = m.ProofWanted(ways=ways, passkey=challenge_view(challenge) if challenge else None)
+            return ServiceError(Code.PROOF_NEEDED, _NO_PASSKEY if least == "passkey" else _NO_WAY)
+        wanted = m.ProofWanted(
+            ways=ways,
+            passkey=challenge_view(challenge) if challenge else None,
+            provider=self._elsewhere_view(elsewhere) if elsewhere else None,
+        )
         return ServiceError(Code.PROOF_NEEDED, _HOW[tuple(ways)], proof=wanted)
+
+    def _elsewhere_view(self, asked: ProviderChallenge) -> m.ProviderChallenge:
+        return m.ProviderChallenge(
+            provider=asked.issuer.id,
+            name=asked.issuer.name,
+            origin=self._origin,
+            id=asked.id,
+            kept=asked.kept,
+            expires=asked.until,
+        )
 
 
 def _proof(
@@ -163,7 +178,7 @@ def assertion(given: m.PasskeyAnswer) -> Assertion:
 
 def _agreed(action: str, subject: str, request: m.Proven) -> str:
     """Return what a proof is for: the exact request, but for the proof."""
-    said = request.model_dump(mode="json", exclude={"password", "passkey"})
+    said = request.model_dump(mode="json", exclude={"password", "passkey", "provider"})
     return canonical({"action": action, "subject": subject, "request": said}).decode()
 
 

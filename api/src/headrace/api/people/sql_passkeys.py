@@ -74,6 +74,15 @@ class SqlPasskeyStore:
             row.sign_count, row.last_used = count, now
             return "good"
 
+    async def use_nonce(self, nonce: str, now: datetime, until: datetime) -> bool:
+        """As in the port."""
+        async with self._database.write() as tx:
+            await tx.execute(delete(UsedNonceRow).where(UsedNonceRow.until <= now))
+            if await tx.get(UsedNonceRow, nonce) is not None:
+                return False
+            tx.add(UsedNonceRow(nonce=nonce, until=until))
+            return True
+
     async def remove_passkey(self, person: str, passkey: str) -> bool:
         """As in the port."""
         async with self._database.write() as tx:

@@ -62,6 +62,9 @@ Base64Url = Annotated[str, StringConstraints(min_length=1, max_length=20_000, pa
 PasskeyId = Annotated[str, StringConstraints(min_length=1, max_length=1400, pattern=r"^[A-Za-z0-9_-]*$")]
 
 
+ProviderAnswer = Annotated[str, StringConstraints(min_length=1, max_length=4000, pattern=r"^[A-Za-z0-9_.-]*$")]
+
+
 class PasskeyChallenge(Model):
     """What a passkey signs, for one of `passkeys` (none named: for any); `kept` comes back with the answer.
 
@@ -86,6 +89,21 @@ class PasskeyAnswer(Model):
     kept: Annotated[Handle, Field(repr=False)]
 
 
+class ProviderChallenge(Model):
+    """At which provider a person signs in anew as a proof, in the browser at `origin` that has their session.
+
+    The browser goes to `/api/v1/sign-in/{provider}?proof={kept}` and ends at `/proven?id={id}#answer`; `name` is what
+    people call the provider.
+    """
+
+    provider: str
+    name: str
+    origin: str
+    id: str
+    kept: Annotated[str, Field(repr=False)]
+    expires: datetime
+
+
 class Proven(Model):
     """What a site may want proof for that a person means it: one proof, made for this and nothing else."""
 
@@ -93,11 +111,14 @@ class Proven(Model):
     passkey: PasskeyAnswer | None = Field(
         default=None, description="the answer to the challenge that came with `proof_needed` for this same request"
     )
+    provider: ProviderAnswer | None = Field(
+        default=None, repr=False, description="what a fresh sign-in at the provider gave for this same request"
+    )
 
 
 ProofStrength = Literal["session", "password", "passkey"]
 """What comes with consent at least: each, or anything stronger, counts."""
-ProofWay = Literal["password", "passkey"]
+ProofWay = Literal["password", "passkey", "provider"]
 
 
 class ProofWanted(Model):
@@ -105,6 +126,7 @@ class ProofWanted(Model):
 
     ways: list[ProofWay]
     passkey: PasskeyChallenge | None = None
+    provider: ProviderChallenge | None = None
 
 
 class Problem(Model):

@@ -85,7 +85,11 @@ class AuditKind(_Kind):
     SERVICE_STARTED = "service_started", "the service started"
     SIGNED_IN = "signed_in", "a person signed in", "address method factors issuer"
     SIGN_IN_FAILED = "sign_in_failed", "somebody was turned away at the sign-in", "address reason"
-    PROOF_FAILED = "proof_failed", "somebody with a person's session gave a wrong proof", "reason"
+    PROOF_FAILED = (
+        "proof_failed",
+        "somebody gave a wrong proof in a person's session, or at the provider for it (from `address`)",
+        "address reason",
+    )
     PASSKEY_ADDED = "passkey_added", "a person added a passkey", "passkey name"
     PASSKEY_REMOVED = "passkey_removed", "a passkey was removed, by its person or an administrator", "passkey name"
     SIGNED_OUT = (
