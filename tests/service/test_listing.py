@@ -59,7 +59,15 @@ async def test_a_plan_says_how_long_it_may_take_once_something_was_moved(site: S
     asked = await site.ada.plan("lab:/more", "archive:/more", rate_limit_bps=100_000)
     assert asked.eta_s is not None
     assert asked.eta_s >= 80, "a megabyte at 12.5 kB/s takes no less"
-    assert (await site.ada.port.plan_counts()).mine_open == 2
+    assert asked.estimate is not None
+    assert 80 <= asked.estimate.low_s <= asked.estimate.likely_s == asked.eta_s <= asked.estimate.high_s
+    assert asked.estimate.said.startswith("from the last 1 transfer between these nodes")
+    (site.archive / "more").mkdir()
+    (site.archive / "more" / "c.bin").write_bytes(b"c")
+    back = await site.ada.plan("archive:/more", "lab:/back")
+    assert back.estimate is not None
+    assert back.estimate.said == "from the last 1 transfer of this site, none of them between these nodes"
+    assert (await site.ada.port.plan_counts()).mine_open == 3
 
 
 @pytest.mark.anyio

@@ -2039,6 +2039,23 @@ export interface components {
             path: string;
         };
         /**
+         * Estimate
+         * @description How long something may take: a range that holds for about 9 of 10, and the likeliest.
+         */
+        Estimate: {
+            /** High S */
+            high_s: number;
+            /** Likely S */
+            likely_s: number;
+            /** Low S */
+            low_s: number;
+            /**
+             * Said
+             * @description where it comes from
+             */
+            said: string;
+        };
+        /**
          * Evidence
          * @description One figure that a verdict stands on.
          */
@@ -2849,6 +2866,8 @@ export interface components {
              * @description the sealed document, when asked for with `?document=true`
              */
             document?: string | null;
+            /** @description that as a range, and where it comes from */
+            estimate?: components["schemas"]["Estimate"] | null;
             /**
              * Eta S
              * @description how long it may take, from what was moved there before
@@ -3305,7 +3324,20 @@ export interface components {
              * @default 0
              */
             bytes_total: number;
-            /** Eta S */
+            /**
+             * Eta High S
+             * @description the most
+             */
+            eta_high_s?: number | null;
+            /**
+             * Eta Low S
+             * @description the least that this may be
+             */
+            eta_low_s?: number | null;
+            /**
+             * Eta S
+             * @description how long it still takes, by what is measured of it
+             */
             eta_s?: number | null;
             /**
              * Files Done
@@ -4185,6 +4217,7 @@ export type Endpoint = components['schemas']['Endpoint'];
 export type EndpointUpdate = components['schemas']['EndpointUpdate'];
 export type Entry = components['schemas']['Entry'];
 export type EntryPage = components['schemas']['EntryPage'];
+export type Estimate = components['schemas']['Estimate'];
 export type Evidence = components['schemas']['Evidence'];
 export type FailedFile = components['schemas']['FailedFile'];
 export type Given = components['schemas']['Given'];

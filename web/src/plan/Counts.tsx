@@ -1,11 +1,12 @@
-import type { SurveyCounts } from "../api/schema";
+import type { Estimate, SurveyCounts } from "../api/schema";
+import { visible } from "../format/text";
 import { duration } from "../format/time";
 import { bytes, count } from "../format/units";
 import { t } from "../i18n";
 import classes from "./PlanCard.module.css";
 
 /** The figures of a survey; what is zero is left out. What is lost, or that nothing is, stands below them in words. */
-export function Counts({ survey, etaS }: { survey: SurveyCounts; etaS: number | null }) {
+export function Counts({ survey, etaS, estimate }: { survey: SurveyCounts; etaS: number | null; estimate: Estimate | null }) {
   const rows: [string, string, string?][] = [
     [t("survey.files"), count(survey.files)],
     [t("survey.bytes"), bytes(survey.bytes), t("survey.exact", { n: count(survey.bytes) })],
@@ -16,7 +17,8 @@ export function Counts({ survey, etaS }: { survey: SurveyCounts; etaS: number | 
   if (survey.excluded_files > 0) rows.push([t("survey.excluded"), count(survey.excluded_files)]);
   if (survey.conflicts > 0) rows.push([t("survey.conflicts"), count(survey.conflicts)]);
   if (survey.skipped_special > 0) rows.push([t("survey.special"), count(survey.skipped_special)]);
-  rows.push([t("survey.eta"), etaS === null ? t("survey.eta.unknown") : duration(etaS)]);
+  if (etaS === null) rows.push([t("survey.eta"), t("survey.eta.unknown")]);
+  else rows.push([t("survey.eta"), duration(etaS), estimate === null ? undefined : said(estimate)]);
   rows.push([t("survey.free"), bytes(survey.destination_free_bytes)]);
   return (
     <dl className={classes.counts}>
@@ -30,4 +32,8 @@ export function Counts({ survey, etaS }: { survey: SurveyCounts; etaS: number | 
       ))}
     </dl>
   );
+}
+
+function said({ low_s: low, high_s: high, said: from }: Estimate): string {
+  return t("survey.eta.range", { low: duration(low), high: duration(high), from: visible(from) });
 }

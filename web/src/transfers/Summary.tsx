@@ -2,7 +2,7 @@ import { Alert, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { ENDED } from "../api/queries";
-import type { Transfer } from "../api/schema";
+import type { Progress, Transfer } from "../api/schema";
 import { visible } from "../format/text";
 import { duration } from "../format/time";
 import { bytes, count, rate } from "../format/units";
@@ -79,11 +79,17 @@ function figures({ state, progress, rate_ceiling_bps: ceiling }: Transfer, ended
   if (ended || state !== "running") return rows;
   return [
     [t("figure.rate"), rate(progress.rate_bps)],
-    [t("figure.eta"), progress.eta_s == null ? t("value.unknown") : duration(progress.eta_s)],
+    [t("figure.eta"), left(progress)],
     [t("figure.streams"), count(progress.streams)],
     ...rows,
     [t("figure.asOf"), <Time key="at" value={progress.at} />],
   ];
+}
+
+function left({ eta_s: likely, eta_low_s: low, eta_high_s: high }: Progress): string {
+  if (likely == null) return t("value.unknown");
+  if (low == null || high == null) return duration(likely);
+  return t("figure.eta.range", { likely: duration(likely), low: duration(low), high: duration(high) });
 }
 
 /** Start, hours and deadline, where any were asked for. */

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.client import models as m
-from headrace.client.text import bit_rate, byte_size, duration, plural, sentence, visible
+from headrace.client.text import about, bit_rate, byte_size, duration, plural, sentence, visible
 
 SHORT_DIGEST: Final = 12
 """Characters of a digest that people compare."""
@@ -51,7 +51,9 @@ def plan_card(plan: m.Plan) -> RenderableType:
     if plan.survey is not None:
         _add_survey(grid, plan.survey)
     if plan.eta_s is not None:
-        grid.add_row("time", f"about {duration(plan.eta_s)}")
+        found = plan.estimate
+        time = f"{about(plan.eta_s, found.low_s, found.high_s)}, {found.said}" if found else about(plan.eta_s)
+        grid.add_row("time", Text(visible(time)))
     _add_verdict(grid, plan)
     for note in plan.notes:
         grid.add_row(Text("note", style="dim"), Text(visible(note), style="dim"))
@@ -149,7 +151,8 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     grid.add_row("files", f"{progress.files_done:,} of {progress.files_total:,}{same}")
     grid.add_row("safe", f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}")
     if progress.rate_bps:
-        left = f", about {duration(progress.eta_s)} left" if progress.eta_s is not None else ""
+        eta = progress.eta_s, progress.eta_low_s, progress.eta_high_s
+        left = f", {about(eta[0], *eta[1:])} left" if eta[0] is not None else ""
         grid.add_row("rate", f"{bit_rate(progress.rate_bps)}{left}")
     elif progress.average_bps:
         grid.add_row("average", bit_rate(progress.average_bps))

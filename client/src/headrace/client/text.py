@@ -63,6 +63,14 @@ def duration(seconds: float) -> str:
     return " ".join(f"{amount} {unit}" for amount, unit in amounts[first : first + 2] if amount) or "0 s"
 
 
+def about(likely_s: float, low_s: float | None = None, high_s: float | None = None) -> str:
+    """Return a length of time that is not known exactly: `about 5 min (4 min to 7 min)`."""
+    likely = f"about {duration(likely_s)}"
+    if low_s is None or high_s is None or (low := duration(low_s)) == (high := duration(high_s)):
+        return likely
+    return f"{likely} ({low} to {high})"
+
+
 def plural(count: int, noun: str) -> str:
     """Return `1 file`, `2,000 files`, `3 entries`."""
     many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from headrace.client import models as m
-from headrace.client.text import byte_size, duration, plural, quoted, visible
+from headrace.client.text import about, byte_size, plural, quoted, visible
 from headrace.mcp_server.views import RuleView, Summary, TransferView, View
 
 MAX_SAMPLE: Final = 10
@@ -89,6 +89,7 @@ class PlanCard(View):
     canonical_sentence: str | None
     counts: Counts | None
     eta_s: int | None
+    estimate: m.Estimate | None
     outcome: Literal["allowed", "confirm", "approve", "denied"] | None
     rules: list[RuleView]
     questions: list[QuestionView]
@@ -118,6 +119,7 @@ class PlanCard(View):
             canonical_sentence=visible(plan.canonical_sentence) if plan.canonical_sentence else None,
             counts=Counts.of(plan.survey) if plan.survey else None,
             eta_s=plan.eta_s,
+            estimate=plan.estimate,
             outcome=decision.outcome if decision else None,
             rules=[RuleView(id=visible(r.id), reason=visible(r.reason)) for r in decision.rules] if decision else [],
             questions=[
@@ -155,7 +157,9 @@ def _summary(plan: m.Plan) -> str:
     if plan.survey is not None:
         parts.append(_touches(plan.survey))
     if plan.eta_s is not None:
-        parts.append(f"That may take about {duration(plan.eta_s)}.")
+        found = plan.estimate
+        time = f"{about(plan.eta_s, found.low_s, found.high_s)}, {found.said}" if found else about(plan.eta_s)
+        parts.append(f"That may take {time}.")
     if plan.decision is not None:
         parts.append(f"Policy: {plan.decision.outcome}, because {quoted(plan.decision.why, 1000)}.")
         parts += [f"It would be {one.outcome} {quoted(one.words, 200)}." for one in plan.decision.alternatives]

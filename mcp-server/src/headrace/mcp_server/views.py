@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from headrace.client import models as m
-from headrace.client.text import bit_rate, byte_size, duration, plural, quoted, sentence, visible
+from headrace.client.text import about, bit_rate, byte_size, plural, quoted, sentence, visible
 
 STEERED: Final = frozenset[str](get_args(m.ControlAction))
 """Actions that control_transfer takes."""
@@ -156,6 +156,8 @@ class TransferView(View):
     rate_ceiling_bps: int | None
     limiter: str
     eta_s: int | None
+    eta_low_s: int | None
+    eta_high_s: int | None
     error_code: str | None
     error_message: str | None
     receipt_id: str | None
@@ -189,6 +191,8 @@ class TransferView(View):
             rate_ceiling_bps=transfer.rate_ceiling_bps,
             limiter=visible(progress.limiter),
             eta_s=progress.eta_s,
+            eta_low_s=progress.eta_low_s,
+            eta_high_s=progress.eta_high_s,
             error_code=error.code if error else None,
             error_message=visible(error.detail) if error else None,
             receipt_id=transfer.receipt,
@@ -240,7 +244,8 @@ def _transfer_summary(transfer: m.Transfer) -> str:
     if transfer.next_step.kind in {"retry", "resume", "plan_again"}:
         parts.append(visible(transfer.next_step.message))
     if transfer.state == m.TransferState.RUNNING and progress.rate_bps:
-        left = f", about {duration(progress.eta_s)} left" if progress.eta_s is not None else ""
+        eta = progress.eta_s, progress.eta_low_s, progress.eta_high_s
+        left = f", {about(eta[0], *eta[1:])} left" if eta[0] is not None else ""
         parts.append(f"It runs at {bit_rate(progress.rate_bps)}{left}.")
     if progress.files_failed:
         parts.append(f"{plural(progress.files_failed, 'file')} did not arrive.")

@@ -240,6 +240,7 @@ export const asking = {
   "survey.conflicts": "Different there",
   "survey.special": "Not files, skipped",
   "survey.eta": "Takes about",
+  "survey.eta.range": "{low} to {high}, {from}",
   "survey.eta.unknown": "not known yet",
   "survey.free": "Free at the destination",
 

@@ -61,6 +61,7 @@ export const running = {
   "figure.asOf": "As of",
   "figure.ceiling": "Ceiling",
   "figure.eta": "Left, about",
+  "figure.eta.range": "{likely} ({low} to {high})",
   "figure.failed": "Files failed",
   "figure.files": "Files safe",
   "figure.files.of": "{done} of {total}",

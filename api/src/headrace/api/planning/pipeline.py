@@ -15,7 +15,7 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.data_folder import lists_dir
 from headrace.api.errors import Code, ServiceError
-from headrace.api.planning.estimate import estimated_s
+from headrace.api.planning.estimate import estimate
 from headrace.api.planning.intents import sentence_of
 from headrace.api.planning.locations import Locations, asker_of
 from headrace.api.planning.schedule import Schedule
@@ -145,8 +145,9 @@ class Pipeline:
             raise Stopped(_denied(card, decision, explained))
         execution = replace(execution, qos_class=_qos_class(decision, intent))
         async with self._core.database.read() as tx:
-            eta_s = await estimated_s(tx, route, _survey_view(survey), intent.rate_limit_bps)
-        timing = {"eta_s": eta_s, "starts": schedule.starts, "hours": schedule.hours_view}
+            may_take = await estimate(tx, route, _survey_view(survey), intent.rate_limit_bps)
+        eta_s = may_take.likely_s if may_take else None
+        timing = {"eta_s": eta_s, "estimate": may_take, "starts": schedule.starts, "hours": schedule.hours_view}
         card = card.model_copy(update=timing | {"warnings": list(filter(None, [schedule.warning(eta_s)]))})
         return self._seal(asked, card, _Settled(route, execution, counts, decision, explained, schedule))
 

@@ -11,6 +11,7 @@ from headrace.api.errors import ServiceError
 from headrace.api.jobs.turns import InLine
 from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.diagnosis import diagnose, stalled
+from headrace.api.transfers.remaining import Remaining, remaining
 from headrace.api.transfers.samples import STAGES, Between, FlowSample, Sample, SideSample
 from headrace.api.transfers.state_machine import Cause, Ending, Shut, Standing, State, Wish
 from headrace.client import models as m
@@ -190,10 +191,16 @@ class Run:
         found = diagnose(self.transfer, Between(self.samples[0], sample))
         self.diagnosis = stalled(found, self.moved_at or now, now)
 
+    def _remaining(self, event: AttemptProgress, now: datetime) -> Remaining | None:
+        """Say how long what is left takes: by the last seconds, and by the whole attempt."""
+        sample = _sample_of(event, now)
+        since = [one for one in (self.samples[0] if self.samples else None, self.first) if one is not None]
+        return remaining(sample, event.rate_bps, event.files_failed, *(Between(one, sample) for one in since))
+
     def note_progress(self, event: AttemptProgress, now: datetime) -> None:
         """Take over what the destination node counted."""
         self._note_sample(event, now)
-        left_bits = max(0, event.bytes_total - event.bytes_durable) * 8
+        left = self._remaining(event, now)
         self.progress = m.Progress(
             files_total=stored(event.files_total),
             files_done=stored(event.files_done),
@@ -205,7 +212,9 @@ class Run:
             rate_bps=stored(event.rate_bps),
             streams=event.streams,
             limiter=self.diagnosis.said if self.diagnosis and self.diagnosis.limit is not m.Limit.UNKNOWN else "",
-            eta_s=stored(left_bits // event.rate_bps) if event.rate_bps else None,
+            eta_s=left.likely_s if left else None,
+            eta_low_s=left.low_s if left else None,
+            eta_high_s=left.high_s if left else None,
             at=now,
         )
 
@@ -249,7 +258,9 @@ def _side(side: AttemptSide) -> SideSample:
 
 def at_rest(progress: m.Progress) -> m.Progress:
     """Return what was counted so far, without what is only true while data moves."""
-    return progress.model_copy(update={"rate_bps": 0, "streams": 0, "eta_s": None})
+    return progress.model_copy(
+        update={"rate_bps": 0, "streams": 0, "eta_s": None, "eta_low_s": None, "eta_high_s": None}
+    )
 
 
 def stored(count: int) -> int:

@@ -126,6 +126,15 @@ class ApprovalView(Model):
     expires: datetime
 
 
+class Estimate(Model):
+    """How long something may take: a range that holds for about 9 of 10, and the likeliest."""
+
+    low_s: Count
+    likely_s: Count
+    high_s: Count
+    said: str = Field(description="where it comes from")
+
+
 class Plan(Model):
     """A plan as people see it: the card and its state."""
 
@@ -155,6 +164,7 @@ class Plan(Model):
     starts: datetime | None = Field(default=None, description="when it starts at the earliest, if not at once")
     hours: RunHours | None = Field(default=None, description="hours in which alone it runs")
     eta_s: Count | None = Field(default=None, description="how long it may take, from what was moved there before")
+    estimate: Estimate | None = Field(default=None, description="that as a range, and where it comes from")
     confirmed: bool = False
     approvals: list[ApprovalView] = []
     needs: list[Need] = []

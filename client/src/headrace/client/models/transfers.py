@@ -66,7 +66,9 @@ class Progress(Model):
     average_bps: Count | None = Field(default=None, description="durable bits over the time that its attempts took")
     streams: Count = 0
     limiter: str = ""
-    eta_s: Count | None = None
+    eta_s: Count | None = Field(default=None, description="how long it still takes, by what is measured of it")
+    eta_low_s: Count | None = Field(default=None, description="the least that this may be")
+    eta_high_s: Count | None = Field(default=None, description="the most")
     at: datetime | None = None
 
 
