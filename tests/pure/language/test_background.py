@@ -84,6 +84,14 @@ CLAUSES = (
     "batch B7698 is past its review",
     "the users of proposal 20418 left this morning",
     "we're back from the field",
+    "slot 16 has been extended",
+    "the visitors from Lund arrive tonight",
+    "it's huge",
+    "they are big",
+    "these are calibration data",
+    "this is the calibration set",
+    "node 7 is acting up",
+    "we moved to a new building",
 )
 OPENINGS = (
     "sorry for the short notice",
@@ -95,6 +103,7 @@ OPENINGS = (
     "regarding the beamtime",
     "ticket 55102",
     "for the batch review",
+    "NovaSeq run is demultiplexed",
 )
 HEADINGS = (
     "TASK-771:",
@@ -110,6 +119,11 @@ HEADINGS = (
     "Certificates for lot CT-0090:",
     "colleagues,",
     "for budget reasons:",
+    "from the day shift:",
+    "Handover from the late shift.",
+    "New visitor group from Lund.",
+    "Note from the control room!",
+    "Thunderstorm coming -",
 )
 NO_HEADINGS = (
     "dry run:",
@@ -265,6 +279,7 @@ def test_a_ticket_or_a_heading_before_an_order_changes_nothing(heading: str) -> 
 @pytest.mark.parametrize("heading", NO_HEADINGS)
 def test_a_heading_that_may_take_the_order_back_is_asked_about(heading: str) -> None:
     assert read(f"{heading} {ROUTE}").outcome == "ask"
+    assert read(f"{heading[:-1]}. {ROUTE}").outcome == "ask"
 
 
 @pytest.mark.parametrize(
@@ -282,7 +297,7 @@ def test_what_is_wrong_with_a_transfer_changes_no_order_to_stop_it(why: str) -> 
 
 
 LOOKALIKES = [one for one in (HERE / "lookalikes.txt").read_text("utf-8").splitlines() if not one.startswith("#")]
-FRAMES = ("{why}, {order}", "{order}. {why}.", "{why}: {order}", "{order} - {why}", "{order} ({why})")
+FRAMES = ("{why}, {order}", "{why}. {order}", "{order}. {why}.", "{why}: {order}", "{order} - {why}", "{order} ({why})")
 
 
 @pytest.mark.parametrize("frame", FRAMES)

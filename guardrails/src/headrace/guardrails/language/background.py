@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from headrace.guardrails.intents.draft import Place
 from headrace.guardrails.language.grammar import BACKGROUND, BACKGROUND_WORDS, TRANSFERS, words_of
 from headrace.guardrails.language.phrases import CAPITAL_MARK, SENTENCE_ENDS, UNKNOWN_MARK, plain_word
-from headrace.guardrails.language.statements import Beside, heads, tells
+from headrace.guardrails.language.statements import PLAIN_NOUNS, Beside, heads, tells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,11 +66,14 @@ class _Text:
         inside = self.said[at:end]
         rest = self.times_said - Counter(value for one in inside for value in one)
         orders = _ACTIONS & rest.keys()
-        if not rest or any(one & _ACTIONS and not one <= _ASKED_OF_ONE | {"modify", "confirm"} for one in inside):
+        nouns = (plain_word(item) in PLAIN_NOUNS for item in self.items[at:end])
+        asked = _ASKED_OF_ONE | {"modify", "confirm"}
+        if not rest or any(one & _ACTIONS - asked and not noun for one, noun in zip(inside, nouns, strict=True)):
             return None
         places = " ".join(item.text for item in self.items if isinstance(item.value, Place))
         of_one = bool(orders) and orders <= _ASKED_OF_ONE
-        return Beside(of_one, "resume" in orders, self.times > sum(self.timed[at:end]), places)
+        opens = not any(self.said[:at])
+        return Beside(of_one, "resume" in orders, self.times > sum(self.timed[at:end]), places, opens)
 
 
 def with_background(chosen: list[Chosen], items: Sequence[Item], words: Words, make: Make) -> list[Chosen]:

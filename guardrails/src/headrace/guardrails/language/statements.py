@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.intents.draft import Place
+from headrace.guardrails.intents.draft import Place, When
 from headrace.guardrails.language.grammar import words_of
 from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, Openings, members, plain_word
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _REACHES = frozenset(words_of("reaches"))
 _OF_THE_REQUEST = frozenset(words_of("of_the_request"))
 _PLAIN = frozenset(word for one in members("plain") for word in words_of(f"plain.{one}")) | {*words_of("occasion")}
-_NOUNS = frozenset(words_of("plain.noun"))
+PLAIN_NOUNS = frozenset(words_of("plain.noun"))
 _ADVERBS = frozenset(words_of("plain.adverb"))
 _PREDICATES = _ADVERBS | {*words_of("plain.adjective")}
 _PLAIN_OF_ONE, _READY = frozenset(words_of("plain_of_one")), frozenset(words_of("readiness"))
@@ -41,6 +41,10 @@ _DEMONSTRATIVES = frozenset(words_of("determiner.near"))
 _LINKS = frozenset(words_of("plain.link"))
 _SPOILS = frozenset(words_of("spoils"))
 _SMALL = 2
+_BY_NUMBER = frozenset(words_of("place_by_number"))
+_NUMBERED = frozenset(words_of("numbered"))
+_OPENS_HEADING = frozenset(words_of("opens_heading"))
+_SIZES = frozenset(words_of("size_of_data"))
 _DIGITS = re.compile(r"[0-9]+")
 _TIME_VALUES = frozenset({"<when>", "<whens>", "<dur>", "<day>", "<clock>"})
 _NUMBERS = re.compile(r"<num>|~\^?[a-z]*[-.]?[0-9][a-z0-9._/-]*|~\^?[a-z]+[-_][a-z0-9_-]*[0-9]|[a-z]")
@@ -54,12 +58,13 @@ _OPENS = _GREETINGS.union(*(words_of(one) for one in ("runs_on", "opens_backgrou
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What the rest of a request says: is it about one transfer, to be resumed, has it a time, what are its places."""
+    """What the rest of a request says: is it about one transfer, to be resumed, timed, its places, is it all behind."""
 
     of_one: bool
     resumes: bool
     timed: bool
     places: str
+    opens: bool
 
 
 def tells(clause: Sequence[Item], beside: Beside) -> bool:
@@ -81,10 +86,10 @@ def tells(clause: Sequence[Item], beside: Beside) -> bool:
     if beside.of_one:
         down = beside.resumes and "<ep>" in subject and not _SPOILS.isdisjoint(rest)
         return not down and all(one or _is_plain_of_one(item) for one, item in zip(known, items, strict=True))
+    if _is_of_all_data(items, words, verb, beside):
+        return True
     if _is_of_a_part(items[:verb], rest, beside.places):
         return False
-    if _READY.issuperset(rest[1:]) and rest[0] in _BE | _HAVE and _names_data(subject):
-        return True
     return all(known) and _is_apart(items[: verb or 1]) and _says_no_wish(subject, rest, items[verb:])
 
 
@@ -97,6 +102,9 @@ def _is_timely(clause: Sequence[Item], items: Sequence[Item], words: Sequence[st
     )
     if plain_word(clause[0]) == "since" and any(times):
         return False
+    days = [item.value for item in items if item.symbol in _TIME_VALUES]
+    if words[verb] not in _BE | _HAVE and not _PEOPLE.isdisjoint(words[:verb]) and not hour:
+        own = own or all(isinstance(day, When) and not day.clock for day in days)
     return (
         "time" not in words[:verb] and not any(times[:verb]) and (own or not hour) and (own or past or not any(times))
     )
@@ -110,11 +118,48 @@ def _is_of_a_part(subject: Sequence[Item], rest: Sequence[str], places: str) -> 
     numbered = any(
         str(int(subject[at].text)) not in paths and f"{words[at - 1]}{subject[at].text}:" not in places.lower()
         for at in small
-        if subject[at].text.isdigit()
+        if subject[at].text.isdigit() and words[at - 1] not in _BY_NUMBER
     )
     unknown = bool(words) and words[-1] not in _PLAIN and words[-1] != "<ep>"
     named = not _DATA.isdisjoint(words) and any(f"{UNKNOWN_MARK}{CAPITAL_MARK}" in item.symbol for item in subject)
     return numbered or named or (unknown and rest[0] in _BE and not _SPOILS.isdisjoint(rest[1:2]))
+
+
+def _is_of_all_data(items: Sequence[Item], words: Sequence[str], verb: int, beside: Beside) -> bool:
+    """Say whether a statement is of the data as a whole, and says no wish: "it's huge", "the scans are done"."""
+    subject, rest = words[:verb], words[verb:]
+    base, short, _ = rest[0].partition("'")
+    subject = [*subject, base] if short else subject
+    if len(subject) == 1 and subject[0] in _PRONOUNS and (short or rest[0] in _BE):
+        return _describes(items[verb + 1 :])
+    if short or rest[0] not in _BE | _HAVE:
+        return False
+    told = [word for word in rest[1:] if word not in _READY]
+    if beside.opens and len(told) <= 1 and _is_run_as_a_whole(subject, beside.places):
+        # News before an order; behind it, "the run is flattened" may be a wish.
+        return all(word.endswith(("ed", "ing")) and word not in _REACHES for word in told)
+    return not told and _names_data(subject) and not _is_of_a_part(items[:verb], rest, beside.places)
+
+
+def _is_run_as_a_whole(subject: Sequence[str], places: str) -> bool:
+    """Say whether a subject is a run, or data with a number that the places name."""
+    numbered = bool(subject) and bool(_NUMBERS.fullmatch(f"{UNKNOWN_MARK}{subject[-1]}"))
+    whole = subject[-1:] == ["run"] or (numbered and subject[-1].upper() in places.upper())
+    return whole and (_REACHES | _PREDICATES | _LINKS | {"as"}).isdisjoint(subject)
+
+
+def _describes(predicate: Sequence[Item]) -> bool:
+    """Say whether words say what data is as a whole: "huge", "the calibration set", "for the thesis"."""
+    words = [plain_word(item) for item in predicate]
+    while words and words[0] in _ADVERBS:
+        words = words[1:]
+    known = all(_is_plain(item) or plain_word(item) in _DATA - _REACHES for item in predicate)
+    if words[-2:-1] == ["for"] and words[-1] in _LITTLE:
+        words = words[:-2]
+    if not words or not known:
+        return False
+    named = words[0] in _DETERMINERS or words[0] in _LINKS or words[-1] in _DATA
+    return _SIZES.issuperset(words) or (named and words[-1] not in _LITTLE)
 
 
 def _names_data(subject: Sequence[str]) -> bool:
@@ -193,7 +238,7 @@ def _says_no_wish(subject: Sequence[str], rest: Sequence[str], items: Sequence[I
     verb, after = rest[0], [word for word in rest[1:] if word not in _LINKS]
     if any(_stands_alone(rest, at) for at in range(1, len(rest))):
         return False
-    if "to" in rest[1:2] or "going to" in " ".join(rest):
+    if ("to" in rest[1:2] and rest[2:3] and rest[2] not in _DETERMINERS) or "going to" in " ".join(rest):
         return False
     head = subject[-1] if subject else ""
     marked = bool({*subject} & (_DETERMINERS | _PEOPLE)) or any(_NUMBERS.fullmatch(f"~{word}") for word in subject)
@@ -240,12 +285,15 @@ def heads(items: Sequence[Item], at: int, end: int) -> bool:
         and items[until].symbol == ":"
         and not any(isinstance(item.value, Place) for item in items[end:until])
     )
-    ends_so = mark.symbol in (":", "-", ";") or goes_on or (mark.symbol == "." and (not mark.text or numbered))
+    ends_so = mark.symbol in (":", "-", ";", ".", "!") or goes_on
+    if words and words[0] in _OPENS_HEADING:
+        clause, words = clause[1:], words[1:]
     if opener:
         clause, words = clause[opener.count(" ") + 1 :], words[opener.count(" ") + 1 :]
         several = any(item.symbol.startswith(UNKNOWN_MARK) and _PLURAL.fullmatch(plain_word(item)) for item in clause)
         ends_so = mark.symbol in (":", ",", "-") and not several and _PEOPLE.isdisjoint(words)
-    known = [_is_plain(item) or plain_word(item) in _DATA or (numbered and item.symbol == "<dur>") for item in clause]
+    said = _DATA | _NUMBERED
+    known = [_is_plain(item) or plain_word(item) in said or (numbered and item.symbol == "<dur>") for item in clause]
     if not clause or not ends_so or not all(known):
         return False
     verbs = any(
@@ -257,6 +305,6 @@ def heads(items: Sequence[Item], at: int, end: int) -> bool:
         not listed
         and not _opens_order(words)
         and words[0] not in _LINKS
-        and (words[0] in _NOUNS or words[0] not in _ADVERBS)
+        and (words[0] in PLAIN_NOUNS or words[0] not in _ADVERBS)
     )
     return opens and not verbs and bool(nouns) and words[-1] not in _LITTLE
