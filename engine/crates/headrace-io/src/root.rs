@@ -16,7 +16,8 @@ use headrace_core::access::Access;
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::name::{PART_PREFIX, RelPath};
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, openat, openat2, statat,
+    AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, StatxFlags, openat, openat2,
+    statat, statx,
 };
 use rustix::io::Errno;
 use thiserror::Error;
@@ -241,6 +242,18 @@ impl Dir {
         Ok(Some(entry_of(&stat, path, target)))
     }
 
+    /// As [`Dir::entry`], for who asks whether it changed: a network file system asks its server, however new what it remembers is.
+    ///
+    /// # Errors
+    /// As [`Dir::entry`].
+    pub fn entry_now(&self, name: &[u8], path: RelPath) -> io::Result<Option<Entry>> {
+        match refresh(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(()) => self.entry(name, path),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Open the regular file `name` for reading.
     ///
     /// # Errors
@@ -315,6 +328,25 @@ impl Dir {
             return Err(Errno::NAMETOOLONG.into());
         }
         Ok(target.into())
+    }
+}
+
+/// What an open file is now, as `stat` says it: a network file system asks its server, however new what it remembers is.
+///
+/// # Errors
+/// What the kernel answers.
+pub fn stat_now(file: impl AsFd) -> io::Result<Stat> {
+    refresh(&file, b"", AtFlags::EMPTY_PATH)?;
+    Ok(rustix::fs::fstat(file)?)
+}
+
+/// Let the kernel ask the server of a network file system what a name is: it goes by what it was told up to a minute ago otherwise.
+fn refresh(from: impl AsFd, name: &[u8], flags: AtFlags) -> Result<(), Errno> {
+    let flags = flags | AtFlags::STATX_FORCE_SYNC;
+    match statx(from, name, flags, StatxFlags::BASIC_STATS) {
+        // Older kernels, and containers that forbid what they do not know.
+        Ok(_) | Err(Errno::NOSYS | Errno::PERM) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

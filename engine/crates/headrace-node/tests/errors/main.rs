@@ -2,6 +2,7 @@
 
 mod connection;
 mod destination;
+mod network_file;
 mod puppet;
 #[path = "../session_support/mod.rs"]
 mod session_support;

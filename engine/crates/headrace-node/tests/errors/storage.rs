@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+use headrace_core::access::Access;
 use headrace_core::code::Code;
 use headrace_core::name::RelPath;
 use headrace_core::ticket::Action;
@@ -14,8 +15,9 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change, moun
 use rustix::process::{Gid, Uid, geteuid};
 use rustix::thread::{UnshareFlags, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
+use crate::network_file::NetworkFile;
 use crate::puppet::code;
-use crate::session_support::{Pair, content, lines, node_key, put, tree};
+use crate::session_support::{Pair, content, lines, node_key, put, root_of, tree};
 
 /// An account that owns nothing.
 const NOBODY: u32 = 65_534;
@@ -160,8 +162,8 @@ fn a_state_folder_that_can_not_be_written_starts_nothing() {
     });
 }
 
-/// A thread that sees `folder` as a small file system of its own.
-fn mounted(folder: &Path, options: &str, body: impl FnOnce() + Send) {
+/// A thread on which nobody else sees what is mounted.
+fn with_mounts_of_its_own(body: impl FnOnce() + Send) {
     on_a_thread_of_its_own(|| {
         // SAFETY: only this thread's view of the file systems changes; no memory or descriptor is shared less than before.
         #[expect(
@@ -175,6 +177,13 @@ fn mounted(folder: &Path, options: &str, body: impl FnOnce() + Send) {
             MountPropagationFlags::REC | MountPropagationFlags::PRIVATE,
         )
         .expect("we are root");
+        body();
+    });
+}
+
+/// A thread that sees `folder` as a small file system of its own.
+fn mounted(folder: &Path, options: &str, body: impl FnOnce() + Send) {
+    with_mounts_of_its_own(|| {
         let options = std::ffi::CString::new(options).expect("no zeros");
         mount(
             "none",
@@ -185,6 +194,48 @@ fn mounted(folder: &Path, options: &str, body: impl FnOnce() + Send) {
         )
         .expect("we are root");
         body();
+    });
+}
+
+#[test]
+fn a_file_that_another_client_of_a_network_file_system_changes_meanwhile_arrives_in_one_state() {
+    let pair = Pair::new();
+    fs::create_dir(pair.from()).expect("a folder");
+    with_mounts_of_its_own(|| {
+        let network = NetworkFile::mount(&pair.from());
+        // The nodes' threads see what this one sees.
+        let mut pair = pair.on_other_roots();
+        pair.restart_planes();
+        let (_, destination) = pair.run();
+        let arrived = fs::read(pair.to().join("file")).expect("there");
+        assert!(
+            arrived == network.changed(),
+            "two states of a file under one name"
+        );
+        let statement = destination.statement.expect("a statement");
+        assert_eq!(statement.changed, ["file"]);
+    });
+}
+
+#[test]
+fn a_name_on_a_network_file_system_is_looked_at_where_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    with_mounts_of_its_own(|| {
+        let network = NetworkFile::mount(folder.path());
+        let root = root_of(folder.path(), Access::Read);
+        let top = root.dir(&RelPath::root()).expect("a folder");
+        let listed = || top.entry(b"file", RelPath::root()).expect("readable");
+        let then = listed();
+        network.change();
+        assert_eq!(listed(), then, "the kernel remembers");
+        assert_ne!(
+            top.entry_now(b"file", RelPath::root()).expect("readable"),
+            then
+        );
+        assert_eq!(
+            top.entry_now(b"none", RelPath::root()).expect("readable"),
+            None
+        );
     });
 }
 

@@ -10,7 +10,7 @@ use headrace_core::code::Code;
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::name::RelPath;
 use headrace_io::descriptors::{Share, is_shortage};
-use headrace_io::root::{Dir, Root, entry_of};
+use headrace_io::root::{Dir, Root, entry_of, stat_now};
 use headrace_io::version::is_still;
 use parking_lot::Mutex;
 
@@ -155,7 +155,7 @@ impl Dirs {
     /// What is at an entry's path now.
     pub(super) fn look(&self, path: &RelPath) -> io::Result<Option<Entry>> {
         let (dir, name) = self.above(path)?;
-        dir.entry(&name, path.clone())
+        dir.entry_now(&name, path.clone())
     }
 
     /// Open a file, if it is still the one that was listed.
@@ -197,7 +197,7 @@ impl Dirs {
 
 /// Whether an open file is the one that was listed, to be asked again after its last byte was read; and whether it has holes.
 pub(super) fn is_same(file: &File, entry: &Entry) -> io::Result<Option<Sparse>> {
-    let stat = rustix::fs::fstat(file)?;
+    let stat = stat_now(file)?;
     let now = entry_of(&stat, RelPath::root(), None);
     let allocated = u64::try_from(stat.st_blocks)
         .unwrap_or(0)

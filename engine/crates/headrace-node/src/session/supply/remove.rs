@@ -105,7 +105,7 @@ impl Supply {
             {
                 return Ok(Some("the destination holds other content"));
             }
-            match dir.entry(&name, entry.path.clone())? {
+            match dir.entry_now(&name, entry.path.clone())? {
                 Some(now) if is_unchanged(&now, entry) => {
                     rustix::fs::unlinkat(&*dir, &*name, AtFlags::empty())?;
                     Ok(None)

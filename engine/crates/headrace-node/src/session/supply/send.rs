@@ -12,7 +12,6 @@ use headrace_core::integrity::piece_hash;
 use headrace_core::message::Message;
 use headrace_io::buffer::Buffer;
 use headrace_io::storage::real::read_full;
-use headrace_io::version::is_still;
 use rustix::fs::{Advice, SeekFrom};
 
 use super::outgoing::{Looked, OpenFile, Outgoing, is_same, unreadable};
@@ -326,17 +325,13 @@ impl Supply {
                 break;
             }
         }
-        match rustix::fs::fstat(&*handle)
-            .map(|stat| headrace_io::root::entry_of(&stat, entry.path.clone(), None))
-        {
-            Ok(now) if is_still(&now.version, &entry.version) => {
-                self.orders.order(Message::Compared {
-                    file: file.id,
-                    hash: *hasher.finalize().as_bytes(),
-                })
-            }
-            Ok(_) => self.give_up(file, Code::SourceChanged, "it changed while it was read"),
-            Err(error) => self.give_up(file, Code::SourceUnreadable, std::io::Error::from(error)),
+        match is_same(&handle, &entry) {
+            Ok(Some(_)) => self.orders.order(Message::Compared {
+                file: file.id,
+                hash: *hasher.finalize().as_bytes(),
+            }),
+            Ok(None) => self.give_up(file, Code::SourceChanged, "it changed while it was read"),
+            Err(error) => self.give_up(file, Code::SourceUnreadable, error),
         }
     }
 
