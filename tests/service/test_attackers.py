@@ -240,9 +240,13 @@ async def test_a_transfer_whose_consent_has_no_statement_is_planned_again(strict
     async with strict.service.whole.core.database.write() as tx:
         await tx.execute(update(TransferRow).values(state="failed"))
         await tx.execute(update(ConfirmationRow).values(statement=""))
+    shown = await strict.ada.port.transfer(ended.id)
+    [retry] = [one for one in shown.allowed_actions if one.action == "retry"]
+    assert (retry.allowed, shown.next_step.kind) == (False, "plan_again")
     with refused("confirmation_missing") as told:
         await strict.ada.port.control(ended.id, m.ControlRequest(action="retry"))
-    assert "plan again" in told.value.problem.detail
+    assert told.value.problem.detail == retry.reason
+    assert "plan again" in retry.reason
 
 
 AT = datetime(2026, 11, 25, 20, 30, tzinfo=UTC)

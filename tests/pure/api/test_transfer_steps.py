@@ -7,6 +7,7 @@ from tests.pure.api.people import NOW, assistant, person
 from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step, objection_to
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
+from headrace.guardrails import Unreleased
 
 ADA = person("ada", Role.REQUESTER)
 OPERATOR = person("oli", Role.OPERATOR)
@@ -59,6 +60,7 @@ FAILED = replace(RUNNING, state=m.TransferState.FAILED)
         (FAILED, assistant(OPERATOR, "helper", Scope.NODE_WRITE), "retry", "forbidden"),
         (FAILED, STRANGER, "retry", "forbidden"),
         (replace(FAILED, retry_until=NOW), ADA, "retry", "retry_too_late"),
+        (replace(FAILED, missing_consent=Unreleased.APPROVAL_MISSING), ADA, "retry", "approval_missing"),
         (RUNNING, OPERATOR, "halt", None),
         (RUNNING, ADA, "halt", "forbidden"),
         (RUNNING, assistant(OPERATOR, None, Scope.NODE_WRITE), "halt", "session_needed"),

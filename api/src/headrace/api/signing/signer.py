@@ -41,8 +41,11 @@ from headrace.guardrails import (
     PlanDraft,
     ReleasedPlan,
     ResolvedEndpoint,
+    SealError,
     Submission,
+    Unreleased,
     canonical,
+    missing_consent,
     permit_body,
     receipt_body,
     redecide,
@@ -184,6 +187,25 @@ class Signer:
             )
         tx.info[asked] = plan
         return plan
+
+    async def missing_consent(self, tx: Tx, transfer: TransferRow) -> Unreleased | None:
+        """Return which consent of a transfer's plan counts no more, so that it can't be started again."""
+        row = await tx.get(PlanRow, transfer.plan)
+        if row is None or row.document is None:
+            return None
+        confirmation, approvals = await self._consent(tx, transfer, starts=True)
+        submission = Submission(
+            document=row.document,
+            digest=transfer.plan_digest,
+            confirmation=confirmation,
+            approvals=approvals,
+            started=transfer.started,
+        )
+        try:
+            missing = missing_consent(submission, keys=[self.public], now=self._core.clock())
+        except SealError:
+            return None  # an altered plan is refused by that name
+        return Unreleased(missing.code) if missing else None
 
     async def search_hours(self, denial: Denial) -> None:
         """Search, outside of any transaction, when policy lets a denied plan run; it is remembered."""

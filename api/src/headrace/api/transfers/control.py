@@ -16,14 +16,9 @@ from headrace.api.transfers.state_machine import State, Wish, retried, wished
 from headrace.api.transfers.transfer_steps import objection_to
 from headrace.client import models as m
 from headrace.client.text import bit_rate
-from headrace.guardrails import Refused, ReleasedPlan, Unreleased
 
 _WISHES = {"pause": Wish.PAUSE, "resume": Wish.RUN, "cancel": Wish.CANCEL}
 _VERBS = {Wish.RUN: "resumed", Wish.PAUSE: "paused", Wish.CANCEL: "canceled"}
-_NO_CONSENT = (
-    "the consent to this plan counts no more: it expired, its giver may not give it now, an earlier version took it, "
-    "or it was altered; plan again"
-)
 
 
 class Control:
@@ -87,7 +82,7 @@ class Control:
         queued = retried(standing_of(row))
         core = self._parts.core
         await self._scheduler.require_room(tx, row.requester)
-        plan = await self._released(tx, row)
+        plan = await self._parts.signer.released(tx, row, starts=True)
         max_bytes = int(str(plan.execution["max_bytes"]))
         day = day_of_start(row, core.clock(), core.settings.timezone)
         reserve(tx, row, day=day, max_bytes=max_bytes)
@@ -98,15 +93,6 @@ class Control:
         said = because(f"tried again by {caller.principal.name}", reason)
         await self._parts.history.record(tx, row, m.TransferEventKind.RETRY, said, caller=caller)
         await self._scheduler.admit(tx, row)
-
-    async def _released(self, tx: Tx, row: TransferRow) -> ReleasedPlan:
-        """Have the plan checked again; where its consent does not count, nobody can give it to this plan any more."""
-        try:
-            return await self._parts.signer.released(tx, row, starts=True)
-        except Refused as error:
-            if error.code not in {Unreleased.CONFIRMATION_MISSING, Unreleased.APPROVAL_MISSING}:
-                raise
-            raise ServiceError(error.code, _NO_CONSENT) from error
 
     async def _plan_ceiling(self, tx: Tx, row: TransferRow) -> int | None:
         plan = await tx.get(PlanRow, row.plan)

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -328,7 +329,13 @@ class Transfers:
         facts = {plan.id: plan for plan in await tx.execute(_FACTS, {"of_plans": plans})} if plans else {}
         halted = await self._halts.of_transfers(tx, [row.id for row in rows if row.state not in m.END_STATES])
         active = await self._active(tx, rows)
-        return [self._status(row, facts.get(row.plan), halted.get(row.id), active.get(row.id)) for row in rows]
+        lacking = {
+            row.id: await self._parts.signer.missing_consent(tx, row)
+            for row in rows
+            if row.state in RETRIED_STATES and row.plan in facts and facts[row.plan].obligations
+        }
+        statuses = (self._status(row, facts.get(row.plan), halted.get(row.id), active.get(row.id)) for row in rows)
+        return [replace(status, missing_consent=lacking.get(status.id)) for status in statuses]
 
     async def _active(self, tx: Tx, rows: Sequence[TransferRow]) -> dict[str, float]:
         """Return how many seconds the attempts of each took; what had one, and no wait since, needs no look at it."""

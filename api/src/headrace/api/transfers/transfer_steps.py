@@ -17,6 +17,7 @@ from headrace.api.transfers.state_machine import Wish, against_retry, against_wi
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
 from headrace.client.text import sentence
+from headrace.guardrails import Unreleased
 
 State = m.TransferState
 
@@ -42,6 +43,8 @@ class TransferStatus:
     """The most that its plan allows, of one that has not ended."""
     retry_until: datetime | None
     """Until when a retry may begin; `None`: before it was started."""
+    missing_consent: Unreleased | None = None
+    """Which consent of its plan counts no more, of one that may be tried again."""
     paused_until: datetime | None = None
     """When its pause has lasted too long, and it is canceled."""
     halted: str | None = None
@@ -101,8 +104,9 @@ _HOPELESS: Final = (
 
 def _after_failure(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     by: Literal["you", "others"] = "you" if caller.id == transfer.requester else "others"
-    if _retry_too_late(transfer) is not None:
-        return m.NextStep(kind="plan_again", by=by, message="It is too old to be tried again. Plan it again.")
+    in_vain = _retry_in_vain(transfer)
+    if in_vain is not None:
+        return m.NextStep(kind="plan_again", by=by, message=_IN_VAIN[in_vain.code])
     if transfer.hopeless:
         return m.NextStep(kind="plan_again", by=by, message=_HOPELESS)
     what = "Some files did not arrive." if transfer.state is State.PARTIAL else "It failed."
@@ -163,10 +167,23 @@ def _retry_objection(transfer: TransferStatus, caller: Principal) -> Objection:
         return ServiceError(
             Code.FORBIDDEN, f"its plan deletes files, and your token lacks the scope {Scope.TRANSFER_DELETE}"
         )
-    return _state_objection(transfer, against_retry(transfer.state)) or _retry_too_late(transfer)
+    return _state_objection(transfer, against_retry(transfer.state)) or _retry_in_vain(transfer)
 
 
-def _retry_too_late(transfer: TransferStatus) -> Objection:
+_NO_CONSENT: Final = (
+    "the consent to this plan counts no more: it expired, its giver may not give it now, an earlier version took it, "
+    "or it was altered; plan again"
+)
+_IN_VAIN: Final[dict[str, str]] = {
+    Code.RETRY_TOO_LATE: "It is too old to be tried again. Plan it again.",
+    Unreleased.CONFIRMATION_MISSING: "Its confirmation counts no more. Plan it again.",
+    Unreleased.APPROVAL_MISSING: "An approval of it counts no more. Plan it again.",
+}
+
+
+def _retry_in_vain(transfer: TransferStatus) -> ServiceError | None:
+    if transfer.missing_consent is not None:
+        return ServiceError(transfer.missing_consent, _NO_CONSENT)
     until = transfer.retry_until
     if until is not None and transfer.now >= until:
         return ServiceError(

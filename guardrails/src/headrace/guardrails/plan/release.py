@@ -134,14 +134,31 @@ def release(
     _check_time(plan.fields, begun)
     decision = _mapping(plan.fields, "decision")
     _check_policy(decision, policies, going_on=submission.started is not None)
-    for need in _needs(decision):
+    _check_consent(plan, submission, begun)
+    return plan
+
+
+def missing_consent(submission: Submission, *, keys: Collection[str], now: datetime) -> Refused | None:
+    """Return with what `release` would refuse a sealed plan for want of consent, of which alone this is; `SealError`.
+
+    Nothing is released.
+    """
+    sealed = verify(submission.document, "plan", keys)
+    try:
+        _check_consent(ReleasedPlan(_MADE_HERE, sealed.digest, sealed.fields()), submission, submission.started or now)
+    except Refused as error:
+        return error
+    return None
+
+
+def _check_consent(plan: ReleasedPlan, submission: Submission, begun: datetime) -> None:
+    for need in _needs(_mapping(plan.fields, "decision")):
         if isinstance(need, NeedsApproval):
             _check_approvals(need, _valid_approvals(plan, submission.approvals, begun))
         elif not _is_confirmed(plan, submission.confirmation):
             raise _refused(
                 Unreleased.CONFIRMATION_MISSING, "the requester has not confirmed this plan in their own session"
             )
-    return plan
 
 
 def ticket_body(plan: ReleasedPlan, attempt: Attempt, now: datetime) -> JsonObject:
