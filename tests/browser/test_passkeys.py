@@ -84,6 +84,7 @@ def test_people_add_passkeys_sign_in_with_them_and_confirm_and_approve_with_them
     ada.goto(f"{house.url}/account")
     ada.get_by_role("button", name="Remove", exact=True).click()
     ada.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    ada.get_by_role("dialog").get_by_role("button", name="Use a passkey").click()
     expect(ada.get_by_text("The passkey is removed.")).to_be_visible()
 
 

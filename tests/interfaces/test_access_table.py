@@ -259,7 +259,7 @@ async def passkey(ada: Person) -> dict[str, object]:
     begun = await ada.port.begin_passkey(m.Proven(password=PASSWORD))
     added = await ada.port.add_passkey(Device().create(begun))
     listed = await ada.port.passkeys()
-    await ada.port.remove_passkey(added.id)
+    await ada.port.remove_passkey(added.id, m.Proven(password=PASSWORD))
     return {"begin_passkey": begun, "add_passkey": added, "passkeys": listed, "remove_passkey": None}
 
 

@@ -247,12 +247,20 @@ async def test_nobody_adds_or_removes_a_passkey_by_a_session_alone_or_anothers(q
     mine = await added(ada, device, m.Proven(password=PASSWORD))
     with refused("not_found"):
         await bea.port.remove_passkey(mine.id)
+    with refused("proof_needed"):
+        await ada.port.remove_passkey(mine.id)
     with refused("not_found"):
         await bea.port.passkeys(person=ada.principal.id)
     theirs = await added(bea, Device(), m.Proven(password=PASSWORD))
     assert [one.id for one in await ada.port.passkeys(person=bea.principal.id)] == [theirs.id]
-    await ada.port.remove_passkey(theirs.id, person=bea.principal.id)
+    with refused("proof_needed"):
+        await ada.port.remove_passkey(theirs.id, person=bea.principal.id)
+    given = device.get(await wanted(ada.port.remove_passkey(theirs.id, person=bea.principal.id)))
+    with refused("passkey_refused"):
+        await ada.port.remove_passkey(mine.id, m.Proven(passkey=given))
+    await ada.port.remove_passkey(theirs.id, m.Proven(passkey=given), person=bea.principal.id)
     assert await bea.port.passkeys() == []
+    assert [one.id for one in await ada.port.passkeys()] == [mine.id]
     assert [one.detail["name"] for one in await quiet_site.audited("passkey_removed")] == ["my laptop"]
 
 

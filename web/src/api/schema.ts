@@ -487,7 +487,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/passkeys/{passkey}": {
+    "/api/v1/passkeys/{passkey}/remove": {
         parameters: {
             query?: never;
             header?: never;
@@ -496,12 +496,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        post?: never;
         /**
          * Remove Passkey
-         * @description Remove one of the caller's passkeys.
+         * @description Remove one of the caller's passkeys, with a proof that the person is there.
          */
-        delete: operations["remove_passkey"];
+        post: operations["remove_passkey"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -667,7 +667,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/people/{person}/passkeys/{passkey}": {
+    "/api/v1/people/{person}/passkeys/{passkey}/remove": {
         parameters: {
             query?: never;
             header?: never;
@@ -676,12 +676,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        post?: never;
         /**
          * Remove Passkey Of
          * @description Remove one of a person's passkeys, as an administrator.
          */
-        delete: operations["remove_passkey_of"];
+        post: operations["remove_passkey_of"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -5128,7 +5128,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Proven"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             204: {
@@ -5424,7 +5428,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Proven"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             204: {

@@ -16,9 +16,13 @@ import { tell } from "../ui/toasts";
 /** A person's own passkeys: what they are called, and one more. */
 export function Passkeys() {
   const { data: passkeys } = useSuspenseQuery(passkeysQuery);
+  const proof = useProof();
   const removing = useAsked({
-    act: ({ id }: Passkey) => done(api.DELETE("/api/v1/passkeys/{passkey}", { params: { path: { passkey: id } } })),
-    told: () => t("account.passkeys.removed"),
+    act: ({ id }: Passkey) => done(api.POST("/api/v1/passkeys/{passkey}/remove", { params: { path: { passkey: id } }, body: proof.take() })),
+    told: () => {
+      proof.used();
+      return t("account.passkeys.removed");
+    },
     changes: [passkeysQuery.queryKey],
   });
   return (
@@ -49,6 +53,7 @@ export function Passkeys() {
           detail={t("account.passkeys.ask.detail")}
           verb={t("account.passkeys.remove")}
           reason="none"
+          proof={proof.field(removing.dialog.error, removing.dialog.go)}
           {...removing.dialog}
         />
       )}

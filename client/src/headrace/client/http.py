@@ -416,10 +416,10 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.post(m.Passkey, "passkeys", request)
 
-    async def remove_passkey(self, passkey: str, *, person: str | None = None) -> None:
+    async def remove_passkey(self, passkey: str, proof: m.Proven | None = None, *, person: str | None = None) -> None:
         """As in the port."""
         whose = f"people/{segment(person)}/" if person else ""
-        await self._wire.delete(f"{whose}passkeys/{segment(passkey)}")
+        await self._wire.post_for_nothing(f"{whose}passkeys/{segment(passkey)}/remove", proof)
 
     async def sessions(self, *, person: str | None = None) -> list[m.OpenSession]:
         """As in the port."""

@@ -339,8 +339,8 @@ class Headrace(Protocol):
         """Add a passkey by a device's answer to the challenge."""
         ...
 
-    async def remove_passkey(self, passkey: str, *, person: str | None = None) -> None:
-        """Remove one of the caller's passkeys, or as an administrator one of a person's."""
+    async def remove_passkey(self, passkey: str, proof: m.Proven | None = None, *, person: str | None = None) -> None:
+        """Remove one of the caller's passkeys, or as an administrator one of a person's, with a proof of presence."""
         ...
 
     async def sessions(self, *, person: str | None = None) -> list[m.OpenSession]:

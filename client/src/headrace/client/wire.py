@@ -127,6 +127,11 @@ class Wire:
         """Ask for something to be done, once."""
         return await self._call_once(answer, _Exchange("POST", path, body=body))
 
+    async def post_for_nothing(self, path: str, body: Model | None = None) -> None:
+        """Ask for something to be done, once; the answer has no content."""
+        async with self._untroubled(_Exchange("POST", path, body=body)):
+            pass
+
     async def patch(self, answer: type[T], path: str, body: Model) -> T:
         """Ask for something to be changed, once."""
         return await self._call_once(answer, _Exchange("PATCH", path, body=body))

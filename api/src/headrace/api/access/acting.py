@@ -426,10 +426,10 @@ class Acting:
         with self._may("add_passkey") as caller:
             return await self._do.passkeys.add(caller, request)
 
-    async def remove_passkey(self, passkey: str, *, person: str | None = None) -> None:
+    async def remove_passkey(self, passkey: str, proof: m.Proven | None = None, *, person: str | None = None) -> None:
         """As in the port."""
         with self._may("remove_passkey") as caller:
-            await self._do.passkeys.remove(caller, passkey, person)
+            await self._do.passkeys.remove(caller, passkey, person, proof or m.Proven())
 
     async def sessions(self, *, person: str | None = None) -> list[m.OpenSession]:
         """As in the port."""

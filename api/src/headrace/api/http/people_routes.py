@@ -161,16 +161,16 @@ async def add_passkey(port: Port, body: m.PasskeyRequest) -> m.Passkey:
     return await port.add_passkey(body)
 
 
-@router.delete("/passkeys/{passkey}", status_code=204)
-async def remove_passkey(port: Port, passkey: PasskeyId) -> None:
-    """Remove one of the caller's passkeys."""
-    await port.remove_passkey(passkey)
+@router.post("/passkeys/{passkey}/remove", status_code=204)
+async def remove_passkey(port: Port, passkey: PasskeyId, body: m.Proven | None = None) -> None:
+    """Remove one of the caller's passkeys, with a proof that the person is there."""
+    await port.remove_passkey(passkey, body)
 
 
-@router.delete("/people/{person}/passkeys/{passkey}", status_code=204)
-async def remove_passkey_of(port: Port, person: Id, passkey: PasskeyId) -> None:
+@router.post("/people/{person}/passkeys/{passkey}/remove", status_code=204)
+async def remove_passkey_of(port: Port, person: Id, passkey: PasskeyId, body: m.Proven | None = None) -> None:
     """Remove one of a person's passkeys, as an administrator."""
-    await port.remove_passkey(passkey, person=person)
+    await port.remove_passkey(passkey, body, person=person)
 
 
 @router.get("/sessions")

@@ -2,7 +2,7 @@
 
 from headrace.api.caller import Caller, acting
 from headrace.api.people.proofs import Proofs, challenge_view
-from headrace.auth import Attestation, Authenticator, PasskeyRecord
+from headrace.auth import Attestation, AuthCode, Authenticator, AuthError, PasskeyRecord
 from headrace.client import models as m
 
 
@@ -10,7 +10,7 @@ class PersonPasskeys:
     """The passkeys of people of one service."""
 
     def __init__(self, authenticator: Authenticator, proofs: Proofs) -> None:
-        """Keep them with `authenticator`; a proof comes before each new one."""
+        """Keep them with `authenticator`; a proof comes before each new one, and before one goes."""
         self._passkeys = authenticator.passkeys
         self._proofs = proofs
 
@@ -20,7 +20,7 @@ class PersonPasskeys:
 
     async def begin(self, caller: Caller, proof: m.Proven) -> m.PasskeyChallenge:
         """Begin to add a passkey; the proof comes before it."""
-        await self._proofs.to_add_a_passkey(caller, proof)
+        await self._proofs.about_passkeys(caller, "begin_passkey", caller.principal.id, proof)
         return challenge_view(await self._passkeys.begin_enrolment(caller.principal))
 
     async def add(self, caller: Caller, request: m.PasskeyRequest) -> m.Passkey:
@@ -29,8 +29,11 @@ class PersonPasskeys:
         with acting(caller):
             return _passkey(await self._passkeys.enrol(caller.principal, request.name, given))
 
-    async def remove(self, caller: Caller, passkey: str, person: str | None) -> None:
-        """Remove one of one's own passkeys, or of a person's."""
+    async def remove(self, caller: Caller, passkey: str, person: str | None, proof: m.Proven) -> None:
+        """Remove one of one's own passkeys, or of a person's, with the caller's own proof."""
+        if not any(one.id == passkey for one in await self._passkeys.of(caller.principal, person)):
+            raise AuthError(AuthCode.NOT_FOUND, "There is no such passkey.")
+        await self._proofs.about_passkeys(caller, "remove_passkey", passkey, proof)
         with acting(caller):
             await self._passkeys.remove(caller.principal, passkey, person)
 

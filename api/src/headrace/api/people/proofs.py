@@ -79,15 +79,14 @@ class Proofs:
         """
         return await self._at_least(strength_of(self._core.settings), caller, action, subject, request)
 
-    async def to_add_a_passkey(self, caller: Caller, request: m.Proven) -> Proof:
-        """Return what proves that the caller is there, who adds a passkey: always more than a session.
+    async def about_passkeys(self, caller: Caller, action: str, subject: str, request: m.Proven) -> Proof:
+        """Return what proves that the caller is there, who adds or removes a passkey: always more than a session.
 
-        Where passkeys are wanted, a further one takes a passkey.
+        Where passkeys are wanted, who has one uses it.
         """
-        principal, wanted = caller.principal, strength_of(self._core.settings)
-        has_one = bool(await self._auth.passkeys.of(principal))
+        wanted, has_one = strength_of(self._core.settings), bool(await self._auth.passkeys.of(caller.principal))
         least: m.ProofStrength = "passkey" if has_one and wanted == "passkey" else "password"
-        return await self._at_least(least, caller, "begin_passkey", principal.id, request)
+        return await self._at_least(least, caller, action, subject, request)
 
     async def _at_least(
         self, least: m.ProofStrength, caller: Caller, action: str, subject: str, request: m.Proven
