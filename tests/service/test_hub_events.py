@@ -8,6 +8,7 @@ import pytest
 
 from headrace.api.app import hub_events
 from headrace.api.app.hub_events import HubEvents
+from headrace.engine import HubEvent
 
 
 class Panic(BaseException):
@@ -15,15 +16,16 @@ class Panic(BaseException):
 
 
 class PanickingHub:
-    """A hub whose next event is a panic, and then its end; a real one can't be made to panic."""
+    """A hub whose next events are a panic, and then its end; a real one can't be made to panic."""
 
     def __init__(self) -> None:
         self.asked = 0
 
-    async def next_event(self) -> None:
+    async def next_events(self) -> list[HubEvent]:
         self.asked += 1
         if self.asked == 1:
             raise Panic
+        return []
 
 
 @pytest.mark.anyio

@@ -1,6 +1,7 @@
 """A hub with an authority, and nodes that joined it, all in this process over loopback."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -52,13 +53,16 @@ class Site:
     authority: SigningKey
     nodes: list[TestNode] = field(default_factory=list)
     seen: list[HubEvent] = field(default_factory=list)
+    waiting: deque[HubEvent] = field(default_factory=deque)
 
     async def next(self, kind: type[Event], fits: Callable[[Event], bool] = lambda _: True) -> Event:
         """Return the next event of this kind that fits; others are remembered in `seen`."""
         async with asyncio.timeout(LIMIT_S):
             while True:
-                event = await self.hub.next_event()
-                assert event is not None, "the hub is closed"
+                if not self.waiting:
+                    self.waiting.extend(await self.hub.next_events())
+                assert self.waiting, "the hub is closed"
+                event = self.waiting.popleft()
                 self.seen.append(event)
                 if isinstance(event, kind) and fits(event):
                     return event

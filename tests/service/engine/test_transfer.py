@@ -184,6 +184,6 @@ async def test_invariant_1_a_ticket_of_another_authority_is_refused(site: Site) 
 
 
 async def test_a_closed_hub_ends_its_events(site: Site) -> None:
-    waiting = asyncio.ensure_future(site.hub.next_event())
+    waiting = asyncio.ensure_future(site.hub.next_events())
     await site.hub.close()
-    assert await waiting is None
+    assert await waiting == []

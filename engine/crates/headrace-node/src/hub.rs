@@ -29,6 +29,7 @@ use tokio_stream::wrappers::ReceiverStream;
 pub use events::{AttemptEnded, HubEvent};
 pub use survey::Surveyed;
 
+use crate::blocking::blocking;
 use crate::convert::{RootInfo, entry_in, violation};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::control_server::ControlServer;
@@ -222,7 +223,12 @@ impl Hub {
 
     /// The next event in order; `None` once the hub is closed.
     pub async fn next_event(&self) -> Option<HubEvent> {
-        self.shared.events.next().await
+        self.shared.events.next(1).await.pop()
+    }
+
+    /// The events that wait, in order, at most `most`: at least one; none once the hub is closed.
+    pub async fn next_events(&self, most: usize) -> Vec<HubEvent> {
+        self.shared.events.next(most).await
     }
 
     /// Accepts or refuses a join. An accepted node is enrolled.
@@ -503,8 +509,7 @@ impl Shared {
         run: impl FnOnce(&mut Records) -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let records = Arc::clone(&self.records);
-        let done = tokio::task::spawn_blocking(move || run(&mut records.lock())).await;
-        done.map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))
+        blocking(move || run(&mut records.lock())).await
     }
 
     fn close(&self) {

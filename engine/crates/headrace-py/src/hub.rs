@@ -17,6 +17,9 @@ use crate::error::{bad_argument, raised};
 use crate::events::to_python;
 use crate::listing::{Listing, Survey};
 
+/// Most events that are handed over in one go.
+const MAX_EVENTS_AT_ONCE: usize = 256;
+
 type Awaitable<'py> = PyResult<Bound<'py, PyAny>>;
 
 /// The service's side of the control plane: nodes dial it and stay attached (gRPC over mutual TLS).
@@ -79,14 +82,15 @@ impl Hub {
         Ok(())
     }
 
-    /// The next event in order; `None` once the hub is closed.
-    fn next_event<'py>(&self, py: Python<'py>) -> Awaitable<'py> {
+    /// The events that wait, in order; none once the hub is closed.
+    fn next_events<'py>(&self, py: Python<'py>) -> Awaitable<'py> {
         let inner = Arc::clone(&self.inner);
         future_into_py(py, async move {
-            match inner.next_event().await {
-                Some(event) => Python::attach(|py| to_python(py, event)).map(Some),
-                None => Ok(None),
-            }
+            let events = inner.next_events(MAX_EVENTS_AT_ONCE).await;
+            Python::attach(|py| {
+                let events = events.into_iter().map(|event| to_python(py, event));
+                events.collect::<PyResult<Vec<_>>>()
+            })
         })
     }
 

@@ -283,10 +283,10 @@ class Hub:
     def revoke(self, node: str) -> None:
         """Detach the node and refuse it from now on; its attempts stop."""
 
-    def next_event(self) -> Awaitable[_HubEvent | None]:
-        """Wait for the next event in order; `None` once the hub is closed.
+    def next_events(self) -> Awaitable[list[_HubEvent]]:
+        """Wait for the next events, and return all that are there in order (at most 256); none once the hub is closed.
 
-        The queue is bounded: progress is coalesced, nothing else is dropped. Keep one task that waits; an event may be
+        The queue is bounded: progress is coalesced, nothing else is dropped. Keep one task that waits; events may be
         lost when that task is cancelled in the instant of its arrival.
         """
 

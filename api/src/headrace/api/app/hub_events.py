@@ -6,6 +6,7 @@ newest news of a node is what counts. What does not (progress, an attempt's end)
 
 import asyncio
 import logging
+from collections import deque
 from datetime import datetime
 
 from headrace.api.access.use_cases import UseCases
@@ -47,12 +48,14 @@ class HubEvents:
 
     async def follow(self) -> None:
         """Hear events until the hub is closed."""
+        waiting: deque[HubEvent] = deque()
         while True:
             try:
-                event = await self._core.hub.next_event()
-                if event is None:
-                    return
-                self.take(event)
+                if not waiting:
+                    waiting.extend(await self._core.hub.next_events())
+                    if not waiting:
+                        return
+                self.take(waiting.popleft())
             except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
                 raise
             except BaseException:  # noqa: BLE001 - the loop's boundary; a panic of the engine is no `Exception`

@@ -230,6 +230,8 @@ class Attempts:
 
     async def acknowledge(self, transfer: str, attempt: int) -> None:
         """Let the hub know that the end of an attempt is stored; until then it tells it again, also after a restart."""
+        # Whoever waits for this end is told first.
+        await asyncio.sleep(0)
         try:
             await self._core.hub.acknowledge(transfer=transfer, attempt=attempt)
         except EngineError as error:

@@ -68,7 +68,7 @@ class Transfers:
         async with core.database.read() as tx:
             row = await self._row(tx, caller, transfer)
             if wait_s <= 0 or row.state in m.END_STATES:
-                return await self.view_in(tx, caller, row)
+                return await self._view_in(tx, caller, row)
         limit = loop.time() + min(wait_s, core.settings.max_wait_s)
         with core.broker.subscribe(row.id, principal=caller.principal, told=told) as woken:
             while True:
@@ -77,7 +77,7 @@ class Transfers:
                 async with core.database.read() as tx:
                     row = await self._row(tx, caller, row.id)
                     if row.state in m.END_STATES or loop.time() >= limit or core.broker.closing:
-                        return await self.view_in(tx, caller, row)
+                        return await self._view_in(tx, caller, row)
 
     async def page(
         self,
@@ -284,9 +284,9 @@ class Transfers:
     async def view(self, caller: Caller, row: TransferRow) -> m.Transfer:
         """Show a transfer, with the live progress of one that is under way."""
         async with self._parts.core.database.read() as tx:
-            return await self.view_in(tx, caller, row)
+            return await self._view_in(tx, caller, row)
 
-    async def view_in(self, tx: Tx, caller: Caller, row: TransferRow) -> m.Transfer:
+    async def _view_in(self, tx: Tx, caller: Caller, row: TransferRow) -> m.Transfer:
         """Show a transfer as `tx` sees it."""
         [shown] = await self._views(tx, caller, [row])
         return shown

@@ -1,5 +1,7 @@
 """Starting a transfer: a ready plan, submitted by the person who asked for it, becomes a queued transfer."""
 
+import asyncio
+
 from sqlalchemy import bindparam
 from sqlalchemy.orm.attributes import set_committed_value
 
@@ -42,15 +44,18 @@ class Submissions:
 
     async def submit(self, caller: Caller, digest: str) -> m.Transfer:
         """Start the caller's own plan with this digest; a plan that was submitted before answers with its transfer."""
-        return await self.parts.signer.with_hours(lambda: self._submit(caller, digest))
+        row = await self.parts.signer.with_hours(lambda: self._submit(caller, digest))
+        # Its nodes are told first; the answer is made while they begin.
+        await asyncio.sleep(0)
+        set_committed_value(row, "requester_name", caller.principal.name)
+        return await self._transfers.view(caller, row)
 
-    async def _submit(self, caller: Caller, digest: str) -> m.Transfer:
+    async def _submit(self, caller: Caller, digest: str) -> TransferRow:
         async with self.parts.core.database.write(autoflush=False) as tx:
             plan = await self._plans.row(tx, caller, digest)
             status = await self._plans.status(tx, plan)
             if status.transfer is not None:
-                started = await tx.get_one(TransferRow, status.transfer.id)
-                return await self._transfers.view_in(tx, caller, started)
+                return await tx.get_one(TransferRow, status.transfer.id)
             await self._scheduler.require_room(tx, plan.requester)
             objection = objection_to(status, caller.principal, "submit")
             if objection is not None:
@@ -72,8 +77,7 @@ class Submissions:
             )
             await self._scheduler.admit(tx, row)
             await self.parts.core.outbox.write(tx, m.ChangeKind.PLAN, plan.id, plan.state)
-            set_committed_value(row, "requester_name", caller.principal.name)
-            return await self._transfers.view_in(tx, caller, row)
+            return row
 
     async def insert(self, tx: Tx, plan: PlanRow) -> TransferRow:
         """Store a transfer of a plan, and use up the approvals for it; whether it may run is the signer's to say."""

@@ -218,20 +218,21 @@ impl EventQueue {
         }
     }
 
-    /// The next event; `None` once the queue is closed.
-    pub(super) async fn next(&self) -> Option<HubEvent> {
+    /// The next events, at most `most` (at least 1); none once the queue is closed.
+    pub(super) async fn next(&self, most: usize) -> Vec<HubEvent> {
         loop {
             let more = self.filled.notified();
             tokio::pin!(more);
             more.as_mut().enable();
             {
                 let mut state = self.state.lock();
-                if let Some(event) = state.events.pop_front() {
-                    self.drained.notify_one();
-                    return Some(event);
+                if !state.events.is_empty() {
+                    let most = most.min(state.events.len());
+                    self.drained.notify_waiters();
+                    return state.events.drain(..most).collect();
                 }
                 if state.closed {
-                    return None;
+                    return Vec::new();
                 }
             }
             more.await;
@@ -301,7 +302,7 @@ mod tests {
     async fn told(queue: &EventQueue) -> Vec<String> {
         queue.close();
         let mut told = Vec::new();
-        while let Some(event) = queue.next().await {
+        for event in queue.next(MAX_EVENTS).await {
             told.push(match event {
                 HubEvent::Progress(id, counts) => {
                     format!("{} has {}", id.attempt, counts.files_done)
@@ -365,7 +366,7 @@ mod tests {
         queue.progress(SOURCE, id(1), sending(5));
         queue.progress(OTHER, id(1), sending(6));
         queue.progress(NODE, id(1), counts(1));
-        let Some(HubEvent::Progress(_, counts)) = queue.next().await else {
+        let Some(HubEvent::Progress(_, counts)) = queue.next(1).await.pop() else {
             panic!("no progress");
         };
         assert_eq!((counts.files_done, counts.source.stages.send_us), (1, 5));
@@ -386,8 +387,27 @@ mod tests {
                 .await
                 .is_err()
         );
-        assert!(queue.next().await.is_some());
+        assert_eq!(queue.next(1).await.len(), 1);
         waiting.await;
         assert_eq!(queue.state.lock().events.len(), MAX_EVENTS);
+    }
+
+    #[tokio::test]
+    async fn events_that_wait_come_in_one_go_and_make_room_for_all_whom_they_held() {
+        let queue = EventQueue::default();
+        for _ in 0..MAX_EVENTS {
+            queue.push(detached()).await;
+        }
+        let (first, second) = (queue.push(detached()), queue.push(detached()));
+        tokio::pin!(first, second);
+        for held in [first.as_mut(), second.as_mut()] {
+            let tried = tokio::time::timeout(std::time::Duration::ZERO, held).await;
+            assert!(tried.is_err());
+        }
+        assert_eq!(queue.next(2).await.len(), 2);
+        let both = async { tokio::join!(first, second) };
+        let limit = std::time::Duration::from_secs(30);
+        tokio::time::timeout(limit, both).await.expect("room");
+        assert_eq!(queue.next(MAX_EVENTS).await.len(), MAX_EVENTS);
     }
 }

@@ -1,5 +1,6 @@
 //! Takes in the end of an attempt: statements, and the lists that go with them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use headrace_core::list::MAX_LINE_BYTES;
@@ -14,6 +15,7 @@ use tonic::Streaming;
 
 use super::link::CALL_TIMEOUT;
 use super::records::{End, Record, claims};
+use crate::blocking::blocking;
 use crate::convert::{Outcome, counts_in, outcome_in, violation};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{Ended, FinishPart, finish_part};
@@ -80,9 +82,7 @@ pub(super) async fn receive(
         return mismatch("its list of files is not the one in its statement".to_owned());
     }
     let keep = word.is_some();
-    // Side by side: each waits for the disk.
-    let (files_list, failed_list) =
-        tokio::try_join!(lists.files.finish(keep), lists.failed.finish(keep))?;
+    let (files_list, failed_list) = lists.finish(keep).await?;
     Ok(End {
         part,
         outcome,
@@ -158,8 +158,25 @@ impl Lists {
     }
 
     async fn discard(self) -> Result<(), Problem> {
-        self.files.finish(false).await?;
-        self.failed.finish(false).await.map(|_| ())
+        self.finish(false).await.map(|_| ())
+    }
+
+    /// Gives the lists their names, or removes them; says which are there.
+    async fn finish(self, keep: bool) -> Result<(bool, bool), Problem> {
+        let Self { files, failed } = self;
+        let folder = files.path.clone();
+        let (files, failed) = (files.written().await?, failed.written().await?);
+        // In one go, as a list is most often short: each change of threads would take as long as what is done in it.
+        blocking(move || {
+            let there = (files.finish(keep)?, failed.finish(keep)?);
+            if keep {
+                // The node may forget its copy once this is answered: the names have to outlive a power loss.
+                state::sync_parent(&folder)
+                    .map_err(|error| Problem::state("write", &folder, &error))?;
+            }
+            Ok(there)
+        })
+        .await?
     }
 }
 
@@ -223,31 +240,50 @@ impl ListFile {
         self.hash.clone().finalize().into()
     }
 
-    /// Gives the list its name, or removes it; says whether it is there.
-    async fn finish(self, keep: bool) -> Result<bool, Problem> {
+    /// The list as it is on its way to the disk.
+    async fn written(self) -> Result<Written, Problem> {
         let Self { path, file, .. } = self;
-        let part = path.with_extension("part");
-        let finished = async {
-            // A list without lines was never written to.
-            let mut file = match file {
-                Some(file) => file,
-                None if keep => BufWriter::new(File::create(&part).await?),
-                None => return Ok(false),
+        let written = async {
+            let Some(mut file) = file else {
+                return Ok(None);
             };
-            if !keep {
-                return tokio::fs::remove_file(&part).await.map(|()| false);
-            }
             file.flush().await?;
-            file.get_ref().sync_all().await?;
-            tokio::fs::rename(&part, &path).await?;
-            // The node may forget its copy once this is answered: the name has to outlive a power loss.
-            let named = path.clone();
-            tokio::task::spawn_blocking(move || state::sync_parent(&named)).await??;
+            Ok(Some(file.into_inner().into_std().await))
+        };
+        let file = written
+            .await
+            .map_err(|error| Problem::state("write", &path, &error))?;
+        Ok(Written { path, file })
+    }
+}
+
+/// A list that came whole and has no name yet.
+struct Written {
+    path: PathBuf,
+    /// A list without lines was never written to.
+    file: Option<std::fs::File>,
+}
+
+impl Written {
+    /// Gives the list its name, or removes it; says whether it is there.
+    fn finish(self, keep: bool) -> Result<bool, Problem> {
+        let Self { path, file } = self;
+        let part = path.with_extension("part");
+        let finished = || {
+            if !keep {
+                if file.is_some() {
+                    fs::remove_file(&part)?;
+                }
+                return Ok(false);
+            }
+            match file {
+                Some(file) => file.sync_all()?,
+                None => drop(fs::File::create(&part)?),
+            }
+            fs::rename(&part, &path)?;
             Ok(true)
         };
-        finished
-            .await
-            .map_err(|error: std::io::Error| Problem::state("write", &path, &error))
+        finished().map_err(|error| Problem::state("write", &path, &error))
     }
 }
 

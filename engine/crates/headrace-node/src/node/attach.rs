@@ -13,10 +13,10 @@ use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 
-use super::attempts::blocking;
 use super::lister::{self, Opened};
 use super::mover::StopCause;
 use super::{Dialer, Shared, results};
+use crate::blocking::blocking;
 use crate::convert::{AttemptId, missing_out, progress_out, root_out, violation};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::control_client::ControlClient;

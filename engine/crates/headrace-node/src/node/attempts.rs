@@ -15,6 +15,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::timeout;
 
 use super::mover::{ListFile, Meet, MoveEnd, Mover, Moving, Order, StopCause};
+use crate::blocking::blocking;
 use crate::config::Roots;
 use crate::convert::{AttemptId, Outcome, ProgressCounts, outcome_out, progress_out, violation};
 use crate::problem::{ControlCode, Problem};
@@ -608,14 +609,6 @@ fn unknown(transfer: &Id) -> Problem {
         ControlCode::AttemptUnknown,
         format!("no attempt of transfer {transfer} is running on this node"),
     )
-}
-
-/// Runs what waits for the disk, beside the tasks.
-pub(super) async fn blocking<T: Send + 'static>(
-    run: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Problem> {
-    let done = tokio::task::spawn_blocking(run).await;
-    done.map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))
 }
 
 #[cfg(test)]

@@ -1,17 +1,18 @@
 //! Tells the hub how attempts ended, until it acknowledges.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::fs::File;
-use tokio::io::AsyncReadExt as _;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 
 use super::Shared;
 use super::attempts::{Attempts, End};
+use crate::blocking::blocking;
 use crate::problem::Problem;
 use crate::proto::control_client::ControlClient;
 use crate::proto::{CHUNK_BYTES, FinishPart, finish_part};
@@ -54,7 +55,7 @@ async fn tell(end: &End, mut client: ControlClient<Channel>) -> Result<(), Probl
         if parts.send(ended).await.is_err() {
             return Ok(());
         }
-        let sent = send_lists(end, &parts).await;
+        let sent = send_lists(end, parts.clone()).await;
         if sent.is_err() {
             // What ended here would look whole. The hub refuses a part without content, and the end is told again.
             let _ = parts.send(FinishPart { part: None }).await;
@@ -72,32 +73,34 @@ async fn tell(end: &End, mut client: ControlClient<Channel>) -> Result<(), Probl
     sent.and(finished.map(|_| ()))
 }
 
-async fn send_lists(end: &End, parts: &mpsc::Sender<FinishPart>) -> Result<(), Problem> {
-    let (files, failed) = (end.files_list.as_deref(), end.failed_list.as_deref());
-    send_list(files, finish_part::Part::Files, parts).await?;
-    send_list(failed, finish_part::Part::Failed, parts).await
+/// Sends both lists, in a thread: each read would otherwise wait for one.
+async fn send_lists(end: &End, parts: mpsc::Sender<FinishPart>) -> Result<(), Problem> {
+    let (files, failed) = (end.files_list.clone(), end.failed_list.clone());
+    blocking(move || {
+        send_list(files.as_deref(), finish_part::Part::Files, &parts)?;
+        send_list(failed.as_deref(), finish_part::Part::Failed, &parts)
+    })
+    .await?
 }
 
-async fn send_list(
+fn send_list(
     path: Option<&Path>,
     part: impl Fn(tonic::codegen::Bytes) -> finish_part::Part,
     parts: &mpsc::Sender<FinishPart>,
 ) -> Result<(), Problem> {
     let Some(path) = path else { return Ok(()) };
     let failed = |error: std::io::Error| Problem::state("read", path, &error);
-    let mut file = File::open(path).await.map_err(failed)?;
+    let mut file = File::open(path).map_err(failed)?;
     loop {
-        let mut bytes = vec![0; CHUNK_BYTES];
-        let length = file.read(&mut bytes).await.map_err(failed)?;
-        bytes.truncate(length);
-        if length == 0
-            || parts
-                .send(FinishPart {
-                    part: Some(part(bytes.into())),
-                })
-                .await
-                .is_err()
-        {
+        let mut bytes = Vec::new();
+        let length = (&mut file)
+            .take(CHUNK_BYTES as u64)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+        let part = FinishPart {
+            part: Some(part(bytes.into())),
+        };
+        if length == 0 || parts.blocking_send(part).is_err() {
             return Ok(());
         }
     }
