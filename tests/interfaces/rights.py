@@ -12,9 +12,9 @@ KINDS = ("session", "token", "agent", "service")
 HEAD = """\
 # Who may ask for what
 
-Every route and every tool, and which roles may use it: in a person's own session, with a token of that person (a
-pipeline), with a token that names an assistant, and with a token of a service account. A token holds what was asked
-for when it was made and what its owner's roles give, whichever is less; the columns say what it can hold at most.
+Every route, tool, resource and prompt, and which roles may use it: in a person's own session, with a token of that
+person (a pipeline), with a token that names an assistant, and with a token of a service account. A token holds what was
+asked for when it was made and what its owner's roles give, whichever is less; the columns say what it can hold at most.
 This is what is checked before anything else. What comes after it depends on whose plan or transfer it is, on policy,
 and on what an assistant's token was made for.
 
@@ -50,6 +50,8 @@ class Table:
     any_secret: dict[str, str]
     routes: dict[str, Rights]
     tools: dict[str, Rights]
+    resources: dict[str, Rights]
+    prompts: dict[str, Rights]
 
 
 def possible(kind: str) -> frozenset[Role]:
@@ -60,7 +62,8 @@ def possible(kind: str) -> frozenset[Role]:
 def read() -> Table:
     """Read the table."""
     found = tomllib.loads(TABLE.read_text(encoding="utf-8"))
-    return Table(found["open"], found["any_secret"], _rights(found["routes"]), _rights(found["tools"]))
+    rows = {name: _rights(found[name]) for name in ("routes", "tools", "resources", "prompts")}
+    return Table(found["open"], found["any_secret"], **rows)
 
 
 def _rights(rows: dict[str, dict[str, str]]) -> dict[str, Rights]:
@@ -82,8 +85,13 @@ def _roles(kind: str, said: str) -> frozenset[Role]:
 def rendered(table: Table) -> str:
     """Return the page."""
     parts = [HEAD]
-    for title, rows in (("Routes of the API", table.routes), ("Tools for assistants", table.tools)):
-        what = "route" if rows is table.routes else "tool"
+    tables = (
+        ("Routes of the API", "route", table.routes),
+        ("Tools for assistants", "tool", table.tools),
+        ("Resources for assistants", "resource", table.resources),
+        ("Prompts for assistants", "prompt", table.prompts),
+    )
+    for title, what, rows in tables:
         parts.append(f"\n## {title}\n\n| {what} | session | token | assistant's token | service account |\n")
         parts.append("| --- | --- | --- | --- | --- |\n")
         parts += [

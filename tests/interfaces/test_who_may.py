@@ -1,4 +1,4 @@
-"""Every route and tool, asked by every role in every way to say who one is, right and wrong: as `who_may.toml` says."""
+"""All that can be asked for, asked by every role in every way to say who one is: as `who_may.toml` says."""
 
 import asyncio
 import json
@@ -20,9 +20,9 @@ from headrace.api.http.guard import Origins
 from headrace.api.permissions import ACCESS
 from headrace.auth import TOKEN_SCOPES, Role
 from headrace.auth.principal import SERVICE_ROLES, scopes_of
-from headrace.client import HeadraceError, HttpHeadrace
+from headrace.client import Headrace, HeadraceError, HttpHeadrace
 from headrace.client import models as m
-from headrace.mcp_server import SCOPE_OF_TOOL
+from headrace.mcp_server import SCOPE_OF_TOOL, make_server
 
 URL = "http://127.0.0.1:8470"
 REFUSED = frozenset({"forbidden", "session_needed"})
@@ -47,6 +47,16 @@ TOOLS: dict[str, dict[str, Any]] = {
     "diagnose_transfer": {"transfer_id": "tr_nothing"},
     "control_transfer": {"transfer_id": "tr_nothing", "action": "cancel"},
     "get_receipt": {"receipt_id": "tr_nothing"},
+}
+RESOURCES = {
+    "headrace://endpoints": "headrace://endpoints",
+    "headrace://plans/{plan_id}": "headrace://plans/pl_nothing",
+    "headrace://transfers/{transfer_id}": "headrace://transfers/tr_nothing",
+}
+PROMPTS: dict[str, dict[str, str]] = {
+    "move_data": {"request": "copy lab:/a to archive:/b"},
+    "why_is_it_slow": {"transfer_id": "tr_nothing"},
+    "what_can_i_do": {},
 }
 
 
@@ -178,25 +188,28 @@ async def _first_of_stream(app: FastAPI, asked: Asked, headers: dict[str, str]) 
     return str(json.loads(b"".join(one.get("body", b"") for one in told))["code"])
 
 
-async def tool_code(house: House, tool: str, secret: str | None) -> str:
-    """Call a tool over HTTP, and return the code of its refusal, or `ok`."""
+async def mcp_code(house: House, what: str, name: str, secret: str | None) -> str:
+    """Call a tool, read a resource or get a prompt over HTTP, and return the code of its refusal, or `ok`."""
+    method = {"tool": "tools/call", "resource": "resources/read", "prompt": "prompts/get"}[what]
+    named = {"name": name, "arguments": {**TOOLS, **PROMPTS}.get(name)}
+    params: dict[str, Any] = {"uri": RESOURCES[name]} if what == "resource" else named
     meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
     headers = {
         "accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28",
-        "mcp-method": "tools/call", "mcp-name": tool,
+        "mcp-method": method, "mcp-name": RESOURCES.get(name, name),
     }  # fmt: skip
     headers |= {"authorization": f"Bearer {secret}"} if secret else {}
-    params = {"name": tool, "arguments": TOOLS[tool], "_meta": meta}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
     answer = await house.http.post("/mcp", headers=headers, json=call)
     if answer.status_code == httpx2.codes.UNAUTHORIZED:
         return "not_signed_in"
     said = answer.text if not answer.text.startswith("event:") else answer.text.partition("data: ")[2]
-    result = json.loads(said)["result"]
-    if not result.get("isError"):
+    told = json.loads(said)
+    if "result" in told and not told["result"].get("isError"):
         return "ok"
-    found = re.search(r"\(code: (\w+)\)", result["content"][0]["text"])
-    assert found is not None, result
+    text = told["error"]["message"] if "error" in told else told["result"]["content"][0]["text"]
+    found = re.search(r"\(code: (\w+)\)", text)
+    assert found is not None, told
     return found[1]
 
 
@@ -208,12 +221,33 @@ def routes_of(app: FastAPI) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.anyio
-async def test_every_route_and_tool_answers_each_role_and_each_credential_as_the_table_says(
+async def test_everything_that_can_be_asked_answers_each_role_and_each_credential_as_the_table_says(
     house: House,
 ) -> None:
     table = rights.read()
-    odd = [*await odd_routes(house, table), *await odd_tools(house, table), *await odd_open_ones(house, table)]
-    assert odd == []
+    assert set(table.tools) == set(SCOPE_OF_TOOL) == set(TOOLS), "each tool has a row"
+    assert set(table.resources) == set(RESOURCES) == await shown_resources(), "each resource has a row"
+    assert set(table.prompts) == set(PROMPTS) == await shown_prompts(), "each prompt has a row"
+    assistants = [
+        odd
+        for what, rows in (("tool", table.tools), ("resource", table.resources), ("prompt", table.prompts))
+        for odd in await odd_of_assistants(house, what, rows)
+    ]
+    assert [*await odd_routes(house, table), *assistants, *await odd_open_ones(house, table)] == []
+
+
+async def nobody(_: object) -> Headrace:
+    raise AssertionError
+
+
+async def shown_resources() -> set[str]:
+    server = make_server(nobody)
+    templates = {one.uri_template for one in await server.list_resource_templates()}
+    return {str(one.uri) for one in await server.list_resources()} | templates
+
+
+async def shown_prompts() -> set[str]:
+    return {one.name for one in await make_server(nobody).list_prompts()}
 
 
 async def odd_routes(house: House, table: rights.Table) -> list[str]:
@@ -236,23 +270,24 @@ async def odd_routes(house: House, table: rights.Table) -> list[str]:
     return odd
 
 
-async def odd_tools(house: House, table: rights.Table) -> list[str]:
-    assert set(table.tools) == set(SCOPE_OF_TOOL) == set(TOOLS), "each tool has a row"
+async def odd_of_assistants(house: House, what: str, rows: dict[str, rights.Rights]) -> list[str]:
     odd: list[str] = []
-    for tool, row in table.tools.items():
+    for name, row in rows.items():
         for (kind, role), secret in house.secrets.items():
             column = "service" if kind == "service_agent" else kind
-            if kind in {"session", "token", "service"}:
+            if kind == "session" or (kind in {"token", "service"} and what != "prompt"):
                 continue
-            code = await tool_code(house, tool, secret)
+            code = await mcp_code(house, what, name, secret)
             if (code not in REFUSED) != (role in row.of[column]):
-                odd.append(f"{tool}: {kind} of {role}: {code}")
+                odd.append(f"{name}: {kind} of {role}: {code}")
         strangers = {"a person's session": house.secrets["session", Role.REQUESTER], "no credential": None}
-        for name, wrong in {**strangers, **house.wrong}.items():
-            if (code := await tool_code(house, tool, wrong)) != "not_signed_in":
-                odd.append(f"{tool}: {name}: {code}")
-        if (code := await tool_code(house, tool, house.secrets["token", Role.REQUESTER])) != "agent_needed":
-            odd.append(f"{tool}: a token that names no assistant: {code}")
+        for whose, wrong in {**strangers, **house.wrong}.items():
+            if (code := await mcp_code(house, what, name, wrong)) != "not_signed_in":
+                odd.append(f"{name}: {whose}: {code}")
+        if what != "prompt":  # a prompt is a text: what an assistant then calls is refused
+            code = await mcp_code(house, what, name, house.secrets["token", Role.REQUESTER])
+            if code != "agent_needed":
+                odd.append(f"{name}: a token that names no assistant: {code}")
     return odd
 
 
