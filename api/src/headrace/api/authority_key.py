@@ -5,18 +5,20 @@ mistake: nodes would refuse every ticket, and the exported heads of the audit ch
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from headrace.api.clock import Clock
 from headrace.api.durable import sync_folder, write_whole
 from headrace.api.errors import CannotStart, KeyUnusable
 from headrace.api.settings import SettingError, Settings
-from headrace.guardrails import SigningKey, canonical
+from headrace.guardrails import SigningKey, Signs, canonical
+
+T = TypeVar("T")
 
 _FILE: Final = "authority.key"
 _PUBLIC: Final = "authority.pub"
@@ -41,7 +43,7 @@ class KeyTrouble:
 class AuthorityKey:
     """Signs with the authority key, and knows whether it can be used now."""
 
-    def __init__(self, key: SigningKey, clock: Clock) -> None:
+    def __init__(self, key: Signs, clock: Clock) -> None:
         """Sign with `key`, which raises `KeyUnusable` while it can't be used."""
         self._key = key
         self._clock = clock
@@ -63,14 +65,18 @@ class AuthorityKey:
 
     def sign(self, type: str, body: bytes) -> str:  # noqa: A002 - the word of the format
         """Sign as `SigningKey` does; raises `KeyUnusable`."""
+        return self._watched(lambda: self._key.sign(type, body))
+
+    def _watched(self, use: Callable[[], T]) -> T:
+        """Use the key, and note whether it can be used."""
         self._tried = self._clock()
         try:
-            signature = self._key.sign(type, body)
+            made = use()
         except KeyUnusable as error:
             self._trouble = KeyTrouble(self._trouble.since if self._trouble else self._tried, error.why)
             raise
         self._trouble = None
-        return signature
+        return made
 
 
 def authority_key(settings: Settings, environment: Mapping[str, str]) -> SigningKey:
@@ -79,18 +85,26 @@ def authority_key(settings: Settings, environment: Mapping[str, str]) -> Signing
     Raises `SettingError` for a place that can't be, `CannotStart` when the key is not the one of the data folder or a
     token can't be used, `SealError` for a file that holds none or that others may read, `OSError` as the system says.
     """
-    known = authority_public(settings.data)
+    known = authority_public(settings.data)  # before the first start makes one
     key = _key(settings, environment)
+    _hold(settings.data, known, key.public, str(settings.authority_key or settings.data / _FILE), _VARIABLE)
+    return key
+
+
+def hold_to_its_key(data: Path, public: str, place: str, variable: str) -> None:
+    """Note to which key a data folder belongs, or raise `CannotStart` when `place` holds another one."""
+    _hold(data, authority_public(data), public, place, variable)
+
+
+def _hold(data: Path, known: str | None, public: str, place: str, variable: str) -> None:
     if known is None:
-        _keep(settings.data / _PUBLIC, key.public)
-    elif known != key.public:
-        place = settings.authority_key or settings.data / _FILE
+        _keep(data / _PUBLIC, public)
+    elif known != public:
         message = (
-            f"the authority key of `{place}` is {key.public}, but `{settings.data}` belongs to {known}: its nodes "
-            f"would refuse every ticket; put the key from before back, or correct {_VARIABLE}"
+            f"the authority key of `{place}` is {public}, but `{data}` belongs to {known}: its nodes "
+            f"would refuse every ticket; put the key from before back, or correct {variable}"
         )
         raise CannotStart(message)
-    return key
 
 
 def authority_public(data: Path) -> str | None:

@@ -46,6 +46,7 @@ class Settings:
         "the key that signs plans and tickets: a file (PEM), `credential:NAME` of systemd, or `pkcs11:...`; empty: "
         "made in the data folder",
     )
+    signer: str = _setting("", "path", "Unix socket of `headrace signer`, which holds the key; empty: none")
     timezone: str = _setting("UTC", "IANA zone", "the site's zone: for times in sentences and for policy hours")
     node_name: str = _setting("local", "name", "name of the embedded node, made when at least one root is given")
     node_data_listen: str = _setting("127.0.0.1:0", "host:port", "where the embedded node takes data connections")
@@ -121,6 +122,12 @@ class Settings:
             raise SettingError(message) from error
         if self.consent_proof not in {"session", "password", "passkey"}:
             message = f"`HEADRACE_CONSENT_PROOF` is `{self.consent_proof}`; give `session`, `password` or `passkey`"
+            raise SettingError(message)
+        if self.signer and (self.authority_key or self.consent_proof != "passkey"):
+            message = (
+                "`HEADRACE_SIGNER` names what holds the key and counts passkeys only: leave `HEADRACE_AUTHORITY_KEY` "
+                "empty (it is the signer's), and set `HEADRACE_CONSENT_PROOF=passkey`"
+            )
             raise SettingError(message)
         if bool(self.tls_cert) != bool(self.tls_key):
             message = "`HEADRACE_TLS_CERT` and `HEADRACE_TLS_KEY` belong together; give both or none"

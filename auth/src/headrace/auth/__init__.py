@@ -10,7 +10,15 @@ from headrace.auth.oidc_code_flow import SIGN_IN_LIMIT, Begun
 from headrace.auth.oidc_issuers import Issuer, IssuerError, read_issuers
 from headrace.auth.oidc_proof import ProvenThere, ProviderChallenge
 from headrace.auth.oidc_sign_in import Arrived
-from headrace.auth.passkeys import CHALLENGE_LIMIT, Assertion, Attestation, Challenge, RelyingParty
+from headrace.auth.passkeys import (
+    CHALLENGE_LIMIT,
+    Agreed,
+    Assertion,
+    Attestation,
+    Challenge,
+    RelyingParty,
+    check_agreed,
+)
 from headrace.auth.passwords import fold
 from headrace.auth.principal import BOOTSTRAP_ROLES, SCOPES_OF_ROLE, TOKEN_SCOPES, Principal, Role, Scope, scopes_of
 from headrace.auth.rights import RightsChange
@@ -44,6 +52,7 @@ __all__ = [
     "SIGN_IN_LIMIT",
     "TOKEN_SCOPES",
     "Account",
+    "Agreed",
     "Arrival",
     "Arrived",
     "Assertion",
@@ -92,6 +101,7 @@ __all__ = [
     "TokenWish",
     "TooManyAttempts",
     "by_group",
+    "check_agreed",
     "fold",
     "is_access_token",
     "network_of",

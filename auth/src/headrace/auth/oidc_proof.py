@@ -201,7 +201,7 @@ class OidcProof:
 
 
 def _digest(by: Principal, what: str) -> str:
-    return hashlib.sha256(agreed(by, what).encode()).hexdigest()
+    return hashlib.sha256(agreed(by.id, what).encode()).hexdigest()
 
 
 def _refused(why: _Why, person: str | None = None) -> AuthError:

@@ -158,7 +158,7 @@ class Passkeys:
         tried = self._count(f"proof:{by.id}")
         nonce, expected = self._expected(_enrolling(by), given.kept)
         await self._with_room(by)
-        self._check_client(given.client_data, expected)
+        _check_client(self._needed(), given.client_data, expected)
         credential = _credential(given.id, clientDataJSON=given.client_data, attestationObject=given.attestation_object)
         try:
             verified = verify_registration_response(
@@ -194,7 +194,7 @@ class Passkeys:
     async def ask(self, by: Principal, what: str) -> Challenge | None:
         """Return the challenge with which a person's passkey agrees to `what`; `None` if there is none to sign it."""
         theirs = await self._store.passkeys_of(by.id)
-        return self._ask(agreed(by, what), theirs) if theirs and self.party else None
+        return self._ask(agreed(by.id, what), theirs) if theirs and self.party else None
 
     async def prove(self, by: Principal, what: str, given: Assertion) -> PasskeyRecord:
         """Check that a person's passkey agrees to `what`. Raises `passkey_refused`, `too_many_attempts`."""
@@ -202,7 +202,7 @@ class Passkeys:
             raise AuthError(AuthCode.NOT_ALLOWED, "A proof is a person's, in their own session.")
         tried = self._count(f"proof:{by.id}")
         await active_person(self._people, by.id)
-        passkey = await self._verified(agreed(by, what), given, by.id)
+        passkey = await self._verified(agreed(by.id, what), given, by.id)
         self._throttle.forget(tried)
         return passkey
 
@@ -242,27 +242,9 @@ class Passkeys:
             raise _refused(_Why.NOT_YOURS, person)
         if not self._pepper.fits(_enrolled(passkey.person, passkey.id, passkey.public_key), passkey.seal):
             raise _refused(_Why.NOT_ENROLLED, passkey.person)
-        self._check_client(given.client_data, expected)
-        credential = _credential(
-            given.id,
-            clientDataJSON=given.client_data,
-            authenticatorData=given.authenticator_data,
-            signature=given.signature,
-        )
-        try:
-            verified = verify_authentication_response(
-                credential=credential,
-                expected_challenge=expected,
-                expected_rp_id=self._needed().id,
-                expected_origin=self._needed().origin,
-                credential_public_key=passkey.public_key,
-                credential_current_sign_count=0,  # the store compares it when it writes the new one
-                require_user_verification=True,
-            )
-        except Exception as error:
-            raise _refused(_Why.UNVERIFIED, passkey.person) from error
+        count = _asserted(self._needed(), given, expected, passkey.public_key, passkey.person)
         now = self._clock()
-        match await self._store.use_passkey(passkey.id, verified.new_sign_count, nonce, now, now + CHALLENGE_LIMIT):
+        match await self._store.use_passkey(passkey.id, count, nonce, now, now + CHALLENGE_LIMIT):
             case "replayed":
                 raise _refused(_Why.REPLAYED, passkey.person)
             case "counter":
@@ -286,21 +268,9 @@ class Passkeys:
         nonce, _, seal = kept.rpartition(".")
         if not self._pepper.fits(_sealed(what, nonce), seal):
             raise _refused(_Why.NOT_ASKED)
-        if self._clock() >= datetime.fromtimestamp(int(nonce.rpartition(".")[2]), UTC):
+        if self._clock() >= _until(nonce):
             raise _refused(_Why.TOO_LATE)
         return nonce, _challenge(what, nonce)
-
-    def _check_client(self, client_data: str, expected: bytes) -> None:
-        """Say in words what the library would only say in its own; it checks the same once more."""
-        try:
-            said = json.loads(_decoded(client_data))
-            challenge, origin = _decoded(str(said["challenge"])), said["origin"]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise _refused(_Why.UNREADABLE) from error
-        if origin != self._needed().origin:
-            raise _refused(_Why.OTHER_ORIGIN)
-        if challenge != expected:
-            raise _refused(_Why.OTHER_DIGEST)
 
     def _needed(self) -> RelyingParty:
         if self.party is None:
@@ -317,6 +287,70 @@ class Passkeys:
         return key
 
 
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What a passkey said yes to: good until `until`, once (`nonce`), with the counter that it gave."""
+
+    nonce: str
+    until: datetime
+    sign_count: int
+
+
+def check_agreed(party: RelyingParty, person: str, what: str, given: Assertion, public_key: bytes) -> Agreed:
+    """Check that the passkey with this COSE key agrees to `what` for `person`, with nothing but the answer in hand.
+
+    Whether the answer is in time and was used before is the caller's to say. Raises `passkey_refused`.
+    """
+    nonce = given.kept.rpartition(".")[0]
+    try:
+        until = _until(nonce)
+    except (ValueError, OverflowError, OSError) as error:
+        raise _refused(_Why.UNREADABLE) from error
+    count = _asserted(party, given, _challenge(agreed(person, what), nonce), public_key, person)
+    return Agreed(nonce, until, count)
+
+
+def _until(nonce: str) -> datetime:
+    return datetime.fromtimestamp(int(nonce.rpartition(".")[2]), UTC)
+
+
+def _asserted(party: RelyingParty, given: Assertion, expected: bytes, public_key: bytes, person: str) -> int:
+    """Return the counter of an answer that this key signed for this challenge."""
+    _check_client(party, given.client_data, expected)
+    credential = _credential(
+        given.id,
+        clientDataJSON=given.client_data,
+        authenticatorData=given.authenticator_data,
+        signature=given.signature,
+    )
+    try:
+        verified = verify_authentication_response(
+            credential=credential,
+            expected_challenge=expected,
+            expected_rp_id=party.id,
+            expected_origin=party.origin,
+            credential_public_key=public_key,
+            credential_current_sign_count=0,  # the store compares it when it writes the new one
+            require_user_verification=True,
+        )
+    except Exception as error:
+        raise _refused(_Why.UNVERIFIED, person) from error
+    return verified.new_sign_count
+
+
+def _check_client(party: RelyingParty, client_data: str, expected: bytes) -> None:
+    """Say in words what the library would only say in its own; it checks the same once more."""
+    try:
+        said = json.loads(_decoded(client_data))
+        challenge, origin = _decoded(str(said["challenge"])), said["origin"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _refused(_Why.UNREADABLE) from error
+    if origin != party.origin:
+        raise _refused(_Why.OTHER_ORIGIN)
+    if challenge != expected:
+        raise _refused(_Why.OTHER_DIGEST)
+
+
 def _whose(by: Principal, person: str | None) -> str:
     if person is None or person == by.id:
         return by.id
@@ -325,9 +359,9 @@ def _whose(by: Principal, person: str | None) -> str:
     return person
 
 
-def agreed(by: Principal, what: str) -> str:
+def agreed(person: str, what: str) -> str:
     """Return what a person's proof is for: `what` is agreed to by this person and nobody else."""
-    return f"agree {by.id} {what}"
+    return f"agree {person} {what}"
 
 
 def _enrolling(by: Principal) -> str:

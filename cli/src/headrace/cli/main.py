@@ -50,6 +50,7 @@ SECTIONS: Final = {
         "audit",
         "auth",
         "secrets",
+        "signer",
         "backup",
         "restore",
         "move-store",

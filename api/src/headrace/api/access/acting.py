@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 
 from headrace.api.access.use_cases import UseCases
 from headrace.api.audit.chain import Wanted
@@ -321,8 +322,9 @@ class Acting:
         """As in the port; every running transfer is held against the new version at once."""
         with self._may("publish_policy") as caller:
             agreed = await self._do.policies.digest(version)
-            await self._do.proofs.of(caller, "publish_policy", f"{version} {agreed}", proof or m.Proven())
-            return await self._do.policies.publish(caller, version, agreed)
+            said = await self._do.proofs.of(caller, "publish_policy", f"{version} {agreed}", proof or m.Proven())
+            tell = partial(self._do.submissions.parts.signer.publish, said)
+            return await self._do.policies.publish(caller, version, agreed, tell)
 
     async def audit(  # noqa: PLR0913 - each narrows the page
         self,

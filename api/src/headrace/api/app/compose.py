@@ -15,7 +15,7 @@ from headrace.api.app.pepper import pepper_keys
 from headrace.api.audit.chain import Audit
 from headrace.api.audit.heads import HeadsFile
 from headrace.api.audit.strangers import LOOK_S, Strangers
-from headrace.api.authority_key import AuthorityKey, authority_key
+from headrace.api.authority_key import authority_key, hold_to_its_key
 from headrace.api.clock import Clock
 from headrace.api.core import Core
 from headrace.api.events.broker import Broker
@@ -39,7 +39,9 @@ from headrace.api.planning.redaction import Redaction
 from headrace.api.planning.words import Words
 from headrace.api.policy.versions import Policies
 from headrace.api.settings import SettingError, Settings
+from headrace.api.signing.authority import Authority
 from headrace.api.signing.signer import Signer
+from headrace.api.signing.signer_line import Line, SignerProcess
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
@@ -75,7 +77,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     `clocks`: what tells the time, and what measures waits.
     """
     clock, steady = clocks
-    key = AuthorityKey(authority_key(settings, os.environ), clock)
+    key = _authority(settings, clock)
     heads = HeadsFile(settings.data / "audit-heads.jsonl", key)
     audit = Audit(database, clock, heads)
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)
@@ -146,6 +148,15 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     if use_cases.people.has_directories:
         jobs.every("look for people who have left", settings.directory_poll_s, use_cases.people.look_for_leavers)
     return Whole(core, use_cases, HubEvents(core, use_cases))
+
+
+def _authority(settings: Settings, clock: Clock) -> Authority:
+    """Return what signs: in this process, or in one of its own."""
+    if not settings.signer:
+        return Authority(authority_key(settings, os.environ), clock)
+    line = Line(Path(settings.signer))
+    hold_to_its_key(settings.data, line.public, settings.signer, "HEADRACE_SIGNER")
+    return SignerProcess(line, clock)
 
 
 def _issuers(settings: Settings) -> tuple[Issuer, ...]:

@@ -4,6 +4,7 @@ A session's secret is a bearer secret: any program of the account can use it. Wh
 touch the passkey. A passkey signs the digest of the very request that it comes with.
 """
 
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from typing import Final, Literal, cast
 
@@ -39,7 +40,7 @@ class Proof:
     """What proves that a person means one request; only `Proofs` makes one, after it has checked it.
 
     `agreed` is the exact request; `kind` in the words of the audit, `factors` in those of RFC 8176; `evidence` is what
-    others can check again: what a passkey signed, or who signed in where and when.
+    others can check again: what a passkey signed and its key, or who signed in where and when.
     """
 
     __slots__ = ("agreed", "evidence", "factors", "kind", "person", "session")
@@ -94,8 +95,9 @@ class Proofs:
         principal, what = caller.principal, _agreed(action, subject, request)
         try:
             if request.passkey is not None:
-                await self._auth.passkeys.prove(principal, what, assertion(request.passkey))
-                evidence = request.passkey.model_dump(mode="json")
+                used = await self._auth.passkeys.prove(principal, what, assertion(request.passkey))
+                key = urlsafe_b64encode(used.public_key).decode("ascii")
+                evidence = request.passkey.model_dump(mode="json") | {"public_key": key}
                 return _proof("passkey", principal, what, frozenset({"mfa", "passkey", "pop"}), evidence)
             if request.password is not None and least != "passkey":
                 await self._auth.prove(principal, request.password)

@@ -1,6 +1,7 @@
 """The site's policy: versions, checking, proposing, publishing by a second person, rolling back."""
 
 import asyncio
+from collections.abc import Callable
 
 from sqlalchemy import func, select
 
@@ -106,8 +107,10 @@ class Policies:
         async with self._core.database.read() as tx:
             return digest((await _row(tx, version)).text.encode())
 
-    async def publish(self, caller: Caller, version: str, agreed: str) -> m.PolicyVersion:
+    async def publish(self, caller: Caller, version: str, agreed: str, tell: Callable[[str], None]) -> m.PolicyVersion:
         """Make a proposed version active, whose text has the digest `agreed`; its author can't. Its examples run again.
+
+        `tell` hears the text before that is stored, and may refuse.
 
         Going back to a retired version takes two people, too: it is proposed again, for another person to publish.
         """
@@ -131,6 +134,7 @@ class Policies:
                 )
             if going_back:
                 return await self._store(tx, caller, row.text, parsed, f"back to version {version}")
+            tell(row.text)
             for active in await tx.scalars(select(PolicyRow).where(PolicyRow.state == "active")):
                 active.state = "retired"
             row.state, row.publisher, row.published = "active", caller.principal.id, self._core.clock()

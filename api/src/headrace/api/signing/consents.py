@@ -1,6 +1,7 @@
 """Consent as a signed statement: who agreed to exactly which request, when, and by which proof.
 
-A statement is sealed only of a `Proof`, which only `people.proofs` makes after it has checked it. The signer counts
+A statement is sealed only of a `Proof`, which only `people.proofs` makes after it has checked it, or of what the
+signer's own process has checked itself. The signer counts
 statements, never rows: whoever writes to the database moves, alters and invents none. A no needs no statement.
 """
 
@@ -8,9 +9,8 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
-from headrace.api.people.proofs import Proof
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow
 from headrace.guardrails import (
@@ -43,7 +43,22 @@ class Terms:
     groups: Collection[str]
 
 
-def consent_body(proof: Proof, terms: Terms | None, now: datetime) -> JsonObject:
+class Proved(Protocol):
+    """A proof that was checked: a `Proof` of `people.proofs`, or what a signer of its own has checked itself."""
+
+    @property
+    def kind(self) -> str: ...  # noqa: D102 - as in `Proof`, all of them
+    @property
+    def person(self) -> str: ...  # noqa: D102
+    @property
+    def session(self) -> bool: ...  # noqa: D102
+    @property
+    def agreed(self) -> str: ...  # noqa: D102
+    @property
+    def evidence(self) -> Mapping[str, str]: ...  # noqa: D102
+
+
+def consent_body(proof: Proved, terms: Terms | None, now: datetime) -> JsonObject:
     """Write the body of a statement; seal as type `consent`."""
     body: dict[str, Json] = {
         "id": new_id("cs"),
@@ -92,6 +107,29 @@ def approval_of(row: ApprovalRow, approver: PersonRow, keys: Collection[str], *,
         expires=min(terms.expires, row.expires),
         roles=frozenset(approver.roles if starts else terms.roles),
         groups=frozenset(approver.groups if starts else terms.groups),
+    )
+
+
+def confirmation_in(statement: str, keys: Collection[str]) -> Confirmation | None:
+    """Return what a requester agreed to, with nothing but the statement in hand."""
+    said = _said(statement, keys, _CONFIRMED)
+    return None if said is None else Confirmation(person=said.person, digest=said.digest, session=said.session)
+
+
+def approval_in(statement: str, keys: Collection[str]) -> Approval | None:
+    """Return what an approver agreed to, with nothing but the statement in hand."""
+    said = _said(statement, keys, _APPROVED)
+    if said is None or (terms := said.terms) is None:
+        return None
+    return Approval(
+        person=said.person,
+        digest=said.digest,
+        session=said.session,
+        requester=terms.requester,
+        policy_version=terms.policy_version,
+        expires=terms.expires,
+        roles=frozenset(terms.roles),
+        groups=frozenset(terms.groups),
     )
 
 

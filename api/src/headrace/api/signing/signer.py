@@ -12,14 +12,14 @@ from typing import TypeVar, cast
 
 from sqlalchemy import bindparam, select
 
-from headrace.api.authority_key import AuthorityKey, KeyTrouble
+from headrace.api.authority_key import KeyTrouble
 from headrace.api.core import Core
 from headrace.api.errors import Code, Fenced, OutsideHours, ServiceError
 from headrace.api.people.proofs import Proof
 from headrace.api.policy.budgets import day_of_start, used_today
 from headrace.api.policy.versions import Policies
-from headrace.api.signing.consents import TYPE as CONSENT
-from headrace.api.signing.consents import Terms, approval_of, confirmation_of, consent_body
+from headrace.api.signing.authority import Authority, Grounds
+from headrace.api.signing.consents import Terms, approval_of, confirmation_of
 from headrace.api.signing.policy_hours import Denial, PolicyHours
 from headrace.api.sites.endpoints import Endpoints, Labelled
 from headrace.api.sites.halts import Halts, Work, roots_of
@@ -52,7 +52,6 @@ from headrace.guardrails import (
     release,
     seal,
     seal_plan,
-    ticket_body,
     utc_time,
     why,
 )
@@ -72,7 +71,7 @@ _RELEASED = "released plan"
 class Signer:
     """Signs plans, permits, tickets and receipts with the authority key."""
 
-    def __init__(self, core: Core, key: AuthorityKey, policies: Policies, endpoints: Endpoints, halts: Halts) -> None:
+    def __init__(self, core: Core, key: Authority, policies: Policies, endpoints: Endpoints, halts: Halts) -> None:
         """Keep the key; it is handed out to nobody. Nothing is signed for what is halted."""
         self._core = core
         self._key = key
@@ -97,7 +96,11 @@ class Signer:
 
     def consent(self, proof: Proof, terms: Terms | None = None) -> Document:
         """Seal what a person has proven to agree to; an approval with the terms under which it is given."""
-        return seal(CONSENT, consent_body(proof, terms, self._core.clock()), self._key)
+        return self._key.consent(proof, terms)
+
+    def publish(self, proof: Proof, text: str) -> None:
+        """Let the authority know by which policy it decides from now on."""
+        self._key.publish(proof, text)
 
     async def permit(self, asker: Caller, folder: ResolvedEndpoint) -> Document:
         """Sign a permit for `asker` to list what is at and below `folder`; policy has been asked before."""
@@ -126,7 +129,7 @@ class Signer:
             only_failed=transfer.only_failed,
             rate_ceiling_bps=transfer.rate_ceiling_bps,
         )
-        ticket = seal("ticket", ticket_body(plan, asked, self._core.clock()), self._key)
+        ticket = self._key.ticket(plan, asked, await _grounds(tx, transfer) if self._key.apart else None)
         fields = ticket.fields()
         detail = {
             "ticket": str(fields["id"]),
@@ -276,6 +279,17 @@ class Signer:
         written = {name: str(fact) if isinstance(fact, int) else fact for name, fact in facts.items()}
         record["context"] = {**sealed, **written}
         return redecide(self._policies.active, canonical(record).decode())
+
+
+async def _grounds(tx: Tx, transfer: TransferRow) -> Grounds:
+    """Collect what an authority in a process of its own checks itself."""
+    plan, confirmation = await tx.get_one(PlanRow, transfer.plan), await tx.get(ConfirmationRow, transfer.plan)
+    approvals = await tx.execute(_USED_APPROVALS, {"transfer": transfer.id})
+    return Grounds(
+        document=plan.document or "",
+        confirmation=confirmation.statement if confirmation else "",
+        approvals=tuple(row.statement for row, _ in approvals),
+    )
 
 
 def _shut_now(plan: ReleasedPlan, now: datetime) -> OutsideHours | None:

@@ -1,0 +1,144 @@
+"""What a signer of its own keeps: passkeys that its owner has accepted, the policy, and what it has signed already."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from headrace.guardrails import default_policy_text, utc_text, utc_time
+
+_FILE: Final = "signer.sqlite"
+_MAX_OFFERED: Final = 100
+"""Passkeys that may wait to be accepted."""
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS passkeys (
+    id TEXT PRIMARY KEY, person TEXT NOT NULL, public_key TEXT NOT NULL, sign_count INTEGER NOT NULL,
+    accepted INTEGER NOT NULL, publishes INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS nonces (nonce TEXT PRIMARY KEY, until TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS released (digest TEXT PRIMARY KEY, transfer TEXT NOT NULL, started TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS policy (one INTEGER PRIMARY KEY CHECK (one = 1), text TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownPasskey:
+    """A passkey of a person (COSE key, base64url); one that is not accepted counts for nothing."""
+
+    id: str
+    person: str
+    public_key: str
+    sign_count: int = 0
+    accepted: bool = False
+    publishes: bool = False
+    """Whether it may agree to a policy, too."""
+
+
+class SignerState:
+    """One file of SQLite in a folder of the signer's own account; each method is one transaction, and durable."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep it in `folder`, which is made (0700)."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._path = folder / _FILE
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        os.close(descriptor)
+        with self._open() as store:
+            store.executescript(_TABLES)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self._path, timeout=2, isolation_level=None)) as store:
+            store.execute("PRAGMA synchronous = FULL")
+            store.execute("BEGIN IMMEDIATE")
+            yield store
+            store.commit()
+
+    # -- passkeys --
+
+    def passkeys(self) -> list[KnownPasskey]:
+        """Return all of them."""
+        with self._open() as store:
+            rows = store.execute("SELECT * FROM passkeys ORDER BY person, id").fetchall()
+        return [_passkey(row) for row in rows]
+
+    def passkey(self, passkey: str) -> KnownPasskey | None:
+        """Return one."""
+        with self._open() as store:
+            row = store.execute("SELECT * FROM passkeys WHERE id = ?", (passkey,)).fetchone()
+        return _passkey(row) if row else None
+
+    def offer(self, passkey: KnownPasskey) -> bool:
+        """Keep a passkey until the owner accepts it; `False` when too many wait."""
+        with self._open() as store:
+            waiting = store.execute("SELECT count(*) FROM passkeys WHERE NOT accepted").fetchone()[0]
+            if waiting >= _MAX_OFFERED:
+                return False
+            said = (passkey.id, passkey.person, passkey.public_key)
+            store.execute("INSERT OR IGNORE INTO passkeys VALUES (?, ?, ?, 0, 0, 0)", said)
+            return True
+
+    def accept(self, passkey: str, *, publishes: bool) -> KnownPasskey | None:
+        """Let a passkey that was offered count."""
+        with self._open() as store:
+            store.execute("UPDATE passkeys SET accepted = 1, publishes = ? WHERE id = ?", (publishes, passkey))
+        return self.passkey(passkey)
+
+    def remove(self, passkey: str) -> bool:
+        """Forget a passkey; whether there was one."""
+        with self._open() as store:
+            return store.execute("DELETE FROM passkeys WHERE id = ?", (passkey,)).rowcount > 0
+
+    def use(self, passkey: str, count: int, nonce: str, now: datetime, until: datetime) -> bool:
+        """Use an answer up; `False` when it was used before, or its counter went back."""
+        with self._open() as store:
+            store.execute("DELETE FROM nonces WHERE until <= ?", (utc_text(now),))
+            before = store.execute("SELECT sign_count FROM passkeys WHERE id = ?", (passkey,)).fetchone()
+            known = store.execute("SELECT 1 FROM nonces WHERE nonce = ?", (nonce,)).fetchone()
+            if before is None or known or (count <= before[0] and (count, before[0]) != (0, 0)):
+                return False
+            store.execute("INSERT INTO nonces VALUES (?, ?)", (nonce, utc_text(until)))
+            store.execute("UPDATE passkeys SET sign_count = ? WHERE id = ?", (count, passkey))
+            return True
+
+    # -- what was signed --
+
+    def released(self, digest: str) -> tuple[str, datetime] | None:
+        """Return for which transfer a plan was released first, and when."""
+        with self._open() as store:
+            row = store.execute("SELECT transfer, started FROM released WHERE digest = ?", (digest,)).fetchone()
+        return (row[0], utc_time(row[1])) if row else None
+
+    def release(self, digest: str, transfer: str, now: datetime) -> None:
+        """Note that a plan was released for a transfer."""
+        with self._open() as store:
+            store.execute("INSERT INTO released VALUES (?, ?, ?)", (digest, transfer, utc_text(now)))
+
+    # -- policy --
+
+    def policy(self) -> str:
+        """Return the policy that decides: the default one until another was published or given."""
+        with self._open() as store:
+            row = store.execute("SELECT text FROM policy").fetchone()
+        return str(row[0]) if row else default_policy_text()
+
+    def take_policy(self, text: str) -> None:
+        """Decide by `text` from now on."""
+        with self._open() as store:
+            store.execute("INSERT OR REPLACE INTO policy VALUES (1, ?)", (text,))
+
+
+def _passkey(row: tuple[str, str, str, int, int, int]) -> KnownPasskey:
+    passkey, person, public_key, count, accepted, publishes = row
+    return KnownPasskey(
+        id=passkey,
+        person=person,
+        public_key=public_key,
+        sign_count=count,
+        accepted=bool(accepted),
+        publishes=bool(publishes),
+    )

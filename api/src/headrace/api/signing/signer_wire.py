@@ -1,0 +1,131 @@
+"""What service and signer say to each other over a Unix socket: one request and one answer for each connection.
+
+Each is a JSON document after its length (4 bytes, big-endian), 8 MiB at most.
+"""
+
+import socket
+import struct
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from headrace.client import models as m
+
+MAX_BYTES: Final = 8 << 20
+MAX_APPROVALS: Final = 64
+SIGNED_AS_WRITTEN: Final = frozenset({"audit-head", "permit", "plan", "probe", "receipt"})
+"""Types of documents that are signed as they come; never tickets, and never statements of consent."""
+_LENGTH: Final = struct.Struct(">I")
+_Text = Annotated[str, Field(max_length=MAX_BYTES)]
+_Short = Annotated[str, Field(max_length=4096)]
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Hello(_Message):
+    """Ask whose key that is, and by which policy the signer decides."""
+
+    ask: Literal["hello"] = "hello"
+
+
+class SignBody(_Message):
+    """Sign a body as it is written."""
+
+    ask: Literal["sign"] = "sign"
+    type: _Short
+    body: _Text
+
+
+class Proved(_Message):
+    """What a person has agreed to, and the passkey's answer that says so."""
+
+    person: _Short
+    agreed: _Text
+    passkey: m.PasskeyAnswer
+    public_key: _Short = Field(description="of the passkey, base64url: what is offered where it is not known yet")
+
+
+class TermsOf(_Message):
+    """As `consents.Terms`."""
+
+    requester: _Short
+    policy_version: _Short
+    expires: datetime
+    roles: Sequence[_Short]
+    groups: Sequence[_Short]
+
+
+class MakeConsent(_Message):
+    """Check a proof and seal a statement of it."""
+
+    ask: Literal["consent"] = "consent"
+    proved: Proved
+    terms: TermsOf | None
+
+
+class MakeTicket(_Message):
+    """Check a plan with all that was said of it, and seal a ticket for one attempt."""
+
+    ask: Literal["ticket"] = "ticket"
+    document: _Text
+    digest: _Short
+    confirmation: _Text
+    approvals: Annotated[Sequence[_Text], Field(max_length=MAX_APPROVALS)]
+    transfer: _Short
+    number: int
+    only_failed: bool
+    rate_ceiling_bps: int | None
+
+
+class TakePolicy(_Message):
+    """Decide by this policy from now on, whose publication a person has agreed to."""
+
+    ask: Literal["policy"] = "policy"
+    proved: Proved
+    text: _Text
+
+
+Request = Annotated[Hello | SignBody | MakeConsent | MakeTicket | TakePolicy, Field(discriminator="ask")]
+REQUEST: Final[TypeAdapter[Hello | SignBody | MakeConsent | MakeTicket | TakePolicy]] = TypeAdapter(Request)
+
+
+class Answer(_Message):
+    """What came of a request: a signature, a document, or why not (`code`)."""
+
+    public: str
+    policy: str = ""
+    """Version of the policy by which it decides."""
+    signature: str = ""
+    document: str = ""
+    code: str = ""
+    detail: str = ""
+
+
+def send(connection: socket.socket, message: BaseModel) -> None:
+    """Send one message; raises `OSError`."""
+    content = message.model_dump_json().encode()
+    connection.sendall(_LENGTH.pack(len(content)) + content)
+
+
+def receive(connection: socket.socket) -> bytes:
+    """Receive one message; raises `OSError` when it is too long or cut off."""
+    (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size))
+    if length > MAX_BYTES:
+        message = f"a message of {length:,} bytes; at most {MAX_BYTES:,} are read"
+        raise OSError(message)
+    return _exactly(connection, length)
+
+
+def _exactly(connection: socket.socket, count: int) -> bytes:
+    content = bytearray()
+    while len(content) < count:
+        part = connection.recv(min(count - len(content), 1 << 16))
+        if not part:
+            message = "the connection was cut off"
+            raise OSError(message)
+        content += part
+    return bytes(content)

@@ -1,0 +1,97 @@
+"""A signer in a process of its own, and the people whose passkeys it counts."""
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from tests.servers.device import Device
+from typer.testing import CliRunner, Result
+
+from headrace.api.app.signer_command import signer as signer_commands
+from headrace.client import HeadraceError
+from headrace.client import models as m
+
+HEADRACE = Path(sys.executable).with_name("headrace")
+LIMIT_S = 60
+T = TypeVar("T")
+
+
+@dataclass
+class SignerOfTest:
+    """`headrace signer run` in a folder of its own; `key` is its public key."""
+
+    folder: Path
+    key: str = ""
+    process: subprocess.Popen[str] | None = field(default=None, repr=False)
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / "signer.sock"
+
+    def start(self) -> None:
+        account = pwd.getpwuid(os.geteuid()).pw_name
+        command = [
+            str(HEADRACE),
+            "signer",
+            "run",
+            "--state",
+            f"{self.folder}/state",
+            "--socket",
+            str(self.socket),
+            "--json",
+        ]
+        more = ["--service-account", account, "--public-url", "http://127.0.0.1", "--socket-mode", "0666"]
+        self.process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.key = json.loads(self.process.stdout.readline())["key"]
+
+    def kill(self) -> None:
+        """End it as `kill -9` does."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.communicate(timeout=LIMIT_S)
+        self.process = None
+
+    def run(self, *arguments: str) -> Result:
+        """Run another command of the signer's owner (in this process: starting one takes a second)."""
+        return CliRunner().invoke(signer_commands, [*arguments, "--state", str(self.folder / "state")])
+
+
+@contextmanager
+def running_signer() -> Iterator[SignerOfTest]:
+    """Start a signer; its folder's path is short, because that of a socket has 107 characters at most."""
+    folder = Path(tempfile.mkdtemp(prefix="signer-"))
+    folder.chmod(0o711)
+    signer = SignerOfTest(folder)
+    try:
+        signer.start()
+        yield signer
+    finally:
+        if signer.process is not None:
+            signer.kill()
+        shutil.rmtree(folder)
+
+
+async def answer_to(call: Awaitable[object], device: Device) -> m.PasskeyAnswer:
+    """Let a device answer what a call wants to be proven."""
+    with pytest.raises(HeadraceError) as told:
+        await call
+    proof = told.value.problem.proof
+    assert proof is not None, told.value.problem.detail
+    assert proof.passkey is not None
+    return device.get(proof.passkey)
+
+
+async def proven(call: Callable[[m.PasskeyAnswer | None], Awaitable[T]], device: Device) -> T:
+    """Make a call with the proof that it wants."""
+    return await call(await answer_to(call(None), device))
