@@ -955,6 +955,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Quotas
+         * @description List the quotas that concern the caller, and those of places; operators, auditors and administrators see all.
+         */
+        get: operations["quotas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/receipts/{receipt}": {
         parameters: {
             query?: never;
@@ -2911,6 +2931,12 @@ export interface components {
              */
             questions: components["schemas"]["Question"][];
             /**
+             * Quotas
+             * @description of whom and what it concerns, this plan not included
+             * @default []
+             */
+            quotas: components["schemas"]["QuotaUse"][];
+            /**
              * Refusals
              * @default []
              */
@@ -3475,6 +3501,52 @@ export interface components {
             start?: number | null;
             /** Words */
             words?: string | null;
+        };
+        /**
+         * QuotaUse
+         * @description How much of a quota is used, in the site's day or at this moment; a limit that is null is none.
+         */
+        QuotaUse: {
+            /** Bytes A Day */
+            bytes_a_day?: number | null;
+            /**
+             * Bytes Used
+             * @default 0
+             */
+            bytes_used: number;
+            /** Files A Day */
+            files_a_day?: number | null;
+            /**
+             * Files Used
+             * @default 0
+             */
+            files_used: number;
+            /**
+             * Of
+             * @enum {string}
+             */
+            of: "person" | "group" | "agent" | "endpoint" | "destination";
+            /**
+             * Renews
+             * Format: date-time
+             * @description when the next day begins
+             */
+            renews: string;
+            /**
+             * Subject
+             * @description whose it is: a person by id, a place as `endpoint:/path`
+             */
+            subject: string;
+            /**
+             * Transfers
+             * @description transfers that may be under way at once
+             */
+            transfers?: number | null;
+            /**
+             * Transfers Used
+             * @default 0
+             */
+            transfers_used: number;
         };
         /**
          * Receipt
@@ -4271,6 +4343,7 @@ export type Proven = components['schemas']['Proven'];
 export type Provider = components['schemas']['Provider'];
 export type ProviderChallenge = components['schemas']['ProviderChallenge'];
 export type Question = components['schemas']['Question'];
+export type QuotaUse = components['schemas']['QuotaUse'];
 export type Receipt = components['schemas']['Receipt'];
 export type Refusal = components['schemas']['Refusal'];
 export type RightsChange = components['schemas']['RightsChange'];
@@ -5935,6 +6008,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PolicyVersion"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    quotas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuotaUse"][];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

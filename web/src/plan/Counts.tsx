@@ -1,12 +1,19 @@
-import type { Estimate, SurveyCounts } from "../api/schema";
+import type { Estimate, QuotaUse, SurveyCounts } from "../api/schema";
 import { visible } from "../format/text";
 import { duration } from "../format/time";
 import { bytes, count } from "../format/units";
 import { t } from "../i18n";
 import classes from "./PlanCard.module.css";
 
+interface CountsProps {
+  survey: SurveyCounts;
+  etaS: number | null;
+  estimate: Estimate | null;
+  quotas: readonly QuotaUse[];
+}
+
 /** The figures of a survey; what is zero is left out. What is lost, or that nothing is, stands below them in words. */
-export function Counts({ survey, etaS, estimate }: { survey: SurveyCounts; etaS: number | null; estimate: Estimate | null }) {
+export function Counts({ survey, etaS, estimate, quotas }: CountsProps) {
   const rows: [string, string, string?][] = [
     [t("survey.files"), count(survey.files)],
     [t("survey.bytes"), bytes(survey.bytes), t("survey.exact", { n: count(survey.bytes) })],
@@ -20,6 +27,9 @@ export function Counts({ survey, etaS, estimate }: { survey: SurveyCounts; etaS:
   if (etaS === null) rows.push([t("survey.eta"), t("survey.eta.unknown")]);
   else rows.push([t("survey.eta"), duration(etaS), estimate === null ? undefined : said(estimate)]);
   rows.push([t("survey.free"), bytes(survey.destination_free_bytes)]);
+  for (const quota of quotas) {
+    for (const used of uses(quota)) rows.push([t("survey.quota", { of: t(`quota.of.${quota.of}`) }), used, visible(quota.subject)]);
+  }
   return (
     <dl className={classes.counts}>
       {rows.map(([term, value, detail]) => (
@@ -36,4 +46,12 @@ export function Counts({ survey, etaS, estimate }: { survey: SurveyCounts; etaS:
 
 function said({ low_s: low, high_s: high, said: from }: Estimate): string {
   return t("survey.eta.range", { low: duration(low), high: duration(high), from: visible(from) });
+}
+
+function uses(quota: QuotaUse): string[] {
+  return [
+    ...(quota.bytes_a_day == null ? [] : [t("quota.today", { used: bytes(quota.bytes_used), most: bytes(quota.bytes_a_day) })]),
+    ...(quota.files_a_day == null ? [] : [t("quota.files", { used: count(quota.files_used), most: count(quota.files_a_day) })]),
+    ...(quota.transfers == null ? [] : [t("quota.transfers", { used: count(quota.transfers_used), most: count(quota.transfers) })]),
+  ];
 }

@@ -41,7 +41,7 @@ export function PlanCard({ plan }: { plan: Plan }) {
           <Text c="dimmed">{t("plan.surveyed", { n: count(plan.surveyed_entries) })}</Text>
         </>
       )}
-      {survey != null && <Counts survey={survey} etaS={plan.eta_s ?? null} estimate={plan.estimate ?? null} />}
+      {survey != null && <Counts survey={survey} etaS={plan.eta_s ?? null} estimate={plan.estimate ?? null} quotas={plan.quotas} />}
       {plan.warnings.map((warning) => (
         <Alert key={warning} color="orange" icon={<IconAlertTriangle aria-hidden />}>
           <Prose>{warning}</Prose>

@@ -37,6 +37,7 @@ class Code(StrEnum):
     TOO_MANY_BROWSES = "too_many_browses"
     TOO_MANY_PLANS = "too_many_plans"
     TOO_MANY_TRANSFERS = "too_many_transfers"
+    QUOTA_EXCEEDED = "quota_exceeded"
     SHUTTING_DOWN = "shutting_down"
     STORE_BUSY = "store_busy"
     STORE_FAILED = "store_failed"

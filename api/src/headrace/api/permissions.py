@@ -69,6 +69,7 @@ ACCESS: Mapping[str, Access] = {
     "halt": _needs(Scope.NODE_WRITE, Scope.ADMIN, session=True),
     "release_halt": _needs(Scope.NODE_WRITE, Scope.ADMIN, session=True),
     "halts": _needs(Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ, agents=False),
+    "quotas": _needs(Scope.TRANSFER_READ),
     "policies": _needs(Scope.TRANSFER_READ),
     "check_policy": _needs(Scope.POLICY_WRITE),
     "simulate_policy": _needs(Scope.POLICY_WRITE),

@@ -101,6 +101,7 @@ class Settings:
     directories: str = _setting("", "path", "file that names the site's Active Directory domains; empty: none")
     max_nodes: int = _setting(256, "count", "nodes that may be enrolled")
     outbox_kept_s: int = _setting(604_800, "s", "time for which changes are kept for those who watch from afar")
+    quotas: str = _setting("", "path", "TOML file of the site's quotas (docs/operations/quotas.md); empty: none")
     throughput_samples: int = _setting(
         2_000_000,
         "count",

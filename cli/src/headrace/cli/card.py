@@ -54,6 +54,9 @@ def plan_card(plan: m.Plan) -> RenderableType:
         found = plan.estimate
         time = f"{about(plan.eta_s, found.low_s, found.high_s)}, {found.said}" if found else about(plan.eta_s)
         grid.add_row("time", Text(visible(time)))
+    for quota in plan.quotas:
+        for said in quota_rows(quota):
+            grid.add_row("quota", Text(visible(f"{quota.of} {quota.subject}: {said} used")))
     _add_verdict(grid, plan)
     for note in plan.notes:
         grid.add_row(Text("note", style="dim"), Text(visible(note), style="dim"))
@@ -203,6 +206,18 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableT
     for row in rows:
         shown.add_row(*(Text(visible(cell)) for cell in row))
     return shown
+
+
+def quota_rows(quota: m.QuotaUse) -> list[str]:
+    """Say each limit of a quota with what of it is used."""
+    rows = []
+    if quota.bytes_a_day is not None:
+        rows.append(f"{byte_size(quota.bytes_used)} of {byte_size(quota.bytes_a_day)} today")
+    if quota.files_a_day is not None:
+        rows.append(f"{quota.files_used:,} of {plural(quota.files_a_day, 'file')} today")
+    if quota.transfers is not None:
+        rows.append(f"{quota.transfers_used:,} of {plural(quota.transfers, 'transfer')} at once")
+    return rows
 
 
 def local_time(moment: datetime | None) -> str:

@@ -45,6 +45,7 @@ SECTIONS: Final = {
         "halt",
         "release",
         "halts",
+        "qos",
         "health",
         "doctor",
         "audit",

@@ -281,6 +281,10 @@ class HttpHeadrace:
         """As in the port."""
         await self._wire.delete(f"site/halt/{segment(halt)}")
 
+    async def quotas(self) -> list[m.QuotaUse]:
+        """As in the port."""
+        return await self._wire.get(list[m.QuotaUse], "quotas")
+
     async def halts(self) -> list[m.Halt]:
         """As in the port."""
         return await self._wire.get(list[m.Halt], "site/halts")

@@ -225,6 +225,10 @@ class Headrace(Protocol):
         """Release a halt; what waited for it goes on."""
         ...
 
+    async def quotas(self) -> list[m.QuotaUse]:
+        """List the quotas that concern the caller, and those of places; operators, auditors and admins see all."""
+        ...
+
     async def halts(self) -> list[m.Halt]:
         """List what is halted, the newest first."""
         ...

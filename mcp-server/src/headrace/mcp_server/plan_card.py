@@ -96,6 +96,7 @@ class PlanCard(View):
     refusals: list[RuleView]
     danger: list[str]
     notes: list[str]
+    warnings: Annotated[list[str], Field(description="What stands against it if nothing changes: tell the person.")]
     needs: list[NeedView]
     expires: datetime | None
     transfer_id: str | None
@@ -131,6 +132,7 @@ class PlanCard(View):
             refusals=[RuleView(id=visible(r.rule), reason=visible(r.message)) for r in plan.refusals],
             danger=[visible(danger) for danger in plan.danger],
             notes=[visible(note) for note in plan.notes],
+            warnings=[visible(warning) for warning in plan.warnings],
             needs=[NeedView.of(need) for need in plan.needs],
             expires=plan.expires,
             transfer_id=plan.transfer,

@@ -286,6 +286,11 @@ class Acting:
         with self._may("release_halt") as caller:
             await self._do.halts.release(caller, halt)
 
+    async def quotas(self) -> list[m.QuotaUse]:
+        """As in the port."""
+        with self._may("quotas") as caller:
+            return await self._do.quotas.show(caller)
+
     async def halts(self) -> list[m.Halt]:
         """As in the port."""
         with self._may("halts"):

@@ -14,6 +14,7 @@ from headrace.api.planning.intake import Intake
 from headrace.api.planning.locations import Locations
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.policy_questions import PolicyQuestions
+from headrace.api.policy.quotas import Quotas
 from headrace.api.policy.versions import Policies
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
@@ -47,6 +48,7 @@ class UseCases:
     proofs: Proofs
     policies: Policies
     policy_questions: PolicyQuestions
+    quotas: Quotas
     receipts: Receipts
     control: Control
     submissions: Submissions

@@ -37,6 +37,8 @@ from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.policy_questions import PolicyQuestions
 from headrace.api.planning.redaction import Redaction
 from headrace.api.planning.words import Words
+from headrace.api.policy.quota_rules import read_quotas
+from headrace.api.policy.quotas import Quotas
 from headrace.api.policy.versions import Policies
 from headrace.api.settings import SettingError, Settings
 from headrace.api.signing.authority import Authority
@@ -92,14 +94,15 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     halts = Halts(core, nodes, endpoints)
     signer = Signer(core, key, policies, endpoints, halts)
     receipts, cleanup = Receipts(core, signer), Cleanup(core, nodes)
+    quotas = Quotas(core, read_quotas(settings.quotas))
     throughput = Throughput(core, settings.throughput_samples)
-    parts = Parts(core, nodes, signer, History(core), receipts, throughput)
+    parts = Parts(core, nodes, signer, History(core), receipts, throughput, quotas)
     scheduler = Scheduler(parts, cleanup)
     core.reactions.listen(scheduler.recheck)
     transfers = Transfers(parts, scheduler, redaction, halts)
     plans = Plans(core, policies, redaction)
     locations = Locations(core, nodes, endpoints, policies, signer)
-    pipeline = Pipeline(core, nodes, locations, policies, signer)
+    pipeline = Pipeline(core, nodes, locations, policies, signer, quotas)
     words = Words(core, endpoints)
     lifetimes = Lifetimes(
         idle=timedelta(seconds=settings.session_idle_s), session=timedelta(seconds=settings.session_valid_s)
@@ -136,6 +139,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         proofs=proofs,
         policies=policies,
         policy_questions=PolicyQuestions(core, policies, locations, endpoints),
+        quotas=quotas,
         receipts=receipts,
         control=Control(parts, scheduler, transfers),
         submissions=Submissions(parts, scheduler, plans, transfers),

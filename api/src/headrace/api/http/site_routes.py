@@ -104,6 +104,12 @@ async def halts(port: Port) -> list[m.Halt]:
     return await port.halts()
 
 
+@router.get("/quotas")
+async def quotas(port: Port) -> list[m.QuotaUse]:
+    """List the quotas that concern the caller, and those of places; operators, auditors and administrators see all."""
+    return await port.quotas()
+
+
 @router.get("/policies")
 async def policies(port: Port) -> list[m.PolicyVersion]:
     """List the policy's versions, newest first."""

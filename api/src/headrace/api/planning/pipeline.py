@@ -21,6 +21,8 @@ from headrace.api.planning.locations import Locations, asker_of
 from headrace.api.planning.schedule import Schedule
 from headrace.api.planning.words import KEPT
 from headrace.api.policy.budgets import day_of, used_today
+from headrace.api.policy.quota_rules import Used
+from headrace.api.policy.quotas import Quotas
 from headrace.api.policy.versions import Policies
 from headrace.api.problems import KNOWN
 from headrace.api.signing.signer import Signer
@@ -102,13 +104,16 @@ class Stopped(Exception):  # noqa: N818 - says what is the case
 class Pipeline:
     """Carries one request through to a sealed plan."""
 
-    def __init__(self, core: Core, nodes: Nodes, locations: Locations, policies: Policies, signer: Signer) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917 - what it plans with
+        self, core: Core, nodes: Nodes, locations: Locations, policies: Policies, signer: Signer, quotas: Quotas
+    ) -> None:
         """Plan for one site."""
         self._core = core
         self._nodes = nodes
         self._locations = locations
         self._policies = policies
         self._signer = signer
+        self._quotas = quotas
 
     async def run(self, asked: Asked, card: m.Plan) -> Planned:
         """Plan what was asked; raises `Stopped` with a denied plan, and domain errors for what failed."""
@@ -148,7 +153,12 @@ class Pipeline:
             may_take = await estimate(tx, route, _survey_view(survey), intent.rate_limit_bps)
         eta_s = may_take.likely_s if may_take else None
         timing = {"eta_s": eta_s, "estimate": may_take, "starts": schedule.starts, "hours": schedule.hours_view}
-        card = card.model_copy(update=timing | {"warnings": list(filter(None, [schedule.warning(eta_s)]))})
+        day = day_of(schedule.starts or self._core.clock(), self._core.settings.timezone)
+        most = Used(execution.max_bytes, execution.max_files, 1)
+        ends = (route.source.text, route.destination.text)
+        quotas, over = await self._quotas.of_plan(asked.caller.principal, *ends, most, day)
+        warnings = [*filter(None, [schedule.warning(eta_s)]), *map(sentence, over)]
+        card = card.model_copy(update=timing | {"warnings": warnings, "quotas": quotas})
         return self._seal(asked, card, _Settled(route, execution, counts, decision, explained, schedule))
 
     async def _route(self, intent: m.TransferIntent) -> Route:

@@ -35,11 +35,11 @@ async def used_today(tx: Tx, person: str, agent: str | None, day: str, *, withou
     return Budgets(person_used_bytes=person_bytes, agent_used_bytes=agent_bytes, running_transfers=running)
 
 
-def reserve(tx: Tx, transfer: TransferRow, *, day: str, max_bytes: int) -> None:
-    """Count a transfer's byte ceiling as used; with the check before it in one transaction this is atomic."""
+def reserve(tx: Tx, transfer: TransferRow, *, day: str, max_bytes: int, max_files: int = 0) -> None:
+    """Count a transfer's ceilings as used; with the check before it in one transaction this is atomic."""
     row = {
         "transfer": transfer.id, "person": transfer.requester, "agent": transfer.agent,
-        "day": day, "bytes": max_bytes, "moved": 0, "settled": False,
+        "day": day, "bytes": max_bytes, "moved": 0, "settled": False, "files": max_files,
     }  # fmt: skip
     tx.gather(_reserve, row)
 
@@ -62,9 +62,9 @@ async def keep(tx: Tx, transfer: str, moved_bytes: int) -> None:
     await tx.execute(_KEEP, {"of": transfer, "moved_now": moved_bytes})
 
 
-async def settle(tx: Tx, transfer: str, moved_bytes: int) -> None:
+async def settle(tx: Tx, transfer: str, moved_bytes: int, files: int = 0) -> None:
     """Replace the reservation by what the last attempt and those before it moved."""
-    await tx.execute(_SETTLE, {"of": transfer, "moved_now": moved_bytes})
+    await tx.execute(_SETTLE, {"of": transfer, "moved_now": moved_bytes, "files_now": files})
 
 
 _TABLE = Base.metadata.tables[ReservationRow.__tablename__]
@@ -86,6 +86,7 @@ _RESERVE = _MADE.on_conflict_do_update(
         "bytes": _MADE.excluded.bytes + _MOVED_THAT_DAY,
         "moved": _MOVED_THAT_DAY,
         "settled": _MADE.excluded.settled,
+        "files": _MADE.excluded.files + case((_ROWS.day == _MADE.excluded.day, _ROWS.files), else_=0),
     },
 )
 _OF = update(_TABLE).where(_ROWS.transfer == bindparam("of"))
@@ -93,4 +94,4 @@ _MOVE = _OF.where(_ROWS.day != bindparam("on")).values(day=bindparam("on"), byte
 # Never more than was reserved: an attempt may count again what one before it moved.
 _MOVED = least(_ROWS.bytes, _ROWS.moved + bindparam("moved_now"))
 _KEEP = _OF.values(moved=_MOVED)
-_SETTLE = _OF.values(bytes=_MOVED, moved=_MOVED, settled=True)
+_SETTLE = _OF.values(bytes=_MOVED, moved=_MOVED, settled=True, files=least(_ROWS.files, bindparam("files_now")))

@@ -202,6 +202,18 @@ class ReservationRow(Base):
     moved: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     """Bytes that ended attempts of that day moved; they are part of `bytes`, and never given back."""
     settled: Mapped[bool] = mapped_column(default=False)
+    files: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    """As `bytes`: what its last attempt may move, then what all of that day moved."""
+
+
+class QuotaKeyRow(Base):
+    """A reservation counts under this key of a quota, such as `group:cryo`."""
+
+    __tablename__ = "quota_keys"
+    __table_args__ = (Index("ix_quota_keys_transfer", "transfer"),)
+
+    key: Mapped[str] = mapped_column(String(1100), primary_key=True)
+    transfer: Mapped[str] = mapped_column(ForeignKey("transfers.id"), primary_key=True)
 
 
 class ThroughputRow(Base):

@@ -4,6 +4,7 @@ from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.rates import require_rate
 from headrace.api.policy.budgets import day_of_start, reserve
+from headrace.api.policy.quota_rules import Used
 from headrace.api.private_words import because
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_work import PlanRow, TransferRow
@@ -85,7 +86,9 @@ class Control:
         plan = await self._parts.signer.released(tx, row, starts=True)
         max_bytes = int(str(plan.execution["max_bytes"]))
         day = day_of_start(row, core.clock(), core.settings.timezone)
-        reserve(tx, row, day=day, max_bytes=max_bytes)
+        max_files = int(str(plan.execution["max_files"]))
+        await self._parts.quotas.require_again(tx, row, Used(max_bytes, max_files, 1), day)
+        reserve(tx, row, day=day, max_bytes=max_bytes, max_files=max_files)
         write_standing(row, queued)
         row.wish, row.wish_reason, row.fence = queued.wish, queued.wish_reason, row.fence + 1
         row.paused_since = None

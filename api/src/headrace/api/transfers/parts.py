@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from headrace.api.core import Core
+from headrace.api.policy.quotas import Quotas
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.nodes import Nodes
 from headrace.api.transfers.history import History
@@ -20,3 +21,4 @@ class Parts:
     history: History
     receipts: Receipts
     throughput: Throughput
+    quotas: Quotas

@@ -10,6 +10,7 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.plan_queries import Plans, needs_approval_of_others
 from headrace.api.planning.plan_steps import needs_approval, needs_confirmation, objection_to
 from headrace.api.policy.budgets import day_of_start, reserve
+from headrace.api.policy.quota_rules import Used
 from headrace.api.store import Tx
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferRow
@@ -69,7 +70,9 @@ class Submissions:
             row.rate_ceiling_bps = _number(execution["rate_ceiling_bps"])
             day = day_of_start(row, self.parts.core.clock(), self.parts.core.settings.timezone)
             max_bytes = int(str(execution["max_bytes"]))
-            reserve(tx, row, day=day, max_bytes=max_bytes)
+            max_files = int(str(execution["max_files"]))
+            await self.parts.quotas.require(tx, row, caller.principal, Used(max_bytes, max_files, 1), day)
+            reserve(tx, row, day=day, max_bytes=max_bytes, max_files=max_files)
             detail = {"plan": plan.id, "digest": row.plan_digest}
             await self.parts.core.audit.append(tx, m.AuditKind.SUBMITTED, caller=caller, subject=row.id, detail=detail)
             await self.parts.history.record(

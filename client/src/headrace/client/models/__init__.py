@@ -99,6 +99,7 @@ from headrace.client.models.plans import (
     PlanCounts,
     PlanRequest,
     PlanState,
+    QuotaUse,
     SurveyCounts,
 )
 from headrace.client.models.policy import (
@@ -258,6 +259,7 @@ __all__ = [
     "Provider",
     "ProviderChallenge",
     "Question",
+    "QuotaUse",
     "Rate",
     "Reason",
     "Receipt",

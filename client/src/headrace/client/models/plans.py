@@ -135,6 +135,20 @@ class Estimate(Model):
     said: str = Field(description="where it comes from")
 
 
+class QuotaUse(Model):
+    """How much of a quota is used, in the site's day or at this moment; a limit that is null is none."""
+
+    of: Literal["person", "group", "agent", "endpoint", "destination"]
+    subject: str = Field(description="whose it is: a person by id, a place as `endpoint:/path`")
+    bytes_a_day: Count | None = None
+    bytes_used: Count = 0
+    files_a_day: Count | None = None
+    files_used: Count = 0
+    transfers: Count | None = Field(default=None, description="transfers that may be under way at once")
+    transfers_used: Count = 0
+    renews: datetime = Field(description="when the next day begins")
+
+
 class Plan(Model):
     """A plan as people see it: the card and its state."""
 
@@ -165,6 +179,7 @@ class Plan(Model):
     hours: RunHours | None = Field(default=None, description="hours in which alone it runs")
     eta_s: Count | None = Field(default=None, description="how long it may take, from what was moved there before")
     estimate: Estimate | None = Field(default=None, description="that as a range, and where it comes from")
+    quotas: list[QuotaUse] = Field(default=[], description="of whom and what it concerns, this plan not included")
     confirmed: bool = False
     approvals: list[ApprovalView] = []
     needs: list[Need] = []

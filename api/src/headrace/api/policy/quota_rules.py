@@ -1,0 +1,192 @@
+"""Quotas of a site: which there are (`HEADRACE_QUOTAS`), whom each concerns, and what stands against one more transfer.
+
+A quota limits what counts under one key, such as `group:cryo` or `destination:archive:/raw`: bytes and files in the
+site's day, and transfers that have not ended. With the subject `*`, each person (assistant, group, endpoint) has one.
+"""
+
+import tomllib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Annotated, Final, Literal, Self
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from headrace.api.settings import SettingError
+from headrace.client import models as m
+from headrace.client.text import byte_size, plural
+
+EACH: Final = "*"
+MOST_QUOTAS: Final = 1000
+_MOST = Annotated[int, Field(ge=1, le=(1 << 62) - 1)]
+
+
+class Quota(BaseModel):
+    """One `[[quota]]`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    of: Literal["person", "group", "agent", "endpoint", "destination"]
+    subject: Annotated[str, Field(min_length=1, max_length=1000)]
+    bytes_a_day: _MOST | None = None
+    files_a_day: _MOST | None = None
+    transfers: _MOST | None = None
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Self:
+        if self.bytes_a_day is None and self.files_a_day is None and self.transfers is None:
+            message = "give `bytes_a_day`, `files_a_day` or `transfers`"
+            raise ValueError(message)
+        if self.of == "destination" and ":/" not in self.subject:
+            message = f"`{self.subject}` is not `endpoint:/path`"
+            raise ValueError(message)
+        return self
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    quota: Annotated[list[Quota], Field(min_length=1, max_length=MOST_QUOTAS)]
+
+
+def read_quotas(file: str) -> tuple[Quota, ...]:
+    """Read the site's quotas; none without a file. Raises `SettingError` that says what is wrong where."""
+    if not file:
+        return ()
+    try:
+        quotas = tuple(_File.model_validate(tomllib.loads(Path(file).read_text(encoding="utf-8"))).quota)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        message = f"`HEADRACE_QUOTAS`: `{file}`, {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise SettingError(message) from error
+    except (OSError, ValueError) as error:
+        message = f"`HEADRACE_QUOTAS`: `{file}` can't be used: {error}"
+        raise SettingError(message) from error
+    names = [(one.of, one.subject) for one in quotas]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        message = f"`HEADRACE_QUOTAS`: `{file}`: the {twice[0][0]} `{twice[0][1]}` has two quotas; join them"
+        raise SettingError(message)
+    return quotas
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Whom and what a transfer concerns. Without places: whoever asks what there is."""
+
+    person: str
+    name: str
+    agent: str | None
+    groups: Collection[str]
+    source: str = ""
+    destination: str = ""
+
+    def subjects(self, of: str) -> tuple[str, ...]:
+        """Return the subjects of a kind; a person goes by id here."""
+        match of:
+            case "person":
+                return (self.person,)
+            case "agent":
+                return (self.agent,) if self.agent else ()
+            case "group":
+                return tuple(sorted(self.groups))
+            case "endpoint":
+                ends = (text.partition(":")[0] for text in (self.source, self.destination) if text)
+                return tuple(dict.fromkeys(ends))
+            case _:
+                return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A quota as it concerns somebody: what counts under its key."""
+
+    quota: Quota
+    key: str
+    name: str = ""
+    """A person's name, where it is known."""
+
+    @property
+    def subject(self) -> str:
+        """Whose it is, without the kind."""
+        return self.key.partition(":")[2]
+
+
+def limits_of(quotas: Collection[Quota], whose: Whose) -> tuple[Limit, ...]:
+    """Return the limits that concern a transfer; of one subject its own quota stands before that of each."""
+    return tuple(_limits(quotas, whose))
+
+
+def _limits(quotas: Collection[Quota], whose: Whose) -> Iterator[Limit]:
+    own = {(one.of, one.subject) for one in quotas}
+    for quota in quotas:
+        if quota.of == "destination":
+            # What is copied to a folder above may put files there.
+            if within(whose.destination, quota.subject) or within(quota.subject, whose.destination):
+                yield Limit(quota, f"destination:{quota.subject}")
+            continue
+        for subject in whose.subjects(quota.of):
+            names = {subject, whose.name} if quota.of == "person" else {subject}
+            has_own = any((quota.of, name) in own for name in names)
+            if quota.subject in names or (quota.subject == EACH and not has_own):
+                yield Limit(quota, f"{quota.of}:{subject}", whose.name if quota.of == "person" else "")
+
+
+def within(place: str, folder: str) -> bool:
+    """Whether a place is a folder or lies in it; nothing does where none is given."""
+    return bool(place and folder) and (place == folder or place.startswith(folder.rstrip("/") + "/"))
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What counts under a key."""
+
+    bytes: int = 0
+    files: int = 0
+    transfers: int = 0
+
+
+def against(limit: Limit, used: Used, wanted: Used, renews: datetime) -> str:
+    """Say what stands against a transfer that may move as much as `wanted`; empty when it fits."""
+    quota, whose = limit.quota, f"the quota of {limit.quota.of} `{limit.name or limit.subject}`"
+    day = f"it renews at {renews:%Y-%m-%d %H:%M} UTC"
+    if quota.bytes_a_day is not None and used.bytes + wanted.bytes > quota.bytes_a_day:
+        left = max(0, quota.bytes_a_day - used.bytes)
+        has = f"{byte_size(left)} of {byte_size(quota.bytes_a_day)} a day are left of {whose}"
+        advice = _advice(wanted.bytes, quota.bytes_a_day)
+        return f"{has}, and this plan may move {byte_size(wanted.bytes)}; {day}. {advice}"
+    if quota.files_a_day is not None and used.files + wanted.files > quota.files_a_day:
+        left = max(0, quota.files_a_day - used.files)
+        has = f"{left:,} of {plural(quota.files_a_day, 'file')} a day are left of {whose}"
+        return f"{has}, and this plan may move {wanted.files:,}; {day}. {_advice(wanted.files, quota.files_a_day)}"
+    if quota.transfers is not None and used.transfers + wanted.transfers > quota.transfers:
+        has = f"{plural(used.transfers, 'transfer')} under {whose} have not ended, and {quota.transfers} may be at once"
+        return f"{has}; submit again when one has ended"
+    return ""
+
+
+def _advice(wanted: int, most: int) -> str:
+    return "Ask for less at a time" if wanted > most else "Ask for less, or start it then"
+
+
+def renewal(day: str, zone: str) -> datetime:
+    """Return when the site's next day begins."""
+    after = date.fromisoformat(day) + timedelta(days=1)
+    return datetime.combine(after, time(), ZoneInfo(zone)).astimezone(UTC)
+
+
+def quota_use(limit: Limit, used: Used, renews: datetime) -> m.QuotaUse:
+    """Show how much of a quota is used."""
+    quota = limit.quota
+    return m.QuotaUse(
+        of=quota.of,
+        subject=limit.subject,
+        bytes_a_day=quota.bytes_a_day,
+        bytes_used=used.bytes,
+        files_a_day=quota.files_a_day,
+        files_used=used.files,
+        transfers=quota.transfers,
+        transfers_used=used.transfers,
+        renews=renews,
+    )

@@ -1,0 +1,126 @@
+"""Quotas are checked and reserved in the transaction that starts a transfer: two at once never both take what is left.
+
+What counts is the transfer's reservation (`budgets`): its ceilings while it runs, then what it moved.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from sqlalchemy import BigInteger, and_, bindparam, case, cast, func, or_, select
+
+from headrace.api.caller import Caller
+from headrace.api.core import Core
+from headrace.api.errors import Code, ServiceError
+from headrace.api.policy.budgets import day_of
+from headrace.api.policy.quota_rules import EACH, Limit, Quota, Used, Whose, against, limits_of, quota_use, renewal
+from headrace.api.store import Tx
+from headrace.api.store.base import Base
+from headrace.api.store.dialects import insert
+from headrace.api.store.tables_work import QuotaKeyRow, ReservationRow, TransferRow
+from headrace.auth import Principal, Scope
+from headrace.client import models as m
+
+_MOST_SHOWN = 1000
+_SEES_ALL = (Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ)
+
+
+class Quotas:
+    """The quotas of one site."""
+
+    def __init__(self, core: Core, quotas: tuple[Quota, ...]) -> None:
+        """Keep to `quotas`."""
+        self._core = core
+        self._quotas = quotas
+
+    async def require(self, tx: Tx, row: TransferRow, principal: Principal, wanted: Used, day: str) -> None:
+        """Refuse a transfer that would go over a quota, and count it under each that concerns it. See `budgets`."""
+        if self._quotas:
+            limits = limits_of(self._quotas, whose(principal, row.source, row.destination))
+            await self._require(tx, limits, wanted, day)
+            for limit in limits:
+                tx.gather(_count, {"key": limit.key, "transfer": row.id})
+
+    async def require_again(self, tx: Tx, row: TransferRow, wanted: Used, day: str) -> None:
+        """Refuse another try of a transfer that would go over a quota under which it counts."""
+        if self._quotas:
+            keys = set(await tx.scalars(select(QuotaKeyRow.key).where(QuotaKeyRow.transfer == row.id)))
+            await self._require(tx, tuple(filter(None, (self._limit(key) for key in sorted(keys)))), wanted, day)
+
+    async def of_plan(
+        self, principal: Principal, source: str, destination: str, wanted: Used, day: str
+    ) -> tuple[list[m.QuotaUse], list[str]]:
+        """Return the quotas that concern a plan, and what will stand against it if nothing changes."""
+        limits = limits_of(self._quotas, whose(principal, source, destination))
+        if not limits:
+            return [], []
+        renews = renewal(day, self._core.settings.timezone)
+        async with self._core.database.read() as tx:
+            used = await _used(tx, [limit.key for limit in limits], day)
+        said = [against(limit, used[limit.key], wanted, renews) for limit in limits]
+        return [quota_use(limit, used[limit.key], renews) for limit in limits], list(filter(None, said))
+
+    async def show(self, caller: Caller) -> list[m.QuotaUse]:
+        """List the quotas that concern the caller, and those of places; operators, auditors and admins see all."""
+        if not self._quotas:
+            return []
+        principal, zone = caller.principal, self._core.settings.timezone
+        day = day_of(self._core.clock(), zone)
+        mine = {limit.key: limit for limit in limits_of(self._quotas, whose(principal, "", ""))}
+        places = (one for one in self._quotas if one.of in {"endpoint", "destination"} and one.subject != EACH)
+        mine |= {(key := f"{one.of}:{one.subject}"): Limit(one, key) for one in places}
+        async with self._core.database.read() as tx:
+            if any(map(principal.may, _SEES_ALL)):
+                keys = await tx.scalars(_KEYS_IN_USE, {"day": day})
+                mine |= {limit.key: limit for limit in map(self._limit, keys) if limit is not None}
+            used = await _used(tx, list(mine), day)
+        return [quota_use(mine[key], used[key], renewal(day, zone)) for key in sorted(mine)]
+
+    def _limit(self, key: str) -> Limit | None:
+        """Return the quota that limits what counts under a key, if there still is one."""
+        of, _, subject = key.partition(":")
+        found = {one.subject: one for one in self._quotas if one.of == of}
+        quota = found.get(subject) or found.get(EACH)
+        return Limit(quota, key) if quota else None
+
+    async def _require(self, tx: Tx, limits: Sequence[Limit], wanted: Used, day: str) -> None:
+        if not limits:
+            return
+        used = await _used(tx, [limit.key for limit in limits], day)
+        renews = renewal(day, self._core.settings.timezone)
+        for limit in limits:
+            refusal = against(limit, used[limit.key], wanted, renews)
+            if refusal:
+                raise ServiceError(Code.QUOTA_EXCEEDED, refusal)
+
+
+def whose(principal: Principal, source: str, destination: str) -> Whose:
+    """Return whom and what a transfer concerns."""
+    return Whose(principal.id, principal.name, principal.agent, principal.groups, source, destination)
+
+
+async def _used(tx: Tx, keys: Collection[str], day: str) -> Mapping[str, Used]:
+    """Return what counts under each key."""
+    rows = await tx.execute(_USED, {"keys": list(keys), "day": day})
+    found = {key: Used(bytes_, files, transfers) for key, bytes_, files, transfers in rows}
+    return {key: found.get(key, Used()) for key in keys}
+
+
+async def _count(tx: Tx, rows: Sequence[Mapping[str, object]]) -> None:
+    await tx.execute(_ADD, rows)
+
+
+_KEYS = Base.metadata.tables[QuotaKeyRow.__tablename__].c
+_TAKEN = Base.metadata.tables[ReservationRow.__tablename__].c
+_ADD = insert(_KEYS.key.table).on_conflict_do_nothing()
+_COUNTS = and_(_KEYS.transfer == _TAKEN.transfer, or_(_TAKEN.day == bindparam("day"), _TAKEN.settled.is_(False)))
+_TODAY = _TAKEN.day == bindparam("day")
+_USED = (
+    select(
+        _KEYS.key,
+        cast(func.sum(case((_TODAY, _TAKEN.bytes), else_=0)), BigInteger),
+        cast(func.sum(case((_TODAY, _TAKEN.files), else_=0)), BigInteger),
+        cast(func.sum(case((_TAKEN.settled.is_(False), 1), else_=0)), BigInteger),
+    )
+    .where(_COUNTS, _KEYS.key.in_(bindparam("keys", expanding=True)))
+    .group_by(_KEYS.key)
+)
+_KEYS_IN_USE = select(_KEYS.key).where(_COUNTS).distinct().order_by(_KEYS.key).limit(_MOST_SHOWN)

@@ -1,0 +1,125 @@
+"""Quotas: how the site's file is read, whom each concerns, and what stands against one more transfer."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from headrace.api.policy.quota_rules import Limit, Quota, Used, Whose, against, limits_of, read_quotas, renewal
+from headrace.api.settings import SettingError
+
+RENEWS = datetime(2026, 11, 26, tzinfo=UTC)
+ADA = Whose("pn_1", "ada", None, {"cryo", "staff"}, "lab:/raw/x", "archive:/raw/x")
+
+
+def keys(*quotas: Quota, whose: Whose = ADA) -> list[str]:
+    return [limit.key for limit in limits_of(quotas, whose)]
+
+
+def one(of: str, subject: str, **limits: int) -> Quota:
+    return Quota.model_validate({"of": of, "subject": subject, **(limits or {"transfers": 1})})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[quota]]\nof = 'person'\nsubject = '*'\nbytes_a_day = 0", "quota.0.bytes_a_day"),
+        ("[[quota]]\nof = 'person'\nsubject = '*'", "give `bytes_a_day`, `files_a_day` or `transfers`"),
+        ("[[quota]]\nof = 'project'\nsubject = '*'\ntransfers = 1", "quota.0.of"),
+        ("[[quota]]\nof = 'destination'\nsubject = '*'\ntransfers = 1", "`*` is not `endpoint:/path`"),
+        ("[[quota]]\nof = 'person'\nsubject = '*'\nbytes = 1", "quota.0.bytes"),
+        ("[[quota]]\nof = 'agent'\nsubject = 'a'\ntransfers = 1\n" * 2, "the agent `a` has two quotas"),
+        ("quota = 3", "quota"),
+        ("[[", "can't be used"),
+        (None, "can't be used"),
+    ],
+)
+def test_a_file_that_can_not_be_used_is_refused_with_what_is_wrong_in_it(
+    text: str | None, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "quotas.toml"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(SettingError) as error:
+        read_quotas(str(file))
+    assert said in str(error.value)
+    assert "HEADRACE_QUOTAS" in str(error.value)
+
+
+def test_a_transfer_counts_for_its_person_groups_assistant_and_places() -> None:
+    everybody = [one(of, "*") for of in ("person", "group", "agent", "endpoint")]
+    assert keys(*everybody) == ["person:pn_1", "group:cryo", "group:staff", "endpoint:lab", "endpoint:archive"]
+    helped = Whose("pn_1", "ada", "helper", (), "lab:/a", "lab:/b")
+    assert keys(*everybody, whose=helped) == ["person:pn_1", "agent:helper", "endpoint:lab"]
+    assert keys(one("person", "bob"), one("group", "other"), one("endpoint", "tape")) == []
+    assert keys(one("person", "ada"), one("group", "cryo")) == ["person:pn_1", "group:cryo"]
+
+
+def test_the_quota_of_one_stands_in_the_place_of_that_of_each() -> None:
+    own = one("person", "ada", transfers=9)
+    assert [limit.quota for limit in limits_of([one("person", "*"), own], ADA)] == [own]
+    assert [limit.quota for limit in limits_of([own, one("person", "*")], ADA)] == [own]
+
+
+@pytest.mark.parametrize(
+    ("folder", "counts"),
+    [
+        ("archive:/", 1),
+        ("archive:/raw", 1),
+        ("archive:/raw/x", 1),
+        ("archive:/ra", 0),
+        ("archive:/raw/x/y", 1),
+        ("archive:/raw/xy", 0),
+        ("lab:/raw", 0),
+    ],
+)
+def test_a_destination_counts_for_its_folder_those_above_and_those_in_it(folder: str, counts: int) -> None:
+    assert keys(one("destination", folder)) == [f"destination:{folder}"] * counts
+
+
+BYTES = one("group", "cryo", bytes_a_day=100)
+FILES = one("group", "cryo", files_a_day=5)
+AT_ONCE = one("group", "cryo", transfers=2)
+
+
+@pytest.mark.parametrize(
+    ("quota", "used", "wanted", "said"),
+    [
+        (BYTES, Used(bytes=90), Used(bytes=10), ""),
+        (
+            BYTES,
+            Used(bytes=90),
+            Used(bytes=11),
+            "10 B of 100 B a day are left of the quota of group",
+        ),
+        (BYTES, Used(bytes=190), Used(bytes=1), "0 B of 100 B"),
+        (BYTES, Used(), Used(bytes=101), "Ask for less at a time"),
+        (
+            BYTES,
+            Used(bytes=100),
+            Used(bytes=1),
+            "at 2026-11-26 00:00 UTC. Ask for less, or start it then",
+        ),
+        (FILES, Used(files=3), Used(files=2), ""),
+        (FILES, Used(files=3), Used(files=3), "2 of 5 files a day are left"),
+        (AT_ONCE, Used(transfers=1), Used(transfers=1), ""),
+        (
+            AT_ONCE,
+            Used(transfers=2),
+            Used(transfers=1),
+            "2 transfers under the quota of group `cryo` have not ended, and 2 may",
+        ),
+    ],
+)
+def test_what_goes_over_a_quota_is_told_what_is_left_and_when_it_renews(
+    quota: Quota, used: Used, wanted: Used, said: str
+) -> None:
+    found = against(Limit(quota, "group:cryo"), used, wanted, RENEWS)
+    assert said in found
+    assert bool(found) == bool(said)
+
+
+def test_a_day_ends_at_the_site_s_midnight_also_when_clocks_change() -> None:
+    assert renewal("2026-11-25", "UTC") == RENEWS
+    assert renewal("2026-03-28", "Europe/Berlin") == datetime(2026, 3, 28, 23, tzinfo=UTC)
+    assert renewal("2026-03-29", "Europe/Berlin") == datetime(2026, 3, 29, 22, tzinfo=UTC)
