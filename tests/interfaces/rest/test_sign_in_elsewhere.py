@@ -113,6 +113,19 @@ async def test_signing_in_again_brings_the_groups_of_now_to_the_same_person(
     assert (again.id, again.name, first.roles, again.roles) == (first.id, "Rob B", ["requester"], [])
 
 
+async def test_two_people_with_one_mail_address_and_one_name_are_two_people(
+    site: Site, provider: OpenIdProvider
+) -> None:
+    for subject in ("kim", "kim-too"):
+        provider.person(subject, name="Kim", email="kim@corp.test", groups=["staff"])
+    async with visitor(site) as one, visitor(site) as other:
+        await one.sign_in("kim")
+        await other.sign_in("kim-too")
+        found = await one.me(), await other.me()
+    assert {who.name for who in found} == {"Kim"}
+    assert len({who.id for who in found}) == 2
+
+
 async def test_whoever_has_no_role_here_is_refused_and_not_stored(site: Site, provider: OpenIdProvider) -> None:
     provider.person("nik", name="Nik", groups=["visitors"])
     before = await site.ada.port.people()

@@ -1,4 +1,5 @@
 import asyncio
+import zlib
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -26,6 +27,7 @@ from headrace.auth import (
     scopes_of,
 )
 from headrace.auth.password_sign_in import KNOWN_LIMIT, NETWORK_LIMIT, PAIR_LIMIT, PERSON_LIMIT
+from headrace.auth.secret_forms import make_token, token_id
 from headrace.auth.throttle import Throttle
 
 pytestmark = pytest.mark.anyio
@@ -454,6 +456,21 @@ async def test_the_id_of_a_token_with_another_secret_is_nobody(house: House) -> 
     await house.store.add_token(replace(record, hash="0" * 64))
     with refused(AuthCode.NOT_SIGNED_IN):
         await house.door.tokens.principal(secret)
+
+
+async def test_a_thousand_guesses_at_a_token_are_nobody_write_nothing_and_shut_nobody_out(house: House) -> None:
+    admin = await house.first_admin()
+    secret = await house.token(admin)
+    [before] = await house.door.tokens.of(admin.principal)
+    for _ in range(1000):
+        body = f"hrt_{before.id}_{make_token().text.rpartition('_')[2][:52]}"
+        guess = f"{body}{zlib.crc32(body.encode()):08x}"
+        assert token_id(guess) == before.id, "it looks like a token"
+        with refused(AuthCode.NOT_SIGNED_IN):
+            await house.door.tokens.principal(guess)
+    await house.door.settle()
+    assert list(await house.door.tokens.of(admin.principal)) == [before]
+    assert (await house.door.tokens.principal(secret)).id == admin.principal.id
 
 
 async def test_a_disabled_person_is_nobody_at_once(house: House) -> None:
