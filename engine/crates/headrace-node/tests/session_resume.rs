@@ -6,13 +6,17 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use headrace_core::access::Access;
 use headrace_core::codec::to_usize;
-use headrace_node::session::{Outcome, Peer, StopReason, start};
-use session_support::{Dialler, Pair, content, lines, put, tree};
+use headrace_node::session::{Outcome, Peer, Progress, StopReason, start};
+use rustix::process::{Signal, getpid, kill_process};
+use session_support::{Dialler, Pair, content, lines, put, root_of, tree};
 
 const MIB: u64 = 1 << 20;
 const STREAMS: u16 = 3;
@@ -179,6 +183,105 @@ fn invariant_5_a_stop_ends_both_ends_while_small_files_wait_for_an_epoch() {
     assert!(
         source.end().is_some() && destination.end().is_some(),
         "a stopped end does not end"
+    );
+}
+
+#[test]
+fn invariant_5_a_stop_ends_both_ends_while_a_block_waits_for_its_rate() {
+    let mut pair = pair();
+    fill(&pair);
+    pair.ticket.rate_ceiling_bps = Some(80_000_000);
+    let (source, destination) = pair.start();
+    wait_for_bytes(&destination, MIB);
+    // One bit a second: what is read by now waits for days.
+    source.set_rate(Some(1));
+    source.stop(StopReason::Requested);
+    let limit = Instant::now() + Duration::from_secs(30);
+    while (source.end().is_none() || destination.end().is_none()) && Instant::now() < limit {
+        std::thread::yield_now();
+    }
+    assert!(
+        source.end().is_some() && destination.end().is_some(),
+        "a stop waits for the rate"
+    );
+}
+
+/// Says to the child that it is one: where its node's folders are, and whom it dials.
+const CHILD: &str = "HEADRACE_TEST_KILLED";
+/// What the child knows to be durable when it dies.
+const DURABLE: u64 = 4 * MIB;
+
+/// Receive in this process until some of it is durable and more has come, and be killed with SIGKILL then.
+fn receive_and_die(told: &str) {
+    let (address, folder) = told.split_once(' ').expect("two words");
+    let folder = std::path::Path::new(folder);
+    let mut pair = killed_pair();
+    pair.destination.root = root_of(&folder.join("data"), Access::Delete);
+    pair.destination.state = folder.join("state");
+    let mut spec = pair.destination_spec();
+    spec.peer = Peer::Dial(vec![address.parse().expect("an address")]);
+    let destination = start(&pair.destination.plane, spec).expect("it starts");
+    while destination.end().is_none() {
+        let Progress {
+            bytes_received,
+            bytes_durable,
+            ..
+        } = destination.progress();
+        if bytes_durable >= DURABLE && bytes_received > bytes_durable {
+            kill_process(getpid(), Signal::KILL).expect("it is ours");
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn killed_pair() -> Pair {
+    let mut pair = pair();
+    pair.dialler = Dialler::Destination;
+    pair.ticket.rate_ceiling_bps = Some(100_000_000);
+    pair
+}
+
+#[test]
+fn invariant_5_a_killed_receiver_costs_what_had_come_and_was_not_durable() {
+    if let Ok(told) = std::env::var(CHILD) {
+        return receive_and_die(&told);
+    }
+    let mut pair = killed_pair();
+    let bytes = fill(&pair);
+    let source = start(&pair.source.plane, pair.source_spec()).expect("it starts");
+    let address = pair.source.plane.address().expect("it listens");
+    let folder = pair.destination.state.parent().expect("a folder");
+    let name = "invariant_5_a_killed_receiver_costs_what_had_come_and_was_not_durable";
+    let ran = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", name, "--nocapture"])
+        .env(CHILD, format!("{address} {}", folder.display()))
+        .env("TMPDIR", folder)
+        .output()
+        .expect("it runs");
+    assert_eq!(ran.status.signal(), Some(9), "{ran:?}");
+    source.stop(StopReason::Requested);
+    assert_eq!(source.wait().outcome, Outcome::Stopped);
+    let count = std::fs::read(pair.destination.state.join("transfers/tr_1/received"));
+    let count = count.expect("it was counted");
+    let received = u64::from_le_bytes(count.try_into().expect("eight bytes"));
+
+    pair.ticket.rate_ceiling_bps = None;
+    pair.ticket.attempt = 2;
+    let (source, destination) = pair.start();
+    let end = destination.wait();
+    assert_eq!(end.outcome, Outcome::Complete, "{end:?}");
+    assert_eq!(source.wait().outcome, Outcome::Complete);
+    assert!(tree(&pair.from()) == tree(&pair.to()), "the trees differ");
+    let resent = end.statement.expect("a statement").totals.resent_bytes;
+    let sent = source.progress().bytes_received;
+    assert_eq!(
+        received + sent,
+        bytes + resent,
+        "{resent} are said to have come twice"
+    );
+    assert!(
+        resent <= received - DURABLE,
+        "{resent} of {received} bytes were sent again"
     );
 }
 
