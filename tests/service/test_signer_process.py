@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -19,7 +20,7 @@ from tests.service.test_authority_key import key_causes
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files
 from tests.service.test_transfers import SLOW_BPS, large_set, until
 
-from headrace.api.errors import CannotStart, ServiceError
+from headrace.api.errors import CannotStart, KeyUnusable, ServiceError
 from headrace.api.settings import SettingError, Settings
 from headrace.api.signing.signer_line import Line
 from headrace.api.signing.signer_wire import MakeConsent, MakeTicket, Proved, SignBody, TakePolicy
@@ -197,8 +198,11 @@ async def test_the_services_account_gets_no_ticket_signed_that_no_proof_covers(
         (free, {"overwrites": "0", "overwritten_bytes": "0"}, "plan_altered"),
         (free, {"deletes": "1"}, "plan_altered"),
         ({"policy_version": "0" * 64}, {}, "policy_changed"),
+        (free, {"overwrites": None}, "plan_altered"),
     ):
         assert code_of(line, forged(line, plan, own, context=told)) == code
+    nothing = line.ask(MakeConsent(proved=await proved_by(apart.ada, device, "{}"), terms=None)).document
+    assert code_of(line, ticket_of(plan, confirmation=nothing)) == "plan_altered"
     first = ticket_of(other, confirmation=of_other)
     assert verify(line.ask(first).document, "ticket", [signer.key]).fields()["plan_digest"] == other.digest
     assert code_of(line, first.model_copy(update={"number": 2})) == ""
@@ -318,6 +322,23 @@ def test_what_is_no_request_ends_its_own_connection_only(signer: SignerOfTest) -
             asking.shutdown(socket.SHUT_WR)
             assert asking.recv(100) == b""
     assert Line(signer.socket).public == signer.key
+
+
+def test_a_signer_that_hangs_is_asked_once_and_then_left_alone(signer: SignerOfTest) -> None:
+    line = Line(signer.socket)
+    assert signer.process is not None
+    signer.process.send_signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(KeyUnusable) as waited:
+            line.sign("probe", b"{}")
+        with pytest.raises(KeyUnusable) as at_once:
+            line.sign("probe", b"{}")
+    finally:
+        signer.process.send_signal(signal.SIGCONT)
+    assert all("did not answer in time" in one.value.why for one in (waited, at_once))
+    assert isinstance(waited.value.__context__, TimeoutError)
+    assert at_once.value.__context__ is None
+    assert Line(signer.socket).sign("probe", b"{}")
 
 
 def test_a_service_does_not_start_without_its_signer_or_with_a_weaker_proof(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ from headrace.guardrails import Attempt, Document, ReleasedPlan, verify
 
 _PATIENCE_S: Final = 2.0
 """How long an answer may take; the service waits meanwhile."""
-_LEFT_ALONE_S: Final = 2.0
-"""How long a signer that did not answer in time is not asked again."""
+_LEFT_ALONE_S: Final = 20.0
+"""How long a signer that did not answer in time is not asked again: it holds up the service for 2 s of 22."""
 _LATE: Final = "it did not answer in time"
 _PROOF: Final = {"id", "client_data", "authenticator_data", "signature", "kept"}
 

@@ -7,6 +7,7 @@ service are facts: who has which role, which root an endpoint is, and what a sur
 """
 
 import json
+import logging
 from base64 import urlsafe_b64decode
 from binascii import Error as NotBase64
 from collections.abc import Mapping
@@ -48,8 +49,11 @@ from headrace.guardrails import (
     why,
 )
 
+_log = logging.getLogger(__name__)
+
 _FACTS_OF_PLAN: Final = ("max_files", "max_bytes", "on_conflict")
 _PUBLISH: Final = "publish_policy"
+_UNREADABLE: Final = "the sealed plan, or a statement of consent to it, can't be read; plan again"
 _FORGED: Final = "the plan tells policy otherwise than it tells the nodes; plan again"
 
 
@@ -85,6 +89,10 @@ class SignerRules:
             return self._said(code=error.code, detail=error.reason)
         except (ServiceError, GuardrailError) as error:
             return self._said(code=str(error.code), detail=str(error.args[0]))
+        except (LookupError, TypeError, ValueError):
+            # What somebody made up, and no fault of the signer's, which would count as away without an answer.
+            _log.warning("a request holds what can't be read", exc_info=True)
+            return self._said(code=Code.PLAN_ALTERED, detail=_UNREADABLE)
 
     def _answer(self, request: Hello | SignBody | MakeConsent | MakeTicket | TakePolicy) -> Answer:
         match request:
@@ -228,5 +236,5 @@ def _require_same_facts(plan: ReleasedPlan) -> None:
 
 def _mapping(value: Json) -> JsonObject:
     if not isinstance(value, Mapping):
-        raise ServiceError(Code.PLAN_ALTERED, "the sealed plan can't be read; plan again")
+        raise ServiceError(Code.PLAN_ALTERED, _UNREADABLE)
     return value
