@@ -16,7 +16,10 @@ ODD = "[red]odd\u202ename\nwith everything\x1b[2J"
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(tmp_path_factory.mktemp("headrace")) as service:
+    folder = tmp_path_factory.mktemp("headrace")
+    quotas = folder / "quotas.toml"
+    quotas.write_text('[[quota]]\nof = "person"\nsubject = "*"\ntransfers = 250\nbytes_a_day = 1_000_000_000_000\n')
+    with serving(folder, quotas=str(quotas)) as service:
         yield service
 
 
@@ -315,6 +318,24 @@ def test_a_plan_that_ran_says_so_and_the_same_is_asked_for_once_more(service: Se
     assert anna.run("status", "--find", here, "--until", "1h", "--json").document == []
     [plan] = anna.run("plans", "--find", f"{here}-again", "--json").document
     assert plan["next_step"]["message"] == f"It ended: complete (transfer {again.document['id']})."
+
+
+def test_how_fast_it_was_and_how_much_of_a_quota_is_used_are_shown(service: Service, anna: Person, here: str) -> None:
+    done = anna.run("copy", f"src:/{here}", f"dst:/{here}", "--yes", "--json").document
+    assert anna.run("throughput", done["id"], "--json").document["step_s"] == 1
+    node = service.admin.run("throughput", "--node", "local", "--json").document
+    assert sum(one["bytes"] for one in node["samples"]) >= done["progress"]["bytes_durable"] > 0
+    shown = service.admin.run("throughput", "--node", "local", "--sent")
+    assert (shown.code, "#" * 40 in shown.out) == (0, True), "the fastest has the longest bar"
+    assert anna.run("throughput", "--node", "local").code != 0
+    assert anna.run("throughput").code == 2
+    [quota] = anna.run("qos", "--json").document
+    assert (quota["of"], quota["transfers"], quota["transfers_used"]) == ("person", 250, 0)
+    assert quota["bytes_used"] >= done["progress"]["bytes_durable"]
+    assert "0 of 250 transfers at once" in anna.run("qos").out
+    card = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}-more").out
+    assert "of 1.00 TB today used" in card
+    assert "between these nodes" in card
 
 
 def test_a_plan_is_dropped(anna: Person, here: str) -> None:
