@@ -60,6 +60,8 @@ async def who_arrives_with_a_bound_group_is_a_person_with_what_it_gives(stores: 
     assert list(await stores.identities.identities()) == [identity]
     assert list(await stores.identities.identities_of(alice.id)) == [identity]
     assert list(await stores.identities.identities_of("pn_other")) == []
+    assert list(await stores.identities.identities_of("pn_other", alice.id)) == [identity]
+    assert list(await stores.identities.identities_of()) == []
 
 
 async def who_arrives_without_a_role_is_not_kept(stores: Stores) -> None:

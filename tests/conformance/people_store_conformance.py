@@ -96,6 +96,8 @@ async def people_are_listed_oldest_first(store: PeopleStore) -> None:
     assert [person.id for person in await store.people(after=ADA.id)] == [GRACE.id, other.id]
     assert [person.id for person in await store.people(after=GRACE.id)] == [other.id]
     assert list(await store.people(after=other.id)) == []
+    assert [person.id for person in await store.people(limit=1)] == [ADA.id]
+    assert [person.id for person in await store.people(after=ADA.id, limit=1)] == [GRACE.id]
 
 
 async def a_name_is_taken_once_whatever_its_case(store: PeopleStore) -> None:

@@ -176,6 +176,22 @@ async def test_running_transfers_are_looked_at_when_somebodys_rights_change_and_
 
 
 @pytest.mark.anyio
+async def test_people_are_listed_page_by_page_each_with_their_identities(quiet_site: Site) -> None:
+    await bound(quiet_site, binding("lab-staff", "requester"))
+    arrivals = [await arrived(quiet_site, name, "lab-staff") for name in ("cara", "dora", "elsa")]
+    port, found, after = quiet_site.ada.port, list[m.Person](), None
+    while page := await port.people(limit=2, after=after):
+        assert len(page) <= 2
+        found, after = [*found, *page], page[-1].id
+    assert [one.id for one in found] == [one.id for one in await port.people()]
+    assert {one.id: [who.subject for who in one.identities] for one in found if one.id in arrivals} == dict(
+        zip(arrivals, (["cara"], ["dora"], ["elsa"]), strict=True)
+    )
+    with refused("invalid_request"):
+        await port.people(limit=1001)
+
+
+@pytest.mark.anyio
 async def test_nobody_takes_the_role_of_an_admin_from_themselves(quiet_site: Site) -> None:
     site = quiet_site
     with refused("not_allowed"):

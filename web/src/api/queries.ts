@@ -4,6 +4,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import { endOf, startOf } from "../format/time";
 import { paced } from "../live/pace";
 import { answer, api, limited, observedFetch } from "./client";
+import { everybody } from "./everybody";
 import type { FailedFile, Plan, Transfer, TransferEvent, TransferState } from "./schema";
 
 export const PAGE = 100;
@@ -264,10 +265,7 @@ export const auditQuery = ({ kind, person }: AuditFilter) =>
     placeholderData: keepPreviousData,
   });
 
-export const peopleQuery = queryOptions({
-  queryKey: ["people"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/people", { signal })),
-});
+export const peopleQuery = queryOptions({ queryKey: ["people"], queryFn: ({ signal }) => everybody(signal) });
 
 export const sessionsQuery = queryOptions({
   queryKey: ["sessions"],

@@ -516,7 +516,7 @@ export interface paths {
         };
         /**
          * People
-         * @description List everybody, with their identities elsewhere.
+         * @description List people, oldest first, with their identities elsewhere.
          */
         get: operations["people"];
         put?: never;
@@ -5227,7 +5227,11 @@ export interface operations {
     };
     people: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                /** @description the last of the page before */
+                after?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;

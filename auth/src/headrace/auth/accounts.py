@@ -90,11 +90,11 @@ class Accounts:
         )
         return await self._store.renew_invitation(invitation) or known, made.text
 
-    async def people(self, by: Principal) -> Sequence[PersonRecord]:
-        """List the first 10,000 people; raises `not_allowed`."""
+    async def people(self, by: Principal, *, after: str | None = None, limit: int = 10_000) -> Sequence[PersonRecord]:
+        """List at most `limit` people, oldest first, after one of them if one is named; raises `not_allowed`."""
         if Scope.ADMIN not in by.scopes:
             raise AuthError(AuthCode.NOT_ALLOWED, "Only an admin sees all people.")
-        return await self._store.people()
+        return await self._store.people(after=after, limit=limit)
 
     async def disable(self, by: Principal, person: str) -> PersonRecord:
         """Disable a person: their sessions and tokens die at once. Raises `not_allowed`, `not_found`."""

@@ -58,11 +58,11 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         return next((one for one in self._people.values() if one.local and fold(one.name) == fold(name)), None)
 
-    async def people(self, *, after: str | None = None) -> Sequence[PersonRecord]:
+    async def people(self, *, after: str | None = None, limit: int = MAX_PEOPLE) -> Sequence[PersonRecord]:
         """See `PeopleStore`."""
         found = sorted(self._people.values(), key=lambda one: (one.created, one.id))
         begin = next((at for at, one in enumerate(found, 1) if one.id == after), 0)
-        return tuple(found[begin : begin + MAX_PEOPLE])
+        return tuple(found[begin : begin + min(limit, MAX_PEOPLE)])
 
     async def invitation(self, hash: str) -> InvitationRecord | None:  # noqa: A002 - the field's name
         """See `PeopleStore`."""
@@ -189,9 +189,9 @@ class MemoryPeopleStore:
         keys = sorted(key for key in self._identities if after is None or key > after)
         return tuple(self._identities[key] for key in keys[:MAX_PEOPLE])
 
-    async def identities_of(self, person: str) -> Sequence[IdentityRecord]:
+    async def identities_of(self, *people: str) -> Sequence[IdentityRecord]:
         """See `IdentityStore`."""
-        mine = (one for one in self._identities.values() if one.person == person)
+        mine = (one for one in self._identities.values() if one.person in people)
         return sorted(mine, key=lambda one: (one.issuer, one.subject))
 
     async def arrive(self, arrival: Arrival, newcomer: str, now: datetime) -> PersonRecord:

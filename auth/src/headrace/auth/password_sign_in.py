@@ -13,7 +13,7 @@ from headrace.auth.passwords import check_name, check_password, fold, hash_passw
 from headrace.auth.principal import Principal
 from headrace.auth.secret_forms import Pepper, is_invitation
 from headrace.auth.sessions import BY_PASSWORD, Sessions, SignedIn
-from headrace.auth.store import InvitationRecord, NameTaken, PeopleStore, PersonRecord, active_person
+from headrace.auth.store import InvitationRecord, NameTaken, PeopleStore, PersonRecord, active_person, everybody
 from headrace.auth.throttle import Limit, Throttle, network_of
 
 MAX_HASHES_AT_ONCE: Final = 4
@@ -168,7 +168,7 @@ class PasswordSignIn:
 
     async def seal_those_of_before(self) -> None:
         """Seal the passwords of a store that a version without seals wrote; to be done once, and never again."""
-        for person in await self._store.people():
+        async for person in everybody(self._store):
             if person.password_hash is not None and " " not in person.password_hash:
                 await self._store.set_password_hash(person.id, self._sealed(person.id, person.password_hash))
 

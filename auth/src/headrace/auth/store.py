@@ -180,8 +180,8 @@ class IdentityStore(Protocol):
         """List identities by issuer and subject, at most 10,000: from the beginning, or those after one of them."""
         ...
 
-    async def identities_of(self, person: str) -> Sequence[IdentityRecord]:
-        """List a person's identities, by issuer and subject."""
+    async def identities_of(self, *people: str) -> Sequence[IdentityRecord]:
+        """List the identities of these people, by issuer and subject."""
         ...
 
     async def arrive(self, arrival: Arrival, newcomer: str, now: datetime) -> PersonRecord:
@@ -283,8 +283,8 @@ class PeopleStore(Protocol):
         """Find a person by name, compared with `passwords.fold`."""
         ...
 
-    async def people(self, *, after: str | None = None) -> Sequence[PersonRecord]:
-        """List people, oldest first, at most 10,000: from the beginning, or those after one of them (by id)."""
+    async def people(self, *, after: str | None = None, limit: int = 10_000) -> Sequence[PersonRecord]:
+        """List people, oldest first, at most `limit`: from the beginning, or those after one of them (by id)."""
         ...
 
     async def invitation(self, hash: str) -> InvitationRecord | None:  # noqa: A002 - the field's name

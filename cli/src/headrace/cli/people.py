@@ -17,6 +17,7 @@ from headrace.client import login as saved
 from headrace.client import models as m
 
 MIN_PASSWORD = 12
+MAX_PEOPLE = 1000
 """Characters; the service has the last word."""
 
 
@@ -152,7 +153,7 @@ def people_list(ctx: typer.Context, *, json: Json = False) -> None:
         return
 
     def work(command: Command) -> None:
-        found = command.wait(command.headrace.people())
+        found = command.wait(_everybody(command.headrace))
         rows = (
             (p.name, p.id, p.kind, ", ".join(p.roles), ", ".join(p.groups), p.state, local_time(p.created))
             for p in found
@@ -161,6 +162,14 @@ def people_list(ctx: typer.Context, *, json: Json = False) -> None:
         command.out.document(found)
 
     run(work, as_json=json)
+
+
+async def _everybody(headrace: HttpHeadrace) -> list[m.Person]:
+    found = page = await headrace.people(limit=MAX_PEOPLE)
+    while len(page) == MAX_PEOPLE:
+        page = await headrace.people(limit=MAX_PEOPLE, after=page[-1].id)
+        found = [*found, *page]
+    return found
 
 
 @people.command("service")

@@ -348,9 +348,9 @@ class HttpHeadrace:
 
     # -- people --
 
-    async def people(self) -> list[m.Person]:
+    async def people(self, *, limit: int = 200, after: str | None = None) -> list[m.Person]:
         """As in the port."""
-        return await self._wire.get(list[m.Person], "people")
+        return await self._wire.get(list[m.Person], "people", query={"limit": limit, "after": after})
 
     async def invite(self, request: m.InvitationRequest) -> m.Invitation:
         """As in the port."""

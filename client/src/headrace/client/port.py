@@ -280,8 +280,8 @@ class Headrace(Protocol):
         """Check the audit chain to its head; `full` also reads again what was checked within the last day."""
         ...
 
-    async def people(self) -> list[m.Person]:
-        """List everybody, with their identities elsewhere."""
+    async def people(self, *, limit: int = 200, after: str | None = None) -> list[m.Person]:
+        """List people, oldest first, with their identities elsewhere; `after` is the id of the last one before."""
         ...
 
     async def invite(self, request: m.InvitationRequest) -> m.Invitation:

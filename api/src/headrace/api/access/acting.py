@@ -358,10 +358,10 @@ class Acting:
 
     # -- people --
 
-    async def people(self) -> list[m.Person]:
+    async def people(self, *, limit: int = 200, after: str | None = None) -> list[m.Person]:
         """As in the port."""
         with self._may("people") as caller:
-            return await self._do.people.everybody(caller)
+            return await self._do.people.page(caller, after=after, limit=_page(limit, MAX_LONG_PAGE))
 
     async def invite(self, request: m.InvitationRequest) -> m.Invitation:
         """As in the port."""

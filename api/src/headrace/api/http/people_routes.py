@@ -6,7 +6,8 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.errors import ServiceError
-from headrace.api.http.identity import Id, Port, TheGate, address_of, cookie_name, hand_out, port_of, secret_of
+from headrace.api.http.identity import Id, LastId, Port, TheGate, address_of, cookie_name, hand_out, port_of, secret_of
+from headrace.api.http.transfer_routes import LongPage
 from headrace.auth import AuthError
 from headrace.client import models as m
 
@@ -71,9 +72,9 @@ async def accept_invitation(request: Request, response: Response, gate: TheGate,
 
 
 @router.get("/people")
-async def people(port: Port) -> list[m.Person]:
-    """List everybody, with their identities elsewhere."""
-    return await port.people()
+async def people(port: Port, limit: LongPage = 200, after: LastId = None) -> list[m.Person]:
+    """List people, oldest first, with their identities elsewhere."""
+    return await port.people(limit=limit, after=after)
 
 
 @router.post("/people/invitations", status_code=201)

@@ -216,10 +216,11 @@ class People:
         """Say who is calling."""
         return me(caller.principal)
 
-    async def everybody(self, caller: Caller) -> list[m.Person]:
-        """List everybody."""
-        theirs = await self._identities(caller)
-        return [_person(record, theirs) for record in await self._auth.accounts.people(caller.principal)]
+    async def page(self, caller: Caller, *, after: str | None, limit: int) -> list[m.Person]:
+        """List people, oldest first, after one of them if one is named."""
+        found = await self._auth.accounts.people(caller.principal, after=after, limit=limit)
+        theirs = await self._identities(caller, *(one.id for one in found))
+        return [_person(record, theirs) for record in found]
 
     async def invite(self, caller: Caller, request: m.InvitationRequest) -> m.Invitation:
         """Invite a person; the link is shown once."""
@@ -276,7 +277,7 @@ class People:
         """Disable a person; what this person has running is looked at again."""
         with self._changing(caller):
             disabled = await self._auth.accounts.disable(caller.principal, person)
-            return _person(disabled, await self._identities(caller))
+            return _person(disabled, await self._identities(caller, disabled.id))
 
     async def update(self, caller: Caller, person: str, update: m.PersonUpdate) -> m.Person:
         """Replace what is granted to a person; what this person has running is looked at again."""
@@ -285,20 +286,20 @@ class People:
         await self._proofs.of(caller, "update_person", person, update)
         with self._changing(caller):
             granted = await self._auth.rights.grant(caller.principal, person, roles, groups)
-            return _person(granted, await self._identities(caller))
+            return _person(granted, await self._identities(caller, granted.id))
 
     async def link(self, caller: Caller, person: str, link: m.IdentityLink) -> m.Person:
         """Make an identity this person's."""
         await self._proofs.of(caller, "link_identity", person, link)
         with self._changing(caller):
             linked = await self._auth.rights.link(caller.principal, person, link.issuer, link.subject)
-            return _person(linked, await self._identities(caller))
+            return _person(linked, await self._identities(caller, linked.id))
 
     async def unlink(self, caller: Caller, person: str, link: m.IdentityLink) -> m.Person:
         """Take an identity from this person."""
         with self._changing(caller):
             left = await self._auth.rights.unlink(caller.principal, person, link.issuer, link.subject)
-            return _person(left, await self._identities(caller))
+            return _person(left, await self._identities(caller, left.id))
 
     async def group_bindings(self, caller: Caller) -> m.GroupBindings:
         """List what groups give and what is proposed."""
@@ -356,9 +357,9 @@ class People:
             # Also when the caller has gone meanwhile: what was begun is stored whole before that is told here.
             self._core.reactions.tell()
 
-    async def _identities(self, caller: Caller) -> Mapping[str, Sequence[IdentityRecord]]:
+    async def _identities(self, caller: Caller, *people: str) -> Mapping[str, Sequence[IdentityRecord]]:
         theirs = defaultdict[str, list[IdentityRecord]](list)
-        for identity in await self._auth.rights.identities(caller.principal):
+        for identity in await self._auth.rights.identities_of(caller.principal, *people):
             theirs[identity.person].append(identity)
         return theirs
 

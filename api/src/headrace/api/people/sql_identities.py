@@ -52,9 +52,9 @@ class SqlIdentityStore:
         async with self._database.read() as tx:
             return [_identity(row) for row in await tx.scalars(query.limit(MAX_PEOPLE))]
 
-    async def identities_of(self, person: str) -> Sequence[IdentityRecord]:
+    async def identities_of(self, *people: str) -> Sequence[IdentityRecord]:
         """As in the port."""
-        query = select(IdentityRow).where(IdentityRow.person == person)
+        query = select(IdentityRow).where(IdentityRow.person.in_(people))
         async with self._database.read() as tx:
             rows = await tx.scalars(query.order_by(IdentityRow.issuer, IdentityRow.subject))
             return [_identity(row) for row in rows]

@@ -86,9 +86,9 @@ class SqlPeopleStore:
             row = await tx.scalar(select(PersonRow).where(PersonRow.name_key == fold(name)))
             return person_of(row) if row and not row.name_key.startswith(ELSEWHERE) else None
 
-    async def people(self, *, after: str | None = None) -> Sequence[PersonRecord]:
+    async def people(self, *, after: str | None = None, limit: int = MAX_PEOPLE) -> Sequence[PersonRecord]:
         """As in the port."""
-        query = select(PersonRow).order_by(PersonRow.created, PersonRow.id).limit(MAX_PEOPLE)
+        query = select(PersonRow).order_by(PersonRow.created, PersonRow.id).limit(min(limit, MAX_PEOPLE))
         async with self._database.read() as tx:
             last = await tx.get(PersonRow, after) if after is not None else None
             if last is not None:
