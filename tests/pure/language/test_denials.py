@@ -1,7 +1,7 @@
 """What unowned words may turn round is neither stated nor planned, also when the question about it is answered."""
 
 import pytest
-from tests.pure.language.made import ROUTE, asked, asked_after, read, slot_of
+from tests.pure.language.made import ROUTE, asked, asked_after, intent_of, read, slot_of
 
 from headrace.guardrails.language import Question
 
@@ -102,3 +102,20 @@ def test_a_word_that_may_turn_an_order_round_describes_no_place(word: str, noun:
 @pytest.mark.parametrize("word", ["good", "right", "fine", "great", "perfect", "ok", "okay"])
 def test_a_word_of_assent_before_a_noun_says_which_files_are_meant(word: str) -> None:
     assert "include" in asked(f"please copy the {word} measurements from lab:/home/c to archive:/c")
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (f"{ROUTE}, please make the speed limit 2 Gbit/s", f"{ROUTE}, speed limit 2 Gbit/s"),
+        (f"{ROUTE}. No encryption needed.", f"{ROUTE}. No encryption."),
+        (f"{ROUTE}, only need *.tiff and *.mdoc", f"{ROUTE}, only *.tiff and *.mdoc"),
+    ],
+)
+def test_light_words_that_only_carry_an_option_change_nothing(text: str, plain: str) -> None:
+    assert intent_of(text) == intent_of(plain)
+
+
+@pytest.mark.parametrize("words", ["make encryption optional", "encrypted sporadically", "*.tmp needed"])
+def test_words_beside_an_option_that_carry_more_are_asked_about(words: str) -> None:
+    assert read(f"{ROUTE}, {words}").outcome == "ask"

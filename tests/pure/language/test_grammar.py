@@ -10,6 +10,7 @@ FOLDER = resources.files("headrace.guardrails.language") / "grammar"
 TEXTS = {entry.name.removesuffix(".txt"): entry.read_text("utf-8") for entry in FOLDER.iterdir()}
 # Named by code: what ends a reason, opens a clause that is no request, describes a folder, tells a skip from a wish.
 BY_CODE = {
+    "carrying",
     "opens_heading",
     "size_of_data",
     "place_by_number",

@@ -82,7 +82,7 @@ def with_background(chosen: list[Chosen], items: Sequence[Item], words: Words, m
     owned = [owners.get(item.first) for item in items]
     said = [_said(span) for span in owned]
     timed = [span is not None and any(fact.slot in _TIMES for fact in span.facts) for span in owned]
-    unknown = [span is None for span in owned]
+    unknown = [span is None or any(fact.slot == "purpose" for fact in span.facts) for span in owned]
     within = [span is not None and span.first < item.first for span, item in zip(owned, items, strict=True)]
     text = _Text(items, said, timed, unknown, within, Counter(value for one in said for value in one), sum(timed))
     goals = {_name(fact.value) for span in chosen for fact in span.facts if fact.slot == "destination"} - {""}
@@ -160,7 +160,8 @@ def _end_of(text: _Text, at: int) -> int | None:
     for end in reversed(ends):
         clause = "".join(f"{_symbol(item)} " for item in items[at:end])
         listed = any(pattern.fullmatch(clause) for pattern in patterns)
-        if listed and all(one <= _ACTIONS for one in said[at:end]):
+        silent = _ACTIONS if before else _ACTIONS | {"purpose"}
+        if listed and all(one <= silent for one in said[at:end]):
             return end
         beside = text.beside(at, end) if any(text.unknown[at:end]) else None
         if beside and (tells(items[at:end], beside) or (not before and heads(items, at, end))):

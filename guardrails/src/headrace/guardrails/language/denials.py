@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from headrace.guardrails.language.phrases import Item
 
 _TURNS_ROUND = frozenset(words_of("turns_round"))
+_CARRYING = frozenset(words_of("carrying"))
+# What such a word may also stand behind: "no encryption needed".
+_CHECKED = frozenset({"encryption", "verify"})
 _EITHER = frozenset(words_of("either"))
 _PREDICATES = frozenset(words_of("predicate"))
 _RESTRICTING = frozenset(words_of("restricting"))
@@ -38,10 +41,29 @@ def denied(chosen: Sequence[Chosen], items: Sequence[Item], words: Words, make: 
         if opens_exclusion(cue) and cue.last == span.first and span.facts and _slots(span) <= LIMITS:
             spans = _merged(spans, [span], (cue.first, cue.last), words, make)
     for run in _runs(spans, items):
+        if _carries(spans, run):
+            first, last = run[0].first, run[-1].last
+            carrying = make("little words", (), words(first, last), first, last)
+            spans = sorted([*spans, carrying], key=lambda one: one.first)
+            continue
         reached = _reached(spans, run)
         if reached is not None:
             spans = _merged(spans, reached, (run[0].first, run[-1].last), words, make)
     return spans
+
+
+def _carries(spans: Sequence[Chosen], run: Sequence[Item]) -> bool:
+    """Say whether unowned words only carry the option beside them: "please *make* the limit 2 Gb/s"."""
+    left, right = _neighbours(spans, run[0].first, run[-1].last)
+    options = _is_option(left, _CHECKED) or _is_option(right, OPTIONS)
+    return options and _CARRYING.issuperset(plain_word(item) for item in run)
+
+
+def _is_option(span: Chosen | None, slots: frozenset[str]) -> bool:
+    """Say whether a span fills some slot of these, without a doubt."""
+    if span is None or not _slots(span) & slots:
+        return False
+    return not any(isinstance(fact.value, Doubt) for fact in span.facts)
 
 
 def _merged(

@@ -291,6 +291,7 @@ def heads(items: Sequence[Item], at: int, end: int) -> bool:
     if opener:
         clause, words = clause[opener.count(" ") + 1 :], words[opener.count(" ") + 1 :]
         several = any(item.symbol.startswith(UNKNOWN_MARK) and _PLURAL.fullmatch(plain_word(item)) for item in clause)
+        several = several or any(_PLURAL.fullmatch(word) for word in words if word in _DATA)
         ends_so = mark.symbol in (":", ",", "-") and not several and _PEOPLE.isdisjoint(words)
     said = _DATA | _NUMBERED
     known = [_is_plain(item) or plain_word(item) in said or (numbered and item.symbol == "<dur>") for item in clause]
