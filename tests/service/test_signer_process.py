@@ -1,5 +1,6 @@
 """A signer in a process of its own: what the service's account can't get signed, and what goes on when it dies."""
 
+import asyncio
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 from tests.servers.device import Device
-from tests.servers.signer import SignerOfTest, proven, running_signer
+from tests.servers.signer import LIMIT_S, SignerOfTest, proven, running_signer
 from tests.servers.site import PASSWORD, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
 from tests.service.test_authority_key import key_causes
@@ -141,6 +142,25 @@ async def test_transfers_wait_for_a_signer_that_was_killed_and_go_on_when_it_is_
         assert ended.state is m.TransferState.COMPLETE, ended.state_reason
         assert verify((await apart.ada.port.receipt(ended.id)).document, "receipt", [signer.key])
     assert not (apart.settings.data / "authority.key").exists()
+
+
+@pytest.mark.anyio
+async def test_what_runs_goes_on_without_the_signer_and_has_its_receipt(apart: Site, signer: SignerOfTest) -> None:
+    total = large_set(apart, files=16)
+    plan = await apart.ada.plan("lab:/set", "archive:/on", rate_limit_bps=2 * SLOW_BPS)
+    transfer = await apart.ada.submit(plan)
+    await until(apart, transfer, "running")
+    signer.kill()
+    # It wants another ticket, which nobody signs.
+    await apart.ada.port.control(transfer.id, m.ControlRequest(action="set_rate", rate_bps=SLOW_BPS))
+    async with asyncio.timeout(LIMIT_S):
+        async for event in apart.ada.port.watch(transfer.id):
+            if event.transfer is not None and event.transfer.progress.bytes_durable == total:
+                break
+    signer.start()
+    ended = await apart.ada.end_of(transfer)
+    assert ended.state is m.TransferState.COMPLETE, ended.state_reason
+    assert "waiting" not in {event.kind for event in await apart.ada.port.transfer_events(transfer.id)}
 
 
 @pytest.mark.anyio
