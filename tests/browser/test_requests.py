@@ -21,7 +21,9 @@ def test_how_long_a_plan_takes_is_said_from_what_was_moved_before_and_unknown_un
     expect(figure(page, "Takes about")).to_contain_text("not known yet")
     ada.run("copy krios1:/run42 to archive:/eta-1/", until="complete")
     page = house.page("ada", f"/plans/{ada.plan('copy krios1:/run42 to archive:/eta-2/')}")
-    expect(figure(page, "Takes about")).to_contain_text(re.compile(r"\d+ (ms|s|min)"))
+    expect(figure(page, "Takes about")).to_contain_text(
+        re.compile(r"\d+ (ms|s|min) to .*, from the last 1 transfer between")
+    )
 
 
 def test_a_request_that_waits_is_found_again_and_started_when_it_was_approved(house: House) -> None:

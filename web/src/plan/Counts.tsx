@@ -33,7 +33,7 @@ export function Counts({ survey, etaS, estimate, quotas }: CountsProps) {
   return (
     <dl className={classes.counts}>
       {rows.map(([term, value, detail]) => (
-        <div key={term}>
+        <div key={[term, detail, value].join(" ")}>
           <dt>{term}</dt>
           <dd>
             {value} {detail !== undefined && <small>{detail}</small>}
