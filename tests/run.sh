@@ -21,7 +21,7 @@ case $part in
   pure) python 1 tests/pure "$@" ;;
   # Two for each processor: most of these tests wait for nodes, disks and rates.
   rest) python 2 tests --ignore tests/pure "$@" ;;
-  postgresql) python 2 --store postgresql tests/service/test_{store,consent,transfers,durable,budgets,policies,listing}.py "$@" ;;
+  postgresql) python 2 --store postgresql tests/service/test_{store,consent,transfers,durable,budgets,policies,listing,throughput}.py "$@" ;;
   all) engine && python 2 tests "$@" ;;
   *) echo "no such part: $part" >&2; exit 2 ;;
 esac
