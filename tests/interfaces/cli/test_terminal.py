@@ -84,6 +84,25 @@ def test_a_choice_is_made_by_its_number_and_becomes_part_of_the_sentence(script:
     assert DIGEST in bodies(script)[2]
 
 
+def test_a_proof_that_no_terminal_can_give_opens_the_plan_in_the_console(script: Script, tmp_path: Path) -> None:
+    console = "https://headrace.example"
+    challenge = {"provider": "corp", "name": "Corp", "origin": console, "id": "x", "kept": "x", "expires": AT}
+    needed = {
+        "title": "x", "status": 403, "code": "proof_needed", "detail": "prove that this is you",
+        "proof": {"ways": ["provider"], "provider": challenge},
+    }  # fmt: skip
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}\n', encoding="utf-8")
+    browser.chmod(0o700)
+    script.answers = [answer(plan(outcome="approve")), answer(needed, "403 Forbidden")]
+    with at_terminal("approve", "pl_1", BROWSER=str(browser), **at(script, tmp_path)) as person:
+        person.wait_for(r"Approve plan .* \[y/N\]")
+        person.type("y")
+        person.wait_for(r"Do this in the console: https://headrace.example/plans/pl_1")
+        assert person.ends_with() == 4
+    assert opened.read_text(encoding="utf-8").strip() == f"{console}/plans/pl_1"
+
+
 def test_what_did_not_arrive_is_listed_with_the_one_command_that_sends_it(script: Script, tmp_path: Path) -> None:
     failed = {"path": "[red]x\u202e", "error": "unreadable", "message": "permission denied", "retry": True}
     script.answers = [
