@@ -24,7 +24,7 @@ from tests.service.test_transfers import SLOW_BPS, large_set, until
 from headrace.api.errors import CannotStart, KeyUnusable, ServiceError
 from headrace.api.settings import SettingError, Settings
 from headrace.api.signing.signer_line import Line
-from headrace.api.signing.signer_wire import MakeConsent, MakeTicket, Proved, SignBody, TakePolicy
+from headrace.api.signing.signer_wire import MakeConsent, MakeTicket, ProofOf, SignBody, TakePolicy
 from headrace.api.store.tables_site import PasskeyRow
 from headrace.api.store.tables_work import ConfirmationRow
 from headrace.client import models as m
@@ -63,7 +63,7 @@ async def with_passkey(person: Person, signer: SignerOfTest, *more: str) -> Devi
     return device
 
 
-async def proved_by(person: Person, device: Device, agreed: str, answer: m.PasskeyAnswer | None = None) -> Proved:
+async def proved_by(person: Person, device: Device, agreed: str, answer: m.PasskeyAnswer | None = None) -> ProofOf:
     """What the service would say to the signer of a passkey's answer."""
     passkeys = person.site.use_cases.proofs._auth.passkeys  # noqa: SLF001 - what an attacker in the process has
     if answer is None:
@@ -77,7 +77,7 @@ async def proved_by(person: Person, device: Device, agreed: str, answer: m.Passk
     async with person.site.service.whole.core.database.read() as tx:
         row = await tx.get_one(PasskeyRow, device.id)
     key = row.public_key.replace("+", "-").replace("/", "_")
-    return Proved(person=person.principal.id, agreed=agreed, passkey=answer, public_key=key)
+    return ProofOf(person=person.principal.id, agreed=agreed, passkey=answer, public_key=key)
 
 
 def ticket_of(plan: m.Plan, document: str = "", **others: Any) -> MakeTicket:  # noqa: ANN401 - checked by the model

@@ -18,7 +18,7 @@ from headrace.api.signing.signer_wire import (
     Hello,
     MakeConsent,
     MakeTicket,
-    Proved,
+    ProofOf,
     SignBody,
     TakePolicy,
     TermsOf,
@@ -132,11 +132,11 @@ def _terms(terms: Terms) -> TermsOf:
     )
 
 
-def _proved(proof: Proof) -> Proved:
+def _proved(proof: Proof) -> ProofOf:
     if proof.kind != "passkey":
         raise ServiceError(Code.PROOF_NEEDED, "the signer of this site counts passkeys only: use one")
     answer = {name: value for name, value in proof.evidence.items() if name in _PROOF}
-    return Proved(
+    return ProofOf(
         person=proof.person,
         agreed=proof.agreed,
         passkey=m.PasskeyAnswer.model_validate(answer),

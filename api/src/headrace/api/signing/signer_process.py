@@ -26,7 +26,7 @@ from headrace.api.signing.signer_wire import (
     Hello,
     MakeConsent,
     MakeTicket,
-    Proved,
+    ProofOf,
     SignBody,
     TakePolicy,
 )
@@ -121,7 +121,7 @@ class SignerRules:
         terms = None if asked.terms is None else Terms(**dict(asked.terms))
         return seal(CONSENT, consent_body(checked, terms, self._clock()), self._key).text
 
-    def _checked(self, proved: Proved) -> tuple[_Checked, KnownPasskey]:
+    def _checked(self, proved: ProofOf) -> tuple[_Checked, KnownPasskey]:
         """Verify a passkey's answer with a key that the owner has accepted, and use it up."""
         given, now = proved.passkey, self._clock()
         known = self._state.passkey(given.id)
@@ -142,7 +142,7 @@ class SignerRules:
             raise ServiceError(AuthCode.PASSKEY_REFUSED, "this answer was used already; begin again")
         return _Checked(proved.person, proved.agreed, given.model_dump(mode="json")), known
 
-    def _agreed(self, proved: Proved, known: KnownPasskey) -> Agreed:
+    def _agreed(self, proved: ProofOf, known: KnownPasskey) -> Agreed:
         try:
             key = urlsafe_b64decode(known.public_key)
         except (NotBase64, ValueError) as error:

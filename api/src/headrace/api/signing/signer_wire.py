@@ -40,7 +40,7 @@ class SignBody(_Message):
     body: _Text
 
 
-class Proved(_Message):
+class ProofOf(_Message):
     """What a person has agreed to, and the passkey's answer that says so."""
 
     person: _Short
@@ -63,7 +63,7 @@ class MakeConsent(_Message):
     """Check a proof and seal a statement of it."""
 
     ask: Literal["consent"] = "consent"
-    proved: Proved
+    proved: ProofOf
     terms: TermsOf | None
 
 
@@ -85,7 +85,7 @@ class TakePolicy(_Message):
     """Decide by this policy from now on, whose publication a person has agreed to."""
 
     ask: Literal["policy"] = "policy"
-    proved: Proved
+    proved: ProofOf
     text: _Text
 
 
