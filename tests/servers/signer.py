@@ -64,7 +64,8 @@ class SignerOfTest:
 
     def run(self, *arguments: str) -> Result:
         """Run another command of the signer's owner (in this process: starting one takes a second)."""
-        return CliRunner().invoke(signer_commands, [*arguments, "--state", str(self.folder / "state")])
+        command, *others = arguments
+        return CliRunner().invoke(signer_commands, [command, "--state", str(self.folder / "state"), *others])
 
 
 @contextmanager

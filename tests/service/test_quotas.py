@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import URL
 from tests.servers.site import Site, started_site
 from tests.service.refusals import refused
-from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until
+from tests.service.test_transfers import SLOW_BPS, large_set, small_set
 
 from headrace.api.settings import Settings
 from headrace.client import HeadraceError
@@ -31,6 +31,11 @@ bytes_a_day = 1_000_000_000
 [[quota]]
 of = "destination"
 subject = "archive:/one"
+transfers = 1
+
+[[quota]]
+of = "person"
+subject = "nia"
 transfers = 1
 
 [[quota]]
@@ -104,26 +109,30 @@ async def test_a_quota_is_shown_before_it_is_hit_and_what_was_not_used_is_given_
     with refused("quota_exceeded") as refusal:
         await helper.submit(m.SubmitRequest(plan_digest=plan.digest))
     assert "Ask for less at a time" in str(refusal.value)
+    with refused("quota_exceeded"):
+        await site.ada.submit(plan)
 
 
 @pytest.mark.anyio
-async def test_another_try_asks_the_quota_and_counts_once(site: Site) -> None:
+@pytest.mark.parametrize(("name", "of", "folder"), [("ada", "destination", "one"), ("nia", "person", "two")])
+async def test_another_try_asks_the_quota_and_counts_once(site: Site, name: str, of: str, folder: str) -> None:
+    person = site.ada if name == "ada" else await site.person(name, "requester")
     small_set(site)
-    site.archive.joinpath("one").mkdir()
-    blocked = site.archive / "one" / "copy" / "a.txt"
+    site.archive.joinpath(folder).mkdir()
+    blocked = site.archive / folder / "copy" / "a.txt"
     blocked.mkdir(parents=True)
-    partial = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/one/copy")))
+    partial = await person.end_of(await person.submit(await person.plan("lab:/set", f"archive:/{folder}/copy")))
     assert partial.state is m.TransferState.PARTIAL, partial.summary
     start = site.clock() + timedelta(hours=1)
-    other = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/one/other", start=start.isoformat()))
+    other = await person.submit(await person.plan("lab:/set", f"archive:/{folder}/other", start=start.isoformat()))
     with refused("quota_exceeded"):
-        await site.ada.port.control(partial.id, m.ControlRequest(action="retry"))
-    await site.ada.port.control(other.id, m.ControlRequest(action="cancel"))
-    await until(site, other, "canceled")
+        await person.port.control(partial.id, m.ControlRequest(action="retry"))
+    await person.port.control(other.id, m.ControlRequest(action="cancel"))
+    assert (await person.end_of(other)).state is m.TransferState.CANCELED
     blocked.rmdir()
-    await site.ada.port.control(partial.id, m.ControlRequest(action="retry"))
-    assert (await site.ada.end_of(partial)).state is m.TransferState.COMPLETE
-    assert use(await site.ada.port.quotas(), "destination", "one").transfers_used == 0
+    await person.port.control(partial.id, m.ControlRequest(action="retry"))
+    assert (await person.end_of(partial)).state is m.TransferState.COMPLETE
+    assert use(await person.port.quotas(), of, folder if of == "destination" else "").transfers_used == 0
 
 
 @pytest.mark.anyio

@@ -23,6 +23,7 @@ from tests.service.test_transfers import SLOW_BPS, large_set, until
 
 from headrace.api.errors import CannotStart, KeyUnusable, ServiceError
 from headrace.api.settings import SettingError, Settings
+from headrace.api.signing import signer_line
 from headrace.api.signing.signer_line import Line
 from headrace.api.signing.signer_wire import MakeConsent, MakeTicket, ProofOf, SignBody, TakePolicy
 from headrace.api.store.tables_site import PasskeyRow
@@ -58,7 +59,7 @@ async def with_passkey(person: Person, signer: SignerOfTest, *more: str) -> Devi
     signed = Line(signer.socket)
     with pytest.raises(ServiceError, match="headrace signer accept"):
         signed.ask(MakeConsent(proved=await proved_by(person, device, "{}"), terms=None))
-    accepted = signer.run("accept", device.id[:12], *more)
+    accepted = signer.run("accept", *more, "--", device.id[:12])
     assert accepted.exit_code == 0, accepted.stderr
     return device
 
@@ -145,6 +146,28 @@ async def test_transfers_wait_for_a_signer_that_was_killed_and_go_on_when_it_is_
 
 
 @pytest.mark.anyio
+async def test_a_plan_that_a_late_signer_released_is_started_by_the_next_submission(
+    apart: Site, signer: SignerOfTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large_set(apart, files=1)
+    plan = await apart.ada.plan("lab:/set", "archive:/late")
+    assert signer.process is not None
+    signer.process.send_signal(signal.SIGSTOP)
+    try:
+        with monkeypatch.context() as patient:
+            patient.setattr(signer_line, "_PATIENCE_S", 0.2)
+            patient.setattr(signer_line, "_LEFT_ALONE_S", 0)
+            with refused("key_unusable"):
+                await apart.ada.submit(plan)
+    finally:
+        signer.process.send_signal(signal.SIGCONT)
+    # Asked in turn, it has answered the ticket to nobody by now.
+    assert Line(signer.socket).sign("probe", b"{}")
+    ended = await apart.ada.end_of(await apart.ada.submit(plan))
+    assert ended.state is m.TransferState.COMPLETE, ended.state_reason
+
+
+@pytest.mark.anyio
 async def test_what_runs_goes_on_without_the_signer_and_has_its_receipt(apart: Site, signer: SignerOfTest) -> None:
     total = large_set(apart, files=16)
     plan = await apart.ada.plan("lab:/set", "archive:/on", rate_limit_bps=2 * SLOW_BPS)
@@ -181,15 +204,15 @@ async def test_a_yes_counts_once_the_owner_of_the_signer_has_accepted_its_passke
     for _ in range(2):
         with refused("passkey_refused") as told:
             await confirm()
-    assert f"headrace signer accept {device.id[:16]}" in told.value.problem.detail
+    assert f"headrace signer accept -- {device.id[:16]}" in told.value.problem.detail
     listed = signer.run("passkeys", "--json")
     waiting = {one["id"]: one for one in json.loads(listed.stdout)}[device.id]
     assert (waiting["person"], waiting["accepted"]) == (apart.ada.principal.id, False)
-    assert signer.run("accept", device.id[:12]).exit_code == 0
+    assert signer.run("accept", "--", device.id[:12]).exit_code == 0
     assert (await confirm()).confirmed
     ended = await apart.ada.end_of(await apart.ada.submit(plan))
     assert ended.state is m.TransferState.COMPLETE, ended.state_reason
-    assert signer.run("remove", device.id[:12]).exit_code == 0
+    assert signer.run("remove", "--", device.id[:12]).exit_code == 0
     assert device.id not in signer.run("passkeys").stdout
 
 
@@ -273,7 +296,7 @@ async def test_the_signer_takes_a_policy_from_whoever_may_publish_there_and_from
 
     wanted = digest(APPROVED_OVERWRITES.encode())
     assert await take(APPROVED_OVERWRITES, wanted) == "passkey_refused"
-    assert signer.run("accept", device.id[:12], "--publishes").exit_code == 0
+    assert signer.run("accept", "--publishes", "--", device.id[:12]).exit_code == 0
     assert await take(APPROVED_OVERWRITES, before) == "passkey_refused"
     assert await take("permit (principal, action, resource);", wanted) == "policy_invalid"
     assert Line(signer.socket).policy == before
@@ -299,7 +322,7 @@ async def test_a_policy_is_published_here_and_at_the_signer_or_at_neither(apart:
     with refused("passkey_refused"):
         await publish()
     assert [one.state for one in await pia.port.policies()] == ["proposed", "active"]
-    assert signer.run("accept", theirs.id[:12], "--publishes").exit_code == 0
+    assert signer.run("accept", "--publishes", "--", theirs.id[:12]).exit_code == 0
     await publish()
     assert Line(signer.socket).policy == digest(APPROVED_OVERWRITES.encode())
     differing_files(apart)

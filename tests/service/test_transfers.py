@@ -115,6 +115,8 @@ async def test_a_plan_is_submitted_once(site: Site) -> None:
     await site.ada.end_of(first)
     assert (await site.ada.submit(plan)).id == first.id
     assert (await site.ada.port.plan(plan.id)).transfer == first.id
+    oli = await site.person("oli", "operator", "requester")
+    assert (await oli.submit(plan)).requester_name == "ada"
 
 
 @pytest.mark.anyio

@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from headrace.api.policy.quota_rules import Limit, Quota, Used, Whose, against, limits_of, read_quotas, renewal
+from headrace.api.policy.quota_rules import (
+    Limit,
+    Quota,
+    Used,
+    Whose,
+    against,
+    limit_of,
+    limits_of,
+    read_quotas,
+    renewal,
+)
 from headrace.api.settings import SettingError
 
 RENEWS = datetime(2026, 11, 26, tzinfo=UTC)
@@ -123,3 +133,14 @@ def test_a_day_ends_at_the_site_s_midnight_also_when_clocks_change() -> None:
     assert renewal("2026-11-25", "UTC") == RENEWS
     assert renewal("2026-03-28", "Europe/Berlin") == datetime(2026, 3, 28, 23, tzinfo=UTC)
     assert renewal("2026-03-29", "Europe/Berlin") == datetime(2026, 3, 29, 22, tzinfo=UTC)
+
+
+def test_what_counts_under_a_person_is_held_to_the_quota_of_the_name_before_that_of_everybody() -> None:
+    quotas = [one("person", "*"), one("person", "ada"), one("agent", "ada", files_a_day=1)]
+    found = limit_of(quotas, "person:pn_1", "ada")
+    assert found is not None
+    assert (found.quota, found.key) == (quotas[1], "person:pn_1")
+    everybody = limit_of(quotas, "person:pn_2", "bea")
+    assert everybody is not None
+    assert everybody.quota is quotas[0]
+    assert limit_of(quotas, "group:staff") is None

@@ -38,6 +38,7 @@ _PEER: Final = struct.Struct("3i")
 signer = typer.Typer(no_args_is_help=True, help="Hold the authority key in a process of its own.")
 
 State = Annotated[Path, typer.Option(help="Folder of the signer's own account (made 0700).")]
+_STATE: Final = Path("/var/lib/headrace-signer")
 
 
 @signer.callback()
@@ -47,10 +48,10 @@ def root() -> None:
 
 @signer.command("run")
 def run(  # noqa: PLR0913, PLR0917 - one parameter each option
-    state: State,
     socket_path: Annotated[Path, typer.Option("--socket", help="Unix socket to answer at.")],
     service_account: Annotated[str, typer.Option(help="The account that may ask: of `headrace serve`.")],
     public_url: Annotated[str, typer.Option(help="The service's HEADRACE_PUBLIC_URL: passkeys belong to it.")],
+    state: State = _STATE,
     key: Annotated[
         str, typer.Option(help="Place of the key, as HEADRACE_AUTHORITY_KEY; empty: made in the state folder.")
     ] = "",
@@ -81,7 +82,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter each option
 
 @signer.command("passkeys")
 def passkeys(
-    state: State, *, as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False
+    state: State = _STATE, *, as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False
 ) -> None:
     """List the passkeys that count here, and those that wait to be accepted."""
     found = SignerState(state).passkeys()
@@ -98,7 +99,7 @@ def passkeys(
 @signer.command("accept")
 def accept(
     passkey: Annotated[str, typer.Argument(help="Its id, or how it begins.")],
-    state: State,
+    state: State = _STATE,
     *,
     publishes: Annotated[bool, typer.Option("--publishes", help="It may agree to a policy, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
@@ -113,7 +114,7 @@ def accept(
 @signer.command("remove")
 def remove(
     passkey: Annotated[str, typer.Argument(help="Its id, or how it begins.")],
-    state: State,
+    state: State = _STATE,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
 ) -> None:
@@ -127,7 +128,7 @@ def remove(
 @signer.command("policy")
 def policy(
     file: Annotated[Path, typer.Argument(help="The policy's text, as `headrace policy` shows the active one.")],
-    state: State,
+    state: State = _STATE,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
 ) -> None:
@@ -187,7 +188,7 @@ def _answer_until_a_signal(listener: socket.socket, rules: SignerRules, account:
                 connection.settimeout(_PATIENCE_S)
                 try:
                     if _is_of(connection, account):
-                        send(connection, rules.answer(REQUEST.validate_json(receive(connection))))
+                        send(connection, rules.answer(REQUEST.validate_json(receive(connection, _PATIENCE_S))))
                 except (OSError, ValidationError) as error:
                     _log.warning("a request was not understood or cut off: %s", type(error).__name__)
                 except _Ended:

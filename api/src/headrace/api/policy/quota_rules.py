@@ -133,6 +133,14 @@ def _limits(quotas: Collection[Quota], whose: Whose) -> Iterator[Limit]:
                 yield Limit(quota, f"{quota.of}:{subject}", whose.name if quota.of == "person" else "")
 
 
+def limit_of(quotas: Collection[Quota], key: str, name: str = "") -> Limit | None:
+    """Return the limit of what counts under a key; a person's quota goes by id or `name`."""
+    of, _, subject = key.partition(":")
+    found = {one.subject: one for one in quotas if one.of == of}
+    quota = found.get(subject) or found.get(name) or found.get(EACH)
+    return Limit(quota, key, name) if quota else None
+
+
 def within(place: str, folder: str) -> bool:
     """Whether a place is a folder or lies in it; nothing does where none is given."""
     return bool(place and folder) and (place == folder or place.startswith(folder.rstrip("/") + "/"))

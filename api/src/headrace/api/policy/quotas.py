@@ -4,6 +4,7 @@ What counts is the transfer's reservation (`budgets`): its ceilings while it run
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from sqlalchemy import BigInteger, and_, bindparam, case, cast, func, or_, select
 
@@ -11,10 +12,22 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.policy.budgets import day_of
-from headrace.api.policy.quota_rules import EACH, Limit, Quota, Used, Whose, against, limits_of, quota_use, renewal
+from headrace.api.policy.quota_rules import (
+    EACH,
+    Limit,
+    Quota,
+    Used,
+    Whose,
+    against,
+    limit_of,
+    limits_of,
+    quota_use,
+    renewal,
+)
 from headrace.api.store import Tx
 from headrace.api.store.base import Base
 from headrace.api.store.dialects import insert
+from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import QuotaKeyRow, ReservationRow, TransferRow
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
@@ -34,7 +47,8 @@ class Quotas:
     async def require(self, tx: Tx, row: TransferRow, principal: Principal, wanted: Used, day: str) -> None:
         """Refuse a transfer that would go over a quota, and count it under each that concerns it. See `budgets`."""
         if self._quotas:
-            limits = limits_of(self._quotas, whose(principal, row.source, row.destination))
+            # Whoever submits what an assistant planned uses that assistant's quota, as the plan said.
+            limits = limits_of(self._quotas, replace(whose(principal, row.source, row.destination), agent=row.agent))
             await self._require(tx, limits, wanted, day)
             for limit in limits:
                 tx.gather(_count, {"key": limit.key, "transfer": row.id})
@@ -43,7 +57,7 @@ class Quotas:
         """Refuse another try of a transfer that would go over a quota under which it counts."""
         if self._quotas:
             keys = set(await tx.scalars(select(QuotaKeyRow.key).where(QuotaKeyRow.transfer == row.id)))
-            await self._require(tx, tuple(filter(None, (self._limit(key) for key in sorted(keys)))), wanted, day)
+            await self._require(tx, await self._limits(tx, keys), wanted, day)
 
     async def of_plan(
         self, principal: Principal, source: str, destination: str, wanted: Used, day: str
@@ -69,17 +83,20 @@ class Quotas:
         mine |= {(key := f"{one.of}:{one.subject}"): Limit(one, key) for one in places}
         async with self._core.database.read() as tx:
             if any(map(principal.may, _SEES_ALL)):
-                keys = await tx.scalars(_KEYS_IN_USE, {"day": day})
-                mine |= {limit.key: limit for limit in map(self._limit, keys) if limit is not None}
+                keys = list(await tx.scalars(_KEYS_IN_USE, {"day": day}))
+                mine = {limit.key: limit for limit in await self._limits(tx, keys)} | mine
             used = await _used(tx, list(mine), day)
         return [quota_use(mine[key], used[key], renewal(day, zone)) for key in sorted(mine)]
 
-    def _limit(self, key: str) -> Limit | None:
-        """Return the quota that limits what counts under a key, if there still is one."""
-        of, _, subject = key.partition(":")
-        found = {one.subject: one for one in self._quotas if one.of == of}
-        quota = found.get(subject) or found.get(EACH)
-        return Limit(quota, key) if quota else None
+    async def _limits(self, tx: Tx, keys: Collection[str]) -> tuple[Limit, ...]:
+        """Return the quotas that limit what counts under these keys, as far as there still are any."""
+        people = [key.partition(":")[2] for key in keys if key.startswith("person:")]
+        names = {}
+        if people:
+            found = await tx.execute(select(PersonRow.id, PersonRow.name).where(PersonRow.id.in_(people)))
+            names = {row.id: row.name for row in found}
+        limits = (limit_of(self._quotas, key, names.get(key.partition(":")[2], "")) for key in sorted(keys))
+        return tuple(filter(None, limits))
 
     async def _require(self, tx: Tx, limits: Sequence[Limit], wanted: Used, day: str) -> None:
         if not limits:

@@ -64,7 +64,7 @@ class Line:
                 connection.settimeout(_PATIENCE_S)
                 connection.connect(str(self._path))
                 send(connection, request)
-                answer = Answer.model_validate_json(receive(connection))
+                answer = Answer.model_validate_json(receive(connection, _PATIENCE_S))
         except TimeoutError:
             self._left_alone_until = time.monotonic() + _LEFT_ALONE_S
             raise KeyUnusable(self._about(_LATE)) from None

@@ -36,11 +36,9 @@ from headrace.guardrails import (
     GuardrailError,
     Json,
     JsonObject,
-    PolicyProblems,
     PolicySet,
     ReleasedPlan,
     Submission,
-    check_policy,
     digest,
     redecide,
     release,
@@ -127,11 +125,16 @@ class SignerRules:
         known = self._state.passkey(given.id)
         if known is None or not known.accepted:
             offered = KnownPasskey(id=given.id, person=proved.person, public_key=proved.public_key)
-            self._state.offer(offered)
+            if not self._state.offer(offered):
+                raise ServiceError(
+                    AuthCode.PASSKEY_REFUSED,
+                    "the signer does not know this passkey, and too many wait there to be accepted; whoever runs it "
+                    "accepts or removes some (`headrace signer passkeys`); then do this again",
+                )
             raise ServiceError(
                 AuthCode.PASSKEY_REFUSED,
                 "the signer does not know this passkey yet; whoever runs it accepts it there "
-                f"(`headrace signer accept {given.id[:16]}`); then do this again",
+                f"(`headrace signer accept -- {given.id[:16]}`); then do this again",
             )
         if known.person != proved.person:
             raise ServiceError(AuthCode.PASSKEY_REFUSED, "this passkey is another person's at the signer")
@@ -159,7 +162,8 @@ class SignerRules:
         return self._parsed[1]
 
     def _take_policy(self, asked: TakePolicy) -> None:
-        if isinstance(check_policy(asked.text), PolicyProblems):
+        # The service has run its examples, which may take long; here it has to be one that can be decided by.
+        if not isinstance(PolicySet.parse(asked.text), PolicySet):
             raise ServiceError(Code.POLICY_INVALID, "the signer does not take this text for a policy")
         checked, known = self._checked(asked.proved)
         agreed = json.loads(checked.agreed)
@@ -170,7 +174,7 @@ class SignerRules:
             raise ServiceError(
                 AuthCode.PASSKEY_REFUSED,
                 "this passkey publishes no policy at the signer; whoever runs it says otherwise with "
-                f"`headrace signer accept {known.id[:16]} --publishes`",
+                f"`headrace signer accept --publishes -- {known.id[:16]}`",
             )
         self._state.take_policy(asked.text)
 

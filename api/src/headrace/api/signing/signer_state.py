@@ -83,9 +83,11 @@ class SignerState:
             return True
 
     def accept(self, passkey: str, *, publishes: bool) -> KnownPasskey | None:
-        """Let a passkey that was offered count."""
+        """Let a passkey that was offered count; what it may already, it may still."""
         with self._open() as store:
-            store.execute("UPDATE passkeys SET accepted = 1, publishes = ? WHERE id = ?", (publishes, passkey))
+            store.execute(
+                "UPDATE passkeys SET accepted = 1, publishes = max(publishes, ?) WHERE id = ?", (publishes, passkey)
+            )
         return self.passkey(passkey)
 
     def remove(self, passkey: str) -> bool:

@@ -5,6 +5,7 @@ Each is a JSON document after its length (4 bytes, big-endian), 8 MiB at most.
 
 import socket
 import struct
+import time
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final, Literal
@@ -111,18 +112,23 @@ def send(connection: socket.socket, message: BaseModel) -> None:
     connection.sendall(_LENGTH.pack(len(content)) + content)
 
 
-def receive(connection: socket.socket) -> bytes:
-    """Receive one message; raises `OSError` when it is too long or cut off."""
-    (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size))
+def receive(connection: socket.socket, patience_s: float) -> bytes:
+    """Receive one message; raises `OSError` when it is too long, cut off or not whole in time."""
+    until = time.monotonic() + patience_s
+    (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size, until))
     if length > MAX_BYTES:
         message = f"a message of {length:,} bytes; at most {MAX_BYTES:,} are read"
         raise OSError(message)
-    return _exactly(connection, length)
+    return _exactly(connection, length, until)
 
 
-def _exactly(connection: socket.socket, count: int) -> bytes:
+def _exactly(connection: socket.socket, count: int, until: float) -> bytes:
     content = bytearray()
     while len(content) < count:
+        left_s = until - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        connection.settimeout(left_s)
         part = connection.recv(min(count - len(content), 1 << 16))
         if not part:
             message = "the connection was cut off"

@@ -301,7 +301,7 @@ class Attempts:
         if standing.state in END_STATES:
             row.ended = row.ended or self._core.clock()
             row.error = self._problem(run, standing)
-            await settle(tx, row.id, run.moved_bytes, run.progress.files_done)
+            await settle(tx, row.id, run.moved_bytes, run.progress.files_done - run.progress.files_identical)
             await self._core.jobs.done(tx, ADVANCE, row.id)
         elif run.moved_bytes:
             await keep(tx, row.id, run.moved_bytes)

@@ -19,7 +19,7 @@ from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import Wish
 from headrace.client import models as m
-from headrace.guardrails import Refused, Unreleased, new_id
+from headrace.guardrails import Refused, Unreleased
 
 _APPROVALS = Base.metadata.tables[ApprovalRow.__tablename__]
 _USE_UP = _APPROVALS.update().where(
@@ -48,7 +48,8 @@ class Submissions:
         row = await self.parts.signer.with_hours(lambda: self._submit(caller, digest))
         # Its nodes are told first; the answer is made while they begin.
         await asyncio.sleep(0)
-        set_committed_value(row, "requester_name", caller.principal.name)
+        if row.requester == caller.principal.id:
+            set_committed_value(row, "requester_name", caller.principal.name)
         return await self._transfers.view(caller, row)
 
     async def _submit(self, caller: Caller, digest: str) -> TransferRow:
@@ -90,7 +91,7 @@ class Submissions:
         survey = card.survey
         progress = m.Progress(files_total=survey.files, bytes_total=survey.bytes)
         row = TransferRow(
-            id=new_id("tr"),
+            id=_transfer_of(plan),
             plan=plan.id,
             plan_digest=plan.digest,
             state=m.TransferState.QUEUED,
@@ -126,6 +127,11 @@ class Submissions:
             used = {"used_by": row.id, "used_at": now}
             await tx.execute(_USE_UP, {"of_plan": plan.id, "of_digest": plan.digest, "now": now, **used})
         return row
+
+
+def _transfer_of(plan: PlanRow) -> str:
+    """Return the id of a plan's only transfer: a submission that broke off and comes again makes the same one."""
+    return f"tr_{plan.id.removeprefix('pl_')}"
 
 
 def _what_is_missing(error: Refused, plan: PlanRow) -> Exception:

@@ -309,7 +309,7 @@ impl Part for RealPart {
 
     fn replace(&self, name: &[u8], expected: &dyn Fn(&Entry) -> bool) -> io::Result<Replaced> {
         let (dir, look) = (&*self.dir, |name: &[u8]| {
-            self.dir.entry(name, RelPath::root())
+            self.dir.entry_now(name, RelPath::root())
         });
         let temporary = self.name.as_deref().unwrap_or(&self.spare);
         // To exchange names is a change of both files: what may have come between is told from how it was before.

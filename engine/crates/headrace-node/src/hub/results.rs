@@ -165,7 +165,7 @@ impl Lists {
     async fn finish(self, keep: bool) -> Result<(bool, bool), Problem> {
         let Self { files, failed } = self;
         let folder = files.path.clone();
-        let (files, failed) = (files.written().await?, failed.written().await?);
+        let (files, failed) = (files.written(keep).await?, failed.written(keep).await?);
         // In one go, as a list is most often short: each change of threads would take as long as what is done in it.
         blocking(move || {
             let there = (files.finish(keep)?, failed.finish(keep)?);
@@ -240,14 +240,16 @@ impl ListFile {
         self.hash.clone().finalize().into()
     }
 
-    /// The list as it is on its way to the disk.
-    async fn written(self) -> Result<Written, Problem> {
+    /// The list as it is on its way to the disk; of one that is thrown away the rest is not written.
+    async fn written(self, keep: bool) -> Result<Written, Problem> {
         let Self { path, file, .. } = self;
         let written = async {
             let Some(mut file) = file else {
                 return Ok(None);
             };
-            file.flush().await?;
+            if keep {
+                file.flush().await?;
+            }
             Ok(Some(file.into_inner().into_std().await))
         };
         let file = written
