@@ -133,6 +133,21 @@ async def test_a_transfer_of_less_than_a_second_has_no_samples_of_its_own(site: 
 
 
 @pytest.mark.anyio
+async def test_a_short_attempt_takes_nothing_of_the_one_before_it(site: Site) -> None:
+    kept, now = samples(site), site.clock()
+    run = Run("tr_twice", "", "left", "right", 1, InLine(0, now, "tr_twice", "ada"))
+    for begins_s, took_s, durable in ((0, 3, 300), (5, 0.4, 350)):
+        kept.begin(run, now + timedelta(seconds=begins_s))
+        run.progress = m.Progress(bytes_durable=durable)
+        kept.end(run, now + timedelta(seconds=begins_s + took_s))
+    await kept.write()
+    async with site.service.whole.core.database.read() as tx:
+        row = ThroughputRow
+        of_run = select(func.sum(row.bytes)).where(row.kind == "transfer", row.step_s == 1)
+        assert await tx.scalar(of_run) == 300
+
+
+@pytest.mark.anyio
 async def test_a_count_that_goes_back_or_begins_unseen_is_not_counted(site: Site) -> None:
     kept, now = samples(site), site.clock()
     run = Run("tr_odd", "", "left", "right", 1, InLine(0, now, "tr_odd", "ada"))

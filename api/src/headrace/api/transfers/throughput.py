@@ -79,7 +79,10 @@ class Throughput:
         """Count the rest of an attempt. One of less than a second has no samples of its own: its nodes' hold it."""
         self.note(run, now)
         if run.counted is not None and now - run.counted.began < _SHORT:
-            self._count -= len(self._noted.pop(("transfer", run.transfer), ()))
+            noted, began = self._noted.get(("transfer", run.transfer), {}), int(run.counted.began.timestamp())
+            for second in [second for second in noted if second >= began]:
+                del noted[second]
+                self._count -= 1
         run.counted = None
 
     def _add(self, noted: Seconds, second: int, bytes_: int, files: int) -> None:
