@@ -86,7 +86,7 @@ async def test_names_of_what_is_not_there_are_refused(quiet_site: Site) -> None:
 @pytest.mark.anyio
 async def test_a_beginning_that_two_transfers_share_names_neither(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = iter(["tr_aaaaaaaa1", "tr_aaaaaaaa2"])
-    monkeypatch.setitem(type(site.use_cases.submissions).insert.__globals__, "new_id", lambda _prefix: next(ids))
+    monkeypatch.setitem(type(site.use_cases.submissions).insert.__globals__, "_transfer_of", lambda _plan: next(ids))
     for _ in range(2):
         await stored_transfer(site, confirmed=False)
     with refused("ambiguous_transfer"):
