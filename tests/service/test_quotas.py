@@ -97,6 +97,9 @@ async def test_a_quota_is_shown_before_it_is_hit_and_what_was_not_used_is_given_
     assert use(used, "destination", "small").bytes_used == moved, "the ceiling was more"
     mine = use(used, "person", site.ada.principal.id)
     assert (mine.files_used, mine.transfers_used) == (3, 0)
+    again = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/small/first")))
+    assert again.progress.files_identical == 3
+    assert use(await site.ada.port.quotas(), "person", site.ada.principal.id).files_used == 3, "nothing was moved"
 
     helper = (await site.ada.token("transfer:read", "transfer:plan", "transfer:run", agent="helper"))[1]
     (site.lab / "big").mkdir()

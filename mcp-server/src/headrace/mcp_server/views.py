@@ -244,8 +244,9 @@ def _transfer_summary(transfer: m.Transfer) -> str:
     if transfer.next_step.kind in {"retry", "resume", "plan_again"}:
         parts.append(visible(transfer.next_step.message))
     if transfer.state == m.TransferState.RUNNING and progress.rate_bps:
-        eta = progress.eta_s, progress.eta_low_s, progress.eta_high_s
-        left = f", {about(eta[0], *eta[1:])} left" if eta[0] is not None else ""
+        left = ""
+        if progress.eta_s is not None:
+            left = f", {about(progress.eta_s, progress.eta_low_s, progress.eta_high_s)} left"
         parts.append(f"It runs at {bit_rate(progress.rate_bps)}{left}.")
     if progress.files_failed:
         parts.append(f"{plural(progress.files_failed, 'file')} did not arrive.")

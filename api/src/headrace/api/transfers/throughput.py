@@ -36,8 +36,6 @@ _MOST_REMOVED: Final = 10_000
 _SHORT: Final = timedelta(seconds=1)
 
 Kind = Literal["transfer", "sent", "received"]
-
-
 Subject = tuple[Kind, str]
 
 
@@ -79,7 +77,7 @@ class Throughput:
         """Count the rest of an attempt. One of less than a second has no samples of its own: its nodes' hold it."""
         self.note(run, now)
         if run.counted is not None and now - run.counted.began < _SHORT:
-            noted, began = self._noted.get(("transfer", run.transfer), {}), int(run.counted.began.timestamp())
+            noted, began = self._noted.get(("transfer", run.transfer), {}), _second(run.counted.began)
             for second in [second for second in noted if second >= began]:
                 del noted[second]
                 self._count -= 1

@@ -164,15 +164,15 @@ impl Lists {
     /// Gives the lists their names, or removes them; says which are there.
     async fn finish(self, keep: bool) -> Result<(bool, bool), Problem> {
         let Self { files, failed } = self;
-        let folder = files.path.clone();
+        let named = files.path.clone();
         let (files, failed) = (files.written(keep).await?, failed.written(keep).await?);
         // In one go, as a list is most often short: each change of threads would take as long as what is done in it.
         blocking(move || {
             let there = (files.finish(keep)?, failed.finish(keep)?);
             if keep {
                 // The node may forget its copy once this is answered: the names have to outlive a power loss.
-                state::sync_parent(&folder)
-                    .map_err(|error| Problem::state("write", &folder, &error))?;
+                state::sync_parent(&named)
+                    .map_err(|error| Problem::state("write", &named, &error))?;
             }
             Ok(there)
         })
