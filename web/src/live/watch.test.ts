@@ -1,8 +1,10 @@
-import { InfiniteQueryObserver, QueryClient } from "@tanstack/react-query";
+import { InfiniteQueryObserver, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { renderHook } from "@testing-library/react";
+import { createElement } from "react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { eventsKey, failedKey, transferQuery } from "../api/queries";
 import type { Progress, Transfer, TransferState } from "../api/schema";
-import { Watch } from "./watch";
+import { useWatch, Watch } from "./watch";
 import { withStream } from "./streams";
 
 const progress: Progress = {
@@ -67,7 +69,7 @@ describe("following a transfer", () => {
     expect(client.getQueryData(transferQuery("tr_1").queryKey)?.state).toBe("complete");
     expect(asked.map((one) => one.headers.get("last-event-id"))).toEqual(["0", "0", "0", "7"]);
     expect(paused).toEqual([1000, 2000, 1000]);
-    for (const queryKey of [eventsKey("tr_1"), failedKey("tr_1")]) expect(stale).toHaveBeenCalledWith({ queryKey });
+    expect(stale).toHaveBeenCalledWith({ queryKey: eventsKey("tr_1") });
   });
 
   it("lets a page of older events come in that is on its way while new ones happen", async () => {
@@ -112,6 +114,22 @@ describe("following a transfer", () => {
     expect(asked).toHaveLength(0);
     expect(client.getQueryData(["series", "tr_1"])).toHaveLength(1);
   });
+});
+
+it.each([
+  ["its end", { ...transfer("complete"), attempt: 1 }],
+  ["the end of another attempt", { ...transfer("running"), attempt: 2 }],
+])("events and failed files are asked for again when an answer brings %s before the watch does", (_, next) => {
+  const client = new QueryClient();
+  const stale = vi.spyOn(client, "invalidateQueries");
+  const shown = renderHook((now: Transfer) => useWatch(now), {
+    initialProps: transfer("running"),
+    wrapper: ({ children }) => createElement(QueryClientProvider, { client }, children),
+  });
+  expect(stale).not.toHaveBeenCalled();
+  shown.rerender(next);
+  for (const queryKey of [eventsKey("tr_1"), failedKey("tr_1")]) expect(stale).toHaveBeenCalledWith({ queryKey });
+  shown.unmount();
 });
 
 it("a browser holds at most three streams at once", async () => {

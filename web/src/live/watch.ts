@@ -1,7 +1,7 @@
 /** Follow a transfer while its page is open and seen: every event goes into the query cache, where pages read it. */
 
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { ENDED, eventsKey, failedKey, transferQuery } from "../api/queries";
 import type { Transfer, TransferEvent } from "../api/schema";
 import { Follower, type Pause } from "./follower";
@@ -18,6 +18,15 @@ export function useWatch(transfer: Transfer): void {
   const client = useQueryClient();
   const ended = ENDED.has(transfer.state);
   const id = transfer.id;
+  const stage = `${transfer.attempt.toString()} ${transfer.state}`;
+  const seen = useRef(stage);
+  // Whoever told it first: the end of an attempt often comes with an answer, and the watch hears no more of it.
+  useEffect(() => {
+    if (seen.current === stage) return;
+    seen.current = stage;
+    void refreshed(client, eventsKey(id));
+    void refreshed(client, failedKey(id));
+  }, [client, id, stage]);
   useEffect(() => {
     if (ended) return;
     const stop = new AbortController();
@@ -51,17 +60,12 @@ export class Watch extends Follower {
   protected override take({ event, data }: ServerEvent): void {
     const told: unknown = JSON.parse(data);
     if (isEvent(told) && told.transfer != null) this.see(told.transfer);
-    if (event !== "progress") this.changed();
+    if (event !== "progress") void refreshed(this.client, eventsKey(this.id));
   }
 
   private see(transfer: Transfer): void {
     this.client.setQueryData(transferQuery(transfer.id).queryKey, transfer);
     this.client.setQueryData(seriesKey(transfer.id), (old: readonly Point[] | undefined) => grown(old ?? [], transfer.progress));
-  }
-
-  private changed(): void {
-    void refreshed(this.client, eventsKey(this.id));
-    void refreshed(this.client, failedKey(this.id));
   }
 }
 

@@ -5,7 +5,7 @@ import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-q
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { ENDED, eventsKey, failedKey, meQuery, transferQuery } from "../api/queries";
+import { ENDED, eventsKey, meQuery, transferQuery } from "../api/queries";
 import type { ControlRequest, Transfer } from "../api/schema";
 import { bytes, parseRate, rate } from "../format/units";
 import { t, tn } from "../i18n";
@@ -30,7 +30,6 @@ export function Controls({ transfer }: { transfer: Transfer }) {
       tell(t(`control.${action}.done`));
       setDialog(null);
       await client.invalidateQueries({ queryKey: eventsKey(transfer.id) });
-      await client.invalidateQueries({ queryKey: failedKey(transfer.id) });
     },
   });
   const { state, progress } = transfer;
