@@ -1,4 +1,4 @@
-//! The journal as a file of a store.
+//! The journal as a file of a target.
 
 use std::io;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ mod tests {
     use headrace_core::version::Version;
 
     use super::*;
-    use crate::storage::Store;
+    use crate::storage::Target;
     use crate::storage::simulated::Disk;
 
     fn landed(number: u64) -> Landed {
@@ -160,7 +160,7 @@ mod tests {
     fn what_was_committed_is_read_again_after_a_power_cut_and_appended_to() {
         let disk = Disk::default();
         let folder = disk
-            .store("state")
+            .target("state")
             .folder(&RelPath::root())
             .expect("the root");
         let (mut journal, _) = open(&*folder);
@@ -187,7 +187,7 @@ mod tests {
     fn records_behind_a_torn_one_do_not_come_back_when_it_is_written_over() {
         let disk = Disk::default();
         let folder = disk
-            .store("state")
+            .target("state")
             .folder(&RelPath::root())
             .expect("the root");
         let mut bytes = Vec::new();

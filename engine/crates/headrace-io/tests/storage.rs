@@ -1,4 +1,4 @@
-//! One suite of what a store promises, run against every store.
+//! One suite of what a storage promises, run against every one: as the origin that files are read from, and as the target they go to.
 
 use std::io;
 use std::sync::Arc;
@@ -6,20 +6,49 @@ use std::sync::Arc;
 use headrace_core::access::Access;
 use headrace_core::entry::Kind;
 use headrace_core::name::RelPath;
+use headrace_io::descriptors::Descriptors;
 use headrace_io::root::Root;
-use headrace_io::storage::real::RealStore;
+use headrace_io::storage::posix::{PosixOrigin, PosixTarget};
 use headrace_io::storage::simulated::Disk;
-use headrace_io::storage::{Existing, Folder, Holding, Metadata, Replaced, Store, Writing};
+use headrace_io::storage::{
+    Existing, Folder, Holding, Metadata, Origin, Removal, Replaced, Target, Writing,
+};
+use headrace_io::walk::{WalkLimits, WalkProblem};
 
-/// Runs a check on the folder at the root of every store.
-fn on_every_store(check: impl Fn(&dyn Store, &dyn Folder)) {
+/// Runs a check on the folder at the root of every target.
+fn on_every_target(check: impl Fn(&dyn Target, &dyn Folder)) {
+    on_every_storage(|target, folder, _| check(target, folder));
+}
+
+/// Runs a check on the folder at the root of every target, and on the origin that reads the same.
+fn on_every_storage(check: impl Fn(&dyn Target, &dyn Folder, &dyn Origin)) {
     let folder = tempfile::tempdir().expect("a folder");
     let root = Arc::new(Root::open("data", folder.path(), Access::Delete).expect("a root"));
-    let real = RealStore::new(root, Writing::Buffered);
-    let simulated = Disk::default().store("data");
-    for store in [&real as &dyn Store, &simulated] {
-        check(store, &*store.folder(&RelPath::root()).expect("the root"));
+    let share = Arc::new(Descriptors::new(1 << 10).share());
+    let read = PosixOrigin::new(Arc::clone(&root), RelPath::root(), share);
+    let disk = Disk::default();
+    let (written, remembered) = (
+        PosixTarget::new(root, Writing::Buffered),
+        disk.target("data"),
+    );
+    let storages: [(&dyn Target, &dyn Origin); 2] =
+        [(&written, &read), (&remembered, &disk.origin("data"))];
+    for (target, origin) in storages {
+        let folder = target.folder(&RelPath::root()).expect("the root");
+        check(target, &*folder, origin);
     }
+}
+
+fn path(text: &[u8]) -> RelPath {
+    RelPath::from_bytes(text).expect("a path")
+}
+
+/// A small file with this content.
+fn put(folder: &dyn Folder, name: &[u8], content: &[u8]) {
+    let part = folder.create(b".part", Holding::Unnamed, Writing::Buffered);
+    let part = part.expect("a part");
+    part.write_at(content, 0).expect("written");
+    part.publish(name, Existing::Replace).expect("published");
 }
 
 fn entry(folder: &dyn Folder, name: &[u8]) -> Option<(Kind, u64)> {
@@ -33,7 +62,7 @@ fn kind<T>(result: io::Result<T>) -> Option<io::ErrorKind> {
 
 #[test]
 fn a_part_has_no_final_name_before_it_is_published() {
-    on_every_store(|_, folder| {
+    on_every_target(|_, folder| {
         for holding in [Holding::Named, Holding::Unnamed] {
             let name: &[u8] = if holding == Holding::Named {
                 b"named"
@@ -79,7 +108,7 @@ fn a_part_has_no_final_name_before_it_is_published() {
 
 #[test]
 fn a_name_is_replaced_only_on_request() {
-    on_every_store(|_, folder| {
+    on_every_target(|_, folder| {
         for holding in [Holding::Named, Holding::Unnamed] {
             let part = |content: &[u8]| {
                 let part = folder
@@ -113,7 +142,7 @@ fn a_name_is_replaced_only_on_request() {
 
 #[test]
 fn a_named_part_is_found_again_and_an_unnamed_one_takes_no_name() {
-    on_every_store(|_, folder| {
+    on_every_target(|_, folder| {
         let part = folder
             .create(b".part-1", Holding::Named, Writing::Buffered)
             .expect("a part");
@@ -143,7 +172,7 @@ fn a_named_part_is_found_again_and_an_unnamed_one_takes_no_name() {
 
 #[test]
 fn folders_and_symlinks_are_made_once_and_removed() {
-    on_every_store(|store, folder| {
+    on_every_target(|store, folder| {
         folder.make_folder(b"inner").expect("made");
         assert_eq!(
             kind(folder.make_folder(b"inner")),
@@ -183,7 +212,7 @@ fn folders_and_symlinks_are_made_once_and_removed() {
             .expect("set");
         assert_eq!(folder.device(), inner.device());
         store.sync_file_system(folder.device()).expect("synced");
-        let path = RelPath::from_bytes(b"inner").expect("a path");
+        let path = path(b"inner");
         assert!(store.folder(&path).is_ok());
         folder.remove_folder(b"inner").expect("removed");
         assert_eq!(kind(store.folder(&path)), Some(io::ErrorKind::NotFound));
@@ -202,7 +231,7 @@ fn a_power_cut_keeps_what_was_synced_and_nothing_is_sure_of_the_rest() {
             number >> 20
         };
         let disk = Disk::default();
-        let store = disk.store("data");
+        let store = disk.target("data");
         let folder = store.folder(&RelPath::root()).expect("the root");
         let safe = folder
             .create(b"safe", Holding::Named, Writing::Buffered)
@@ -220,7 +249,6 @@ fn a_power_cut_keeps_what_was_synced_and_nothing_is_sure_of_the_rest() {
         assert!(safe.write_at(b"dead", 0).is_err());
         assert!(folder.sync().is_err());
         disk.power_cycle(random);
-        let path = |name: &[u8]| RelPath::from_bytes(name).expect("a path");
         let content = store.content(&path(b"safe")).expect("a synced name");
         assert!(content.starts_with(b"kept"), "{content:?}");
         lost[0] |= content.len() == 4;
@@ -242,7 +270,7 @@ fn a_file_that_never_fits_is_refused_before_its_content_comes() {
     ];
     for folder in folders.into_iter().flatten() {
         let root = Arc::new(Root::open("data", folder.path(), Access::Write).expect("a root"));
-        let store = RealStore::new(root, Writing::Buffered);
+        let store = PosixTarget::new(root, Writing::Buffered);
         let folder = store.folder(&RelPath::root()).expect("the root");
         let part = folder
             .create(b".part", Holding::Named, Writing::Buffered)
@@ -263,7 +291,7 @@ fn a_file_that_never_fits_is_refused_before_its_content_comes() {
 
 #[test]
 fn a_part_replaces_only_what_was_expected() {
-    on_every_store(|_, folder| {
+    on_every_target(|_, folder| {
         for holding in [Holding::Named, Holding::Unnamed] {
             let part = |bytes: &[u8]| {
                 let part = folder.create(b".part", holding, Writing::Buffered);
@@ -297,7 +325,7 @@ fn a_part_replaces_only_what_was_expected() {
 fn a_part_replaces_nothing_that_changes_at_the_last_moment() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = Arc::new(Root::open("data", folder.path(), Access::Delete).expect("a root"));
-    let store = RealStore::new(root, Writing::Buffered);
+    let store = PosixTarget::new(root, Writing::Buffered);
     let there = store.folder(&RelPath::root()).expect("the root");
     let path = folder.path().join("name");
     for holding in [Holding::Named, Holding::Unnamed] {
@@ -321,7 +349,7 @@ fn a_part_replaces_nothing_that_changes_at_the_last_moment() {
 #[test]
 fn each_file_system_below_a_root_is_synced_by_itself_or_file_by_file() {
     let root = Arc::new(Root::open("all", "/".as_ref(), Access::Write).expect("a root"));
-    let store = RealStore::new(root, Writing::Buffered);
+    let store = PosixTarget::new(root, Writing::Buffered);
     let device = |path: &[u8]| {
         let path = RelPath::from_bytes(path).expect("a path");
         store.folder(&path).map(|folder| folder.device())
@@ -334,4 +362,131 @@ fn each_file_system_below_a_root_is_synced_by_itself_or_file_by_file() {
         assert_ne!(memory, processes);
         assert!(synced(memory));
     }
+}
+
+#[test]
+fn a_listing_is_in_order_and_leaves_out_what_is_pruned_and_our_temporaries() {
+    on_every_storage(|target, folder, origin| {
+        for name in [&b"a"[..], b"b", b"b!"] {
+            folder.make_folder(name).expect("made");
+            let inner = target.folder(&path(name)).expect("there");
+            put(&*inner, b"inner", b"12");
+            inner.make_symlink(b"link", b"inner").expect("made");
+        }
+        put(folder, b"c", b"123");
+        put(folder, b".headrace-part-tr_1-0-1", b"1");
+        let list = |limits, pruned: &[u8]| {
+            let mut listing = origin.list(limits);
+            let (mut seen, mut early) = (Vec::new(), false);
+            while let Some(item) = listing.next() {
+                match item {
+                    Ok(entry) if entry.path.as_bytes() == pruned => listing.prune(),
+                    Ok(entry) => seen.push((entry.path, entry.kind, entry.size)),
+                    Err(error) => {
+                        assert!(error.path.is_root());
+                        assert!(matches!(error.problem, WalkProblem::TooManyEntries { .. }));
+                        early = true;
+                    }
+                }
+            }
+            assert!(seen.is_sorted_by_key(|(path, ..)| path.clone()));
+            (seen.len(), early, seen)
+        };
+        let (count, early, seen) = list(WalkLimits::default(), b"-");
+        assert_eq!((count, early), (10, false));
+        assert_eq!(seen[1], (path(b"a/inner"), Kind::File, 2));
+        assert_eq!(seen[2], (path(b"a/link"), Kind::Symlink, 5));
+        // `b` and what it holds are left out, `b!` is not.
+        let (count, _, seen) = list(WalkLimits::default(), b"b");
+        assert_eq!((count, &seen[3].0), (7, &path(b"b!")));
+        let limits = WalkLimits {
+            max_entries: 3,
+            ..WalkLimits::default()
+        };
+        let (count, early, _) = list(limits, b"-");
+        assert_eq!((count, early), (3, true));
+    });
+}
+
+#[test]
+fn a_reader_says_whether_it_reads_what_was_listed() {
+    on_every_storage(|_, folder, origin| {
+        put(folder, b"name", b"0123456789");
+        let listed = origin.entry(&path(b"name")).expect("readable");
+        let listed = listed.expect("there");
+        let file = origin
+            .open(&listed.path)
+            .expect("readable")
+            .expect("a file");
+        let mut bytes = [0; 6];
+        assert_eq!(file.read_at(&mut bytes, 2).expect("readable"), 6);
+        assert_eq!(&bytes, b"234567");
+        assert_eq!(file.read_at(&mut bytes, 7).expect("readable"), 3);
+        file.read_ahead(0, 10);
+        assert!(!file.is_hole(0, 10));
+        assert!(file.still(&listed).expect("readable").is_some());
+        let writer = folder.reopen(b"name", Writing::Buffered).expect("there");
+        writer.write_at(b"x", 10).expect("written");
+        assert_eq!(file.still(&listed).expect("readable"), None);
+        // Another file under the same name is another file.
+        put(folder, b"name", b"0123456789");
+        let other = origin
+            .open(&listed.path)
+            .expect("readable")
+            .expect("a file");
+        assert_eq!(other.still(&listed).expect("readable"), None);
+    });
+}
+
+#[test]
+fn what_is_no_file_is_not_opened_and_what_is_not_there_is_said() {
+    on_every_storage(|_, folder, origin| {
+        folder.make_symlink(b"link", b"name").expect("made");
+        assert!(origin.open(&path(b"link")).expect("looked at").is_none());
+        let missing = origin.open(&path(b"none"));
+        assert_eq!(kind(missing.map(|_| ())), Some(io::ErrorKind::NotFound));
+        assert_eq!(origin.entry(&path(b"none")).expect("readable"), None);
+        assert_eq!(origin.entry(&path(b"none/below")).expect("readable"), None);
+        let top = origin.entry(&RelPath::root()).expect("readable");
+        assert_eq!(top.map(|top| top.kind), Some(Kind::Dir));
+    });
+}
+
+#[test]
+fn an_origin_removes_only_what_was_listed() {
+    on_every_storage(|target, folder, origin| {
+        folder.make_folder(b"inner").expect("made");
+        let inner = target.folder(&path(b"inner")).expect("there");
+        put(&*inner, b"name", b"first");
+        let place = path(b"inner/name");
+        let listed = origin.entry(&place).expect("readable").expect("there");
+        put(&*inner, b"name", b"second");
+        let removed = origin.remove_if(&listed).expect("looked at");
+        assert_eq!(removed, Removal::Changed);
+        assert_eq!(entry(&*inner, b"name"), Some((Kind::File, 6)));
+        assert!(origin.remove_folder(&path(b"inner")).is_err());
+        let listed = origin.entry(&place).expect("readable").expect("there");
+        for _ in 0..2 {
+            let removed = origin.remove_if(&listed).expect("removed, or gone before");
+            assert_eq!(removed, Removal::Gone);
+        }
+        assert_eq!(entry(&*inner, b"name"), None);
+        origin.remove_folder(&path(b"inner")).expect("removed");
+        assert_eq!(entry(folder, b"inner"), None);
+    });
+}
+
+#[test]
+fn a_target_removes_only_what_was_expected() {
+    on_every_target(|_, folder| {
+        put(folder, b"name", b"1234");
+        let removed = folder.remove_if(b"name", &|found| found.size == 99);
+        assert_eq!(removed.expect("looked at"), Removal::Changed);
+        assert_eq!(entry(folder, b"name"), Some((Kind::File, 4)));
+        for _ in 0..2 {
+            let removed = folder.remove_if(b"name", &|found| found.size == 4);
+            assert_eq!(removed.expect("removed, or gone before"), Removal::Gone);
+        }
+        assert_eq!(entry(folder, b"name"), None);
+    });
 }

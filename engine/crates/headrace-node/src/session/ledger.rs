@@ -156,7 +156,7 @@ impl LedgerReader {
     /// Why an entry failed.
     pub(crate) fn failure(&self, reason: u64) -> io::Result<Failure> {
         let mut record = vec![0; 3 + Failure::MAX_MESSAGE_BYTES];
-        let count = headrace_io::storage::real::read_full(&self.failures, &mut record, reason)?;
+        let count = headrace_io::storage::posix::read_full(&self.failures, &mut record, reason)?;
         read_failure(&mut Reader::new(&record[..count])).map_err(io::Error::other)
     }
 

@@ -55,7 +55,7 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
     )?;
     let orders: Arc<dyn Orders> = Arc::new(ToLanding(Arc::clone(&landing)));
     let supply = Supply::open(
-        context.supply_spec(from, unit_bytes, WINDOW),
+        context.supply_spec(&context.origin(from), unit_bytes, WINDOW),
         orders,
         Arc::clone(counters),
         Arc::clone(&context.plane.reading),

@@ -18,8 +18,8 @@ use headrace_core::value::{Id, Timestamp};
 use headrace_io::descriptors::Share;
 use headrace_io::journal::Journal;
 use headrace_io::root::Root;
-use headrace_io::storage::real::RealStore;
-use headrace_io::storage::{Folder, Store, Writing};
+use headrace_io::storage::posix::{PosixOrigin, PosixTarget};
+use headrace_io::storage::{Folder, Origin, Target, Writing};
 use headrace_io::stream::{ConnectError, Patience, TlsStream, until};
 use headrace_io::tls::{ALPN_DATA, client_config};
 
@@ -146,7 +146,9 @@ fn sessions(context: Context<'_>) -> Result<Done, Failure> {
         shared.counters.restart();
         let result = connect(context).and_then(|connected| match &spec.role {
             Role::Destination(root) => destination::run(context, root, connected, &mut finished),
-            Role::Source(root) | Role::Local(root, _) => source::run(context, root, connected),
+            Role::Source(root) | Role::Local(root, _) => {
+                source::run(context, &context.origin(root), connected)
+            }
         });
         *shared.joinable.lock() = None;
         let failure = match result {
@@ -460,7 +462,7 @@ impl Context<'_> {
             only_failed: (only_failed && failed_list.exists()).then_some(failed_list),
             overwrites: self.spec.overwrites.clone(),
             deletes: self.spec.deletes.clone(),
-            store: Arc::new(RealStore::new(Arc::clone(root), self.plane.writing(root))),
+            target: Arc::new(PosixTarget::new(Arc::clone(root), self.plane.writing(root))),
             state: state_folder(self.folder)?,
             scratch: self.folder.to_owned(),
             // A million numbers for each millisecond: no session begins where another has been.
@@ -473,20 +475,31 @@ impl Context<'_> {
         })
     }
 
+    /// Where files are read.
+    pub(super) fn origin(self, root: &Arc<Root>) -> Arc<dyn Origin> {
+        let path = self.shared.current().execution.source.path;
+        let share = Arc::clone(self.share);
+        Arc::new(PosixOrigin::new(Arc::clone(root), path, share))
+    }
+
     /// What a supply at this node is for.
-    pub(super) fn supply_spec(self, root: &Arc<Root>, unit_bytes: u64, window: u32) -> SupplySpec {
+    pub(super) fn supply_spec(
+        self,
+        origin: &Arc<dyn Origin>,
+        unit_bytes: u64,
+        window: u32,
+    ) -> SupplySpec {
         let ticket = self.shared.ticket.lock();
         let execution = &ticket.ticket().execution;
         SupplySpec {
-            root: Arc::clone(root),
-            path: execution.source.path.clone(),
+            origin: Arc::clone(origin),
+            from: execution.source.clone(),
             filter: ticket.filter().clone(),
             geometry: super::landing::Geometry::new(unit_bytes),
             window: window.min(WINDOW),
             delete_source: execution.delete_source,
             counts_totals: !matches!(self.spec.role, Role::Local(..)),
             scratch: self.folder.to_owned(),
-            share: Arc::clone(self.share),
         }
     }
 }
@@ -494,7 +507,7 @@ impl Context<'_> {
 fn state_folder(folder: &Path) -> Result<Arc<dyn Folder>, Failure> {
     let root = Root::open("state", folder, Access::Write)
         .map_err(|error| state_failed(std::io::Error::other(error)))?;
-    RealStore::new(Arc::new(root), Writing::Buffered)
+    PosixTarget::new(Arc::new(root), Writing::Buffered)
         .folder(&RelPath::root())
         .map_err(state_failed)
 }
@@ -513,14 +526,14 @@ pub(super) fn remove_temporaries(
     };
     let (_, replay): (_, Replay) =
         Journal::open(&*state_folder(folder)?, b"journal", &mut ()).map_err(state_failed)?;
-    let store = RealStore::new(root, Writing::Buffered);
+    let store = PosixTarget::new(root, Writing::Buffered);
     remove_named(&store, &replay, transfer, &bound.destination_path);
     Ok(())
 }
 
 /// Remove the temporaries of a transfer: each that has a record, and all in the folders where some have none.
 pub(super) fn remove_named(
-    store: &dyn Store,
+    store: &dyn Target,
     replay: &Replay,
     transfer: &Id,
     destination: &RelPath,
@@ -548,7 +561,7 @@ pub(super) fn remove_named(
 }
 
 /// Remove all temporaries in a folder whose names begin so.
-fn remove_with(store: &dyn Store, folder: &RelPath, prefix: &[u8]) -> std::io::Result<()> {
+fn remove_with(store: &dyn Target, folder: &RelPath, prefix: &[u8]) -> std::io::Result<()> {
     let folder = store.folder(folder)?;
     let mut names = Vec::new();
     folder.names(&mut |name| {

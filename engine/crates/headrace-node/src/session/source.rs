@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::message::{Message, Totals};
-use headrace_io::root::Root;
+use headrace_io::storage::Origin;
 use headrace_io::stream::TlsStream;
 use parking_lot::Mutex;
 
@@ -17,14 +17,14 @@ use super::supply::{Orders, Removed, Supply};
 /// Run a session: list, send what is asked for, and hear what became of it.
 pub(super) fn run(
     context: Context<'_>,
-    root: &Arc<Root>,
+    origin: &Arc<dyn Origin>,
     connected: Connected,
 ) -> Result<Done, Failure> {
     let cipher = connected.stream.cipher().to_owned();
     let guard = Arc::new(Guard::default());
     guard.watch(None, shared_socket(&connected.stream)?);
     let streams = Streams::new(context, &connected);
-    let spec = context.supply_spec(root, connected.theirs.unit_bytes, connected.theirs.window);
+    let spec = context.supply_spec(origin, connected.theirs.unit_bytes, connected.theirs.window);
     let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;
     let control = Control::new(writer, &guard);
     let orders: Arc<dyn Orders> = Arc::clone(&control) as _;

@@ -13,7 +13,7 @@ use headrace_core::ticket::{
 };
 use headrace_core::value::Digest;
 use headrace_io::descriptors::Descriptors;
-use headrace_io::storage::Store;
+use headrace_io::storage::Target;
 use headrace_io::storage::simulated::Disk;
 
 use super::landing::{EpochRules, Geometry, LandingSpec};
@@ -56,7 +56,7 @@ pub(crate) fn execution() -> Execution {
 
 /// The landing of that copy on a simulated disk; without power its journal cannot be reached.
 pub(crate) fn landing_spec(disk: &Disk, scratch: &Path) -> Result<LandingSpec, Failure> {
-    let state = disk.store("state").folder(&RelPath::root());
+    let state = disk.target("state").folder(&RelPath::root());
     Ok(LandingSpec {
         transfer: "tr_1".parse().expect("an id"),
         plan: Digest([1; 32]),
@@ -66,7 +66,7 @@ pub(crate) fn landing_spec(disk: &Disk, scratch: &Path) -> Result<LandingSpec, F
         only_failed: None,
         overwrites: None,
         deletes: None,
-        store: Arc::new(disk.store("data")),
+        target: Arc::new(disk.target("data")),
         state: state.map_err(super::state_failed)?,
         scratch: scratch.to_owned(),
         first_part: 0,

@@ -187,7 +187,7 @@ impl Landing {
             above = match above.folder(name) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // The source has nothing in its place, so it gets what any new folder gets.
-                    let mode = 0o777 & !self.folders.store().umask();
+                    let mode = 0o777 & !self.folders.target().umask();
                     self.make_folder(&*above, name, &path, mode)
                 }
                 answer => answer,

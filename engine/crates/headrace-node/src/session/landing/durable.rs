@@ -111,7 +111,7 @@ impl Landing {
         counts.retain(|_, count| *count >= self.spec.epochs.sync_everything_from);
         let mut synced = BTreeSet::new();
         for device in counts.into_keys() {
-            let answer = self.folders.store().sync_file_system(device);
+            let answer = self.folders.target().sync_file_system(device);
             let failed = |error| {
                 let message =
                     format!("the destination storage could not make data durable: {error}");

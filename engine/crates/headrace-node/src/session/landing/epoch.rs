@@ -320,7 +320,7 @@ impl Landing {
         let withheld = if self.spec.execution.preserves(Preserve::Mode) {
             0
         } else {
-            self.folders.store().umask()
+            self.folders.target().umask()
         };
         entry.mode & 0o777 & !withheld
     }

@@ -14,7 +14,7 @@ use headrace_core::manifest::Item;
 use headrace_core::message::Totals;
 use headrace_core::name::RelPath;
 use headrace_core::ticket::Preserve;
-use headrace_io::storage::{Existing, Metadata};
+use headrace_io::storage::{Existing, Metadata, Removal};
 
 use super::Landing;
 use super::conflict::{ListCursor, Verdict, is_unchanged, judge, list_altered};
@@ -158,7 +158,7 @@ impl Landing {
             permitted()?;
             while let Some((id, folder)) = open.pop_if(|(_, folder)| !line.path.starts_with(folder))
             {
-                self.delete_one(ledger, touched, id, &folder, Kind::Dir)?;
+                self.delete_one(ledger, touched, id, &folder, None)?;
             }
             while ahead
                 .as_ref()
@@ -182,40 +182,37 @@ impl Landing {
             } else if line.kind == Kind::Dir {
                 open.push((id, line.path));
             } else {
-                // The list was checked as a whole before; with many names, that is long ago.
-                let found = self.look(&line.path);
-                if found.is_ok_and(|found| found.is_some_and(|found| !is_unchanged(&found, &line)))
-                {
-                    return Err(self.changed_since_confirmed(&line.path, "deleting"));
-                }
-                self.delete_one(ledger, touched, id, &line.path, line.kind)?;
+                self.delete_one(ledger, touched, id, &line.path, Some(&line))?;
             }
         }
         while let Some((id, folder)) = open.pop() {
             permitted()?;
-            self.delete_one(ledger, touched, id, &folder, Kind::Dir)?;
+            self.delete_one(ledger, touched, id, &folder, None)?;
         }
         Ok(())
     }
 
+    /// Delete a name if it is as it was `confirmed`, or an empty folder.
     fn delete_one(
         &self,
         ledger: &mut Ledger,
         touched: &mut Touched,
         id: u64,
         path: &RelPath,
-        kind: Kind,
+        confirmed: Option<&ListEntry>,
     ) -> Result<(), Failure> {
         let full = self.full_path(path)?;
         let name = full.file_name().unwrap_or_default();
         let deleted = self
             .folders
             .get(&full.parent().unwrap_or_default())
-            .and_then(|(above, _)| match kind {
-                Kind::Dir => above.remove_folder(name),
-                _ => above.remove(name),
+            .and_then(|(above, _)| match confirmed {
+                // The list was checked as a whole before; with many names, that is long ago.
+                Some(line) => above.remove_if(name, &|found| is_unchanged(found, line)),
+                None => above.remove_folder(name).map(|()| Removal::Gone),
             });
         match deleted {
+            Ok(Removal::Changed) => Err(self.changed_since_confirmed(path, "deleting")),
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 self.record_delete_failure(ledger, id, &self.cannot_delete(path, &error))
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use headrace_core::name::{PART_PREFIX, RelPath};
 use headrace_core::value::Id;
 use headrace_io::descriptors::Share;
-use headrace_io::storage::{Folder, Store};
+use headrace_io::storage::{Folder, Target};
 use parking_lot::Mutex;
 
 /// Most handles kept, and the part of a share that they may take.
@@ -27,7 +27,7 @@ pub(super) enum Freshness {
 
 /// The folders that were used last, by path below the root.
 pub(super) struct Folders {
-    store: Arc<dyn Store>,
+    target: Arc<dyn Target>,
     /// Start of the names of this transfer's temporaries.
     prefix: Vec<u8>,
     share: Arc<Share>,
@@ -53,17 +53,17 @@ pub(in crate::session) fn temporaries_of(transfer: &Id, shard: u64) -> Vec<u8> {
 }
 
 impl Folders {
-    pub(super) fn new(store: Arc<dyn Store>, prefix: &[u8], share: Arc<Share>) -> Self {
+    pub(super) fn new(target: Arc<dyn Target>, prefix: &[u8], share: Arc<Share>) -> Self {
         Self {
-            store,
+            target,
             prefix: prefix.to_vec(),
             share,
             kept: Mutex::default(),
         }
     }
 
-    pub(super) fn store(&self) -> &dyn Store {
-        &*self.store
+    pub(super) fn target(&self) -> &dyn Target {
+        &*self.target
     }
 
     /// Name of the temporary with this number.
@@ -90,7 +90,7 @@ impl Folders {
                 return Ok((Arc::clone(&handle.folder), handle.freshness));
             }
         }
-        let folder = self.store.folder(path)?;
+        let folder = self.target.folder(path)?;
         self.keep(path.clone(), Arc::clone(&folder), Freshness::Old);
         Ok((folder, Freshness::JustOpened))
     }

@@ -76,8 +76,8 @@ fn land(
     let (state, data) = (Disk::default(), Disk::default());
     let scratch = tempfile::tempdir().expect("a folder");
     let mut spec = landing_spec(&state, scratch.path())?;
-    let store = data.store("data");
-    spec.store = Arc::new(store.clone());
+    let store = data.target("data");
+    spec.target = Arc::new(store.clone());
     spec.execution.verify = verify;
     spec.epochs.sync_everything_from = usize::MAX;
     let results = Arc::new(Results::default());

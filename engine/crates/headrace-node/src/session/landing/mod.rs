@@ -2,7 +2,7 @@
 //!
 //! It speaks [`Message`]s and knows neither sockets nor threads: whoever drives it hands in what the source says
 //! ([`Landing::handle`]), the content ([`Landing::open_unit`], [`Landing::batch`]), and runs an epoch when one is due
-//! ([`Landing::epoch`]). The same code runs over the simulated store in the power-loss test.
+//! ([`Landing::epoch`]). The same code runs over the simulated target in the power-loss test.
 //!
 //! Order of things, which is what makes a name mean a whole file: content durable -> journal says so -> name given -> folder
 //! durable -> journal says so -> the source is told.
@@ -46,7 +46,7 @@ use headrace_io::descriptors::Share;
 use headrace_io::disk::DiskPool;
 use headrace_io::journal::Journal;
 use headrace_io::landed::LandedRuns;
-use headrace_io::storage::{Folder, Store};
+use headrace_io::storage::{Folder, Target};
 use parking_lot::{Condvar, Mutex};
 
 use self::conflict::{FailedCursor, ListCursor};
@@ -150,7 +150,7 @@ pub struct LandingSpec {
     /// The delete list, already checked against the ticket; `None` when it is empty.
     pub deletes: Option<PathBuf>,
     /// Where files go.
-    pub store: Arc<dyn Store>,
+    pub target: Arc<dyn Target>,
     /// Where the journal is.
     pub state: Arc<dyn Folder>,
     /// A folder of our own on this machine for what need not survive, and for the lists in the end.
@@ -253,7 +253,7 @@ impl Landing {
         add(&counters.resent_bytes, lost);
         let this = Arc::new(Self {
             folders: Folders::new(
-                Arc::clone(&spec.store),
+                Arc::clone(&spec.target),
                 &temporaries_of(&spec.transfer, spec.shard.number),
                 Arc::clone(&spec.share),
             ),

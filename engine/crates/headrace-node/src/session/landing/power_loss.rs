@@ -17,8 +17,8 @@ use headrace_core::ticket::{Execution, Preserve};
 use headrace_core::version::Version;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::disk::DiskPool;
-use headrace_io::storage::Store;
-use headrace_io::storage::simulated::{Disk, SimulatedStore};
+use headrace_io::storage::Target;
+use headrace_io::storage::simulated::{Disk, SimulatedTarget};
 use parking_lot::Mutex;
 
 use super::{Accepted, Answers, EpochRules, Finished, Landing, LandingSpec};
@@ -132,7 +132,7 @@ struct Promises {
 
 struct Case {
     disk: Disk,
-    data: SimulatedStore,
+    data: SimulatedTarget,
     source: Source,
     preserve: Vec<Preserve>,
     sync_everything_from: usize,
@@ -142,7 +142,7 @@ struct Case {
 impl Case {
     fn new(random: &mut Random) -> Self {
         let disk = Disk::default();
-        let data = disk.store("data");
+        let data = disk.target("data");
         if random.below(2) == 0 {
             disk.mount(b"inner");
         }
@@ -176,7 +176,7 @@ impl Case {
     fn open(&self, session: u64, heard: &Arc<Heard>) -> Result<Arc<Landing>, Failure> {
         let spec = LandingSpec {
             execution: self.execution(),
-            store: Arc::new(self.data.clone()),
+            target: Arc::new(self.data.clone()),
             first_part: session * 1000,
             epochs: EpochRules {
                 sync_everything_from: self.sync_everything_from,

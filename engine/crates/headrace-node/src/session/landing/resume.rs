@@ -122,7 +122,7 @@ impl ReceivedCount {
             .truncate(false)
             .open(path)?;
         let mut bytes = [0; 8];
-        let length = headrace_io::storage::real::read_full(&file, &mut bytes, 0)?;
+        let length = headrace_io::storage::posix::read_full(&file, &mut bytes, 0)?;
         let received = if length == bytes.len() {
             u64::from_le_bytes(bytes)
         } else {

@@ -182,7 +182,7 @@ impl Landing {
     /// How a file is best written.
     pub(super) fn writing_of(&self, entry: &Entry) -> Writing {
         if entry.size >= DIRECT_FROM_BYTES {
-            self.folders.store().writing()
+            self.folders.target().writing()
         } else {
             Writing::Buffered
         }

@@ -9,7 +9,7 @@ use headrace_core::manifest::Item;
 use headrace_core::message::Message;
 use headrace_core::name::RelPath;
 use headrace_core::version::Version;
-use headrace_io::walk::{WalkError, WalkLimits, WalkProblem, walk};
+use headrace_io::walk::{WalkError, WalkLimits, WalkProblem};
 
 use super::outgoing::{Outgoing, unreadable};
 use super::{POLL, Supply};
@@ -26,7 +26,7 @@ impl Supply {
     /// [`Code::SourceMissing`] when there is nothing at the source path; [`Failure`] when the session cannot go on.
     pub fn list(&self) -> Result<(), Failure> {
         let filter = &self.spec.filter;
-        let mut walked = walk(&self.spec.root, &self.spec.path, WalkLimits::default());
+        let mut walked = self.spec.origin.list(WalkLimits::default());
         let pruned = std::iter::from_fn(|| {
             let item = walked.next()?;
             if let Ok(entry) = &item
@@ -39,12 +39,9 @@ impl Supply {
         });
         let mut items = Vec::with_capacity(ITEMS_PER_FRAME);
         // The walk gives what is in the folder; what the folder itself is like is of use where the destination has to make it.
-        let top = self.spec.root.entry(&self.spec.path).ok().flatten();
+        let top = self.spec.origin.entry(&RelPath::root()).ok().flatten();
         if let Some(top) = top.filter(|top| top.kind == Kind::Dir) {
-            items.push(Item::Entry(Entry {
-                path: RelPath::root(),
-                ..top
-            }));
+            items.push(Item::Entry(top));
         }
         let mut next = 0;
         for picked in select(filter, pruned) {
@@ -161,12 +158,9 @@ impl Supply {
 
     /// Where an entry is, for messages.
     pub(super) fn place(&self, path: &RelPath) -> String {
-        let full = self
-            .spec
-            .path
-            .join_path(path)
-            .unwrap_or_else(|_| path.clone());
-        format!("`{full}` in root `{}`", self.spec.root.name())
+        let from = &self.spec.from;
+        let full = from.path.join_path(path).unwrap_or_else(|_| path.clone());
+        format!("`{full}` in root `{}`", from.root)
     }
 }
 

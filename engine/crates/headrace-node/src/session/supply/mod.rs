@@ -23,15 +23,14 @@ use headrace_core::entry::Kind;
 use headrace_core::filter::Filter;
 use headrace_core::integrity::PieceHash;
 use headrace_core::message::{Decision, FileResult, Message};
-use headrace_core::name::RelPath;
+use headrace_core::ticket::Place;
 use headrace_core::wire::WireError;
 use headrace_io::buffer::BufferPool;
-use headrace_io::descriptors::Share;
-use headrace_io::root::Root;
+use headrace_io::storage::Origin;
 use parking_lot::{Condvar, Mutex};
 
 use self::lanes::Lanes;
-use self::outgoing::{Asked, Dirs, Outgoing};
+use self::outgoing::{Asked, Outgoing};
 pub use self::remove::Removed;
 use self::work::Queue;
 use super::counters::Counters;
@@ -46,9 +45,9 @@ const POLL: Duration = Duration::from_millis(250);
 /// What a supply is for.
 pub struct SupplySpec {
     /// Where files are read.
-    pub root: Arc<Root>,
-    /// The file or folder below the root.
-    pub path: RelPath,
+    pub origin: Arc<dyn Origin>,
+    /// What that is called.
+    pub from: Place,
     /// Which names.
     pub filter: Filter,
     /// How files are cut.
@@ -61,8 +60,6 @@ pub struct SupplySpec {
     pub counts_totals: bool,
     /// A folder of our own on this machine for what need not survive.
     pub scratch: PathBuf,
-    /// How many descriptors may be held.
-    pub share: Arc<Share>,
 }
 
 /// Where messages to the destination go.
@@ -122,7 +119,6 @@ pub struct Supply {
     counters: Arc<Counters>,
     buffers: Arc<BufferPool>,
     pace: Arc<Pace>,
-    dirs: Dirs,
     /// Entries under way, by number.
     active: Mutex<HashMap<u64, Arc<Outgoing>>>,
     settled: Condvar,
@@ -147,11 +143,6 @@ impl Supply {
     ) -> Result<Arc<Self>, Failure> {
         let ledger = Ledger::create(&spec.scratch, "sent").map_err(state_failed)?;
         Ok(Arc::new(Self {
-            dirs: Dirs::new(
-                Arc::clone(&spec.root),
-                spec.path.clone(),
-                Arc::clone(&spec.share),
-            ),
             active: Mutex::default(),
             settled: Condvar::new(),
             queue: Mutex::default(),
@@ -367,12 +358,7 @@ impl Supply {
         code: Code,
         detail: impl std::fmt::Display,
     ) -> Result<(), Failure> {
-        let path = self
-            .spec
-            .path
-            .join_path(&file.state.lock().entry.path)
-            .unwrap_or_default();
-        let message = format!("`{path}` in root `{}`: {detail}", self.spec.root.name());
+        let message = format!("{}: {detail}", self.place(&file.state.lock().entry.path));
         if code == Code::TooBusy {
             // Too much is open: that is never the fault of one file.
             return Err(Failure::new(code, message));

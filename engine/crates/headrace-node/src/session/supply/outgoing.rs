@@ -1,24 +1,14 @@
-//! Files of the source under way, and the handles they are opened by.
+//! Files of the source under way, and how they are opened.
 
-use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
 use headrace_core::batch::Sparse;
 use headrace_core::code::Code;
 use headrace_core::entry::{Entry, Kind};
-use headrace_core::name::RelPath;
-use headrace_io::descriptors::{Share, is_shortage};
-use headrace_io::root::{Dir, Root, entry_of, stat_now};
-use headrace_io::version::is_still;
+use headrace_io::descriptors::is_shortage;
+use headrace_io::storage::{Origin, Reader};
 use parking_lot::Mutex;
-
-/// Most folder handles kept, and the part of a share that they may take.
-const MAX_DIRS: usize = 256;
-const OF_SHARE: usize = 8;
-/// Bytes of a block as `stat` counts them.
-const STAT_BLOCK_BYTES: u64 = 512;
 
 /// An entry that the destination knows and has no result for yet.
 pub(super) struct Outgoing {
@@ -81,7 +71,7 @@ impl OutgoingState {
 /// A large file while its units are read.
 #[derive(Clone)]
 pub(super) struct OpenFile {
-    pub(super) file: Arc<File>,
+    pub(super) file: Arc<dyn Reader>,
     pub(super) sparse: Sparse,
 }
 
@@ -115,98 +105,27 @@ pub(super) enum Looked {
     Failed(Code, io::Error),
 }
 
-/// Folders of the source that were used last.
-pub(super) struct Dirs {
-    root: Arc<Root>,
-    start: RelPath,
-    share: Arc<Share>,
-    kept: Mutex<HashMap<RelPath, Arc<Dir>>>,
-}
-
-impl Dirs {
-    pub(super) fn new(root: Arc<Root>, start: RelPath, share: Arc<Share>) -> Self {
-        Self {
-            root,
-            start,
-            share,
-            kept: Mutex::default(),
-        }
-    }
-
-    /// The folder that holds an entry, and the entry's name in it.
-    pub(super) fn above(&self, path: &RelPath) -> io::Result<(Arc<Dir>, Box<[u8]>)> {
-        let full = self.start.join_path(path).map_err(io::Error::other)?;
-        let (Some(parent), Some(name)) = (full.parent(), full.file_name()) else {
-            return Err(io::ErrorKind::IsADirectory.into());
-        };
-        if let Some(dir) = self.kept.lock().get(&parent) {
-            return Ok((Arc::clone(dir), name.into()));
-        }
-        let dir = Arc::new(self.root.dir(&parent)?);
-        let mut kept = self.kept.lock();
-        if kept.len() >= MAX_DIRS.min(self.share.count() / OF_SHARE) {
-            // The walk goes through folders one after the other, so what was kept is mostly done with.
-            kept.clear();
-        }
-        kept.insert(parent, Arc::clone(&dir));
-        Ok((dir, name.into()))
-    }
-
-    /// What is at an entry's path now.
-    pub(super) fn look(&self, path: &RelPath) -> io::Result<Option<Entry>> {
-        let (dir, name) = self.above(path)?;
-        dir.entry_now(&name, path.clone())
-    }
-
-    /// Open a file, if it is still the one that was listed.
-    pub(super) fn open(&self, entry: &Entry) -> Looked {
-        let file = match self.open_unseen(entry) {
-            Ok(file) => file,
-            Err(looked) => return looked,
-        };
-        match is_same(&file, entry) {
-            Ok(Some(sparse)) => Looked::Same(OpenFile {
-                file: Arc::new(file),
-                sparse,
-            }),
-            Ok(None) => Looked::Changed,
-            Err(error) => Looked::Failed(unreadable(&error), error),
-        }
-    }
-
-    /// Open what is at an entry's path now; whether it still is the file that was listed has to be asked of [`is_same`].
-    pub(super) fn open_unseen(&self, entry: &Entry) -> Result<File, Looked> {
-        let opened = self
-            .above(&entry.path)
-            .and_then(|(dir, name)| dir.open_unseen(&name));
-        opened.map_err(Self::cannot_open)
-    }
-
-    fn cannot_open(error: io::Error) -> Looked {
-        match error.kind() {
-            io::ErrorKind::NotFound => Looked::Failed(Code::SourceVanished, error),
-            // Something else stands there now.
-            io::ErrorKind::NotADirectory => Looked::Changed,
-            _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-                Looked::Changed
-            }
-            _ => Looked::Failed(unreadable(&error), error),
-        }
-    }
-}
-
-/// Whether an open file is the one that was listed, to be asked again after its last byte was read; and whether it has holes.
-pub(super) fn is_same(file: &File, entry: &Entry) -> io::Result<Option<Sparse>> {
-    let stat = stat_now(file)?;
-    let now = entry_of(&stat, RelPath::root(), None);
-    let allocated = u64::try_from(stat.st_blocks)
-        .unwrap_or(0)
-        .saturating_mul(STAT_BLOCK_BYTES);
-    let sparse = if allocated < now.size {
-        Sparse::Yes
-    } else {
-        Sparse::No
+/// Open a file, if it is still the one that was listed.
+pub(super) fn open(origin: &dyn Origin, entry: &Entry) -> Looked {
+    let file = match open_unseen(origin, entry) {
+        Ok(file) => file,
+        Err(looked) => return looked,
     };
-    let same = now.kind == entry.kind && is_still(&now.version, &entry.version);
-    Ok(same.then_some(sparse))
+    match file.still(entry) {
+        Ok(Some(sparse)) => Looked::Same(OpenFile { file, sparse }),
+        Ok(None) => Looked::Changed,
+        Err(error) => Looked::Failed(unreadable(&error), error),
+    }
+}
+
+/// Open what is at an entry's path now; whether it still is the file that was listed has to be asked of it.
+pub(super) fn open_unseen(origin: &dyn Origin, entry: &Entry) -> Result<Arc<dyn Reader>, Looked> {
+    match origin.open(&entry.path) {
+        Ok(Some(file)) => Ok(file),
+        Ok(None) => Err(Looked::Changed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(Looked::Failed(Code::SourceVanished, error))
+        }
+        Err(error) => Err(Looked::Failed(unreadable(&error), error)),
+    }
 }

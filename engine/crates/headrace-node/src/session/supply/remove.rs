@@ -6,12 +6,10 @@ use std::path::PathBuf;
 use headrace_core::code::{Code, Failure};
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::integrity::PieceHash;
-use headrace_io::storage::real::read_full;
-use headrace_io::version::is_still;
-use rustix::fs::AtFlags;
+use headrace_io::storage::Removal;
 
 use super::Supply;
-use super::outgoing::Looked;
+use super::outgoing::{Looked, open};
 use crate::session::ledger::Outcome;
 use crate::session::state_failed;
 use crate::state;
@@ -99,21 +97,7 @@ impl Supply {
     }
 
     fn remove_source(&self, entry: &Entry, told: Option<PieceHash>, removed: &mut Removed) {
-        let result = self.dirs.above(&entry.path).and_then(|(dir, name)| {
-            if let Some(told) = told
-                && self.content(entry)?.is_some_and(|ours| ours != told)
-            {
-                return Ok(Some("the destination holds other content"));
-            }
-            match dir.entry_now(&name, entry.path.clone())? {
-                Some(now) if is_unchanged(&now, entry) => {
-                    rustix::fs::unlinkat(&*dir, &*name, AtFlags::empty())?;
-                    Ok(None)
-                }
-                Some(_) => Ok(Some("it changed after it was copied")),
-                None => Ok(None),
-            }
-        });
+        let result = self.remove_arrived(entry, told);
         let place = self.place(&entry.path);
         match result {
             Ok(None) => removed.deleted += 1,
@@ -122,17 +106,34 @@ impl Supply {
         }
     }
 
+    /// Remove a source that has arrived; says why not.
+    fn remove_arrived(
+        &self,
+        entry: &Entry,
+        told: Option<PieceHash>,
+    ) -> io::Result<Option<&'static str>> {
+        if let Some(told) = told
+            && self.content(entry)?.is_some_and(|ours| ours != told)
+        {
+            return Ok(Some("the destination holds other content"));
+        }
+        Ok(match self.spec.origin.remove_if(entry)? {
+            Removal::Gone => None,
+            Removal::Changed => Some("it changed after it was copied"),
+        })
+    }
+
     /// The hash of a file that this session did not send; `None` when it is gone or another one.
     fn content(&self, entry: &Entry) -> io::Result<Option<PieceHash>> {
-        let file = match self.dirs.open(entry) {
-            Looked::Same(open) => open.file,
+        let file = match open(&*self.spec.origin, entry) {
+            Looked::Same(opened) => opened.file,
             Looked::Changed | Looked::Failed(Code::SourceVanished, _) => return Ok(None),
             Looked::Failed(_, error) => return Err(error),
         };
         let mut hasher = blake3::Hasher::new();
         let (mut buffer, mut offset) = (vec![0; READ_BYTES], 0);
         loop {
-            let count = read_full(&file, &mut buffer, offset)?;
+            let count = file.read_at(&mut buffer, offset)?;
             hasher.update(&buffer[..count]);
             offset += count as u64;
             if count < buffer.len() {
@@ -143,14 +144,8 @@ impl Supply {
 
     /// A folder that still holds something stays, which is no failure.
     fn remove_folder(&self, entry: &Entry) {
-        if let Ok((dir, name)) = self.dirs.above(&entry.path)
-            && let Err(error) = rustix::fs::unlinkat(&*dir, &*name, AtFlags::REMOVEDIR)
-        {
+        if let Err(error) = self.spec.origin.remove_folder(&entry.path) {
             tracing::debug!(%error, path = %entry.path, "a source folder stays");
         }
     }
-}
-
-fn is_unchanged(now: &Entry, then: &Entry) -> bool {
-    now.kind == then.kind && now.target == then.target && is_still(&now.version, &then.version)
 }

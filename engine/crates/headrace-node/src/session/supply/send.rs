@@ -1,7 +1,5 @@
 //! Reads and hashes what was asked for, and hands it to an outlet; run by one thread per stream.
 
-use std::fs::File;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use headrace_core::batch::{BATCH_BYTES, BatchFile, Sparse};
@@ -11,10 +9,9 @@ use headrace_core::entry::Kind;
 use headrace_core::integrity::piece_hash;
 use headrace_core::message::Message;
 use headrace_io::buffer::Buffer;
-use headrace_io::storage::real::read_full;
-use rustix::fs::{Advice, SeekFrom};
+use headrace_io::storage::Reader;
 
-use super::outgoing::{Looked, OpenFile, Outgoing, is_same, unreadable};
+use super::outgoing::{Looked, OpenFile, Outgoing, open, open_unseen, unreadable};
 use super::work::Task;
 use super::{Outlet, POLL, Piece, Supply};
 use crate::session::counters::{Stage, add};
@@ -87,14 +84,14 @@ impl Supply {
         generation: u16,
         unit: u64,
     ) -> Result<(), Failure> {
-        let (entry, open) = {
+        let (entry, opened) = {
             let mut state = file.state.lock();
             if state.generation != generation {
                 return Ok(());
             }
             if state.open.is_none() {
-                match self.dirs.open(&state.entry) {
-                    Looked::Same(open) => state.open = Some(open),
+                match open(&*self.spec.origin, &state.entry) {
+                    Looked::Same(opened) => state.open = Some(opened),
                     Looked::Changed => {
                         drop(state);
                         return self.restart(file, generation);
@@ -110,17 +107,14 @@ impl Supply {
         let Some(OpenFile {
             file: handle,
             sparse,
-        }) = open
+        }) = opened
         else {
             return Ok(());
         };
         let start = unit * self.spec.geometry.unit_bytes;
         let end = entry.size.min(start + self.spec.geometry.unit_bytes);
-        // The kernel reads ahead while the first blocks are hashed and sent.
-        let length = std::num::NonZeroU64::new(end - start);
-        if let Err(error) = rustix::fs::fadvise(&*handle, start, length, Advice::WillNeed) {
-            tracing::trace!(%error, "no reading ahead here");
-        }
+        // The storage reads ahead while the first blocks are hashed and sent.
+        handle.read_ahead(start, end - start);
         let mut offset = start;
         while offset < end {
             let length = self.spec.geometry.block_bytes.min(end - offset);
@@ -132,13 +126,13 @@ impl Supply {
                 hash,
             };
             let block = &mut buffer[..to_usize(length)];
-            let is_hole = sparse == Sparse::Yes && is_hole(&handle, offset, length);
+            let is_hole = sparse == Sparse::Yes && handle.is_hole(offset, length);
             if is_hole {
                 block.fill(0);
             } else {
                 match self
                     .counters
-                    .time(Stage::Read, || read_full(&handle, block, offset))
+                    .time(Stage::Read, || handle.read_at(block, offset))
                 {
                     Ok(count) if count == block.len() => {}
                     Ok(_) => return self.restart(file, generation),
@@ -150,7 +144,7 @@ impl Supply {
                 .time(Stage::Hash, || piece_hash(entry.size, offset, block));
             // The destination may have been told that the file is whole but for this unit.
             if offset + length == end && file.state.lock().ended {
-                match is_same(&handle, &entry) {
+                match handle.still(&entry) {
                     Ok(Some(_)) => {}
                     Ok(None) => return self.restart(file, generation),
                     Err(error) => return self.give_up(file, unreadable(&error), error),
@@ -169,7 +163,7 @@ impl Supply {
             }
             offset += length;
         }
-        self.unit_sent(file, generation, &handle)
+        self.unit_sent(file, generation, &*handle)
     }
 
     /// After the last unit the file is looked at once more: what was sent must be one state of it.
@@ -177,7 +171,7 @@ impl Supply {
         &self,
         file: &Arc<Outgoing>,
         generation: u16,
-        handle: &File,
+        handle: &dyn Reader,
     ) -> Result<(), Failure> {
         let entry = {
             let mut state = file.state.lock();
@@ -192,7 +186,7 @@ impl Supply {
             state.ended = true;
             state.entry.clone()
         };
-        match is_same(handle, &entry) {
+        match handle.still(&entry) {
             Ok(Some(_)) => {
                 file.state.lock().sent = true;
                 self.orders.order(Message::FileEnd {
@@ -226,7 +220,7 @@ impl Supply {
         };
         let opened = self
             .counters
-            .time(Stage::Read, || self.dirs.open_unseen(&entry));
+            .time(Stage::Read, || open_unseen(&*self.spec.origin, &entry));
         let handle = match opened {
             Ok(handle) => handle,
             Err(Looked::Failed(code, error)) => return self.give_up(file, code, error),
@@ -235,8 +229,8 @@ impl Supply {
         let mut bytes = vec![0; to_usize(entry.size)];
         // Looked at only after it was read: what was read then is one state of the file that was listed.
         let read = self.counters.time(Stage::Read, || {
-            let whole = read_full(&handle, &mut bytes, 0)? == bytes.len();
-            Ok::<_, std::io::Error>(is_same(&handle, &entry)?.filter(|_| whole))
+            let whole = handle.read_at(&mut bytes, 0)? == bytes.len();
+            Ok::<_, std::io::Error>(handle.still(&entry)?.filter(|_| whole))
         });
         let sparse = match read {
             Ok(Some(sparse)) => sparse,
@@ -275,7 +269,7 @@ impl Supply {
             }
             state.entry.path.clone()
         };
-        let now = match self.dirs.look(&path) {
+        let now = match self.spec.origin.entry(&path) {
             Ok(Some(now)) if now.kind == Kind::File && generation < MAX_RESTARTS => now,
             Ok(Some(_)) => {
                 return self.give_up(file, Code::SourceChanged, "it changed while it was read");
@@ -302,7 +296,7 @@ impl Supply {
     /// Hash a whole file that the destination wants to compare.
     fn compare(&self, buffer: &mut [u8], file: &Arc<Outgoing>) -> Result<(), Failure> {
         let entry = file.state.lock().entry.clone();
-        let handle = match self.dirs.open(&entry) {
+        let handle = match open(&*self.spec.origin, &entry) {
             Looked::Same(OpenFile { file, .. }) => file,
             Looked::Changed => {
                 return self.give_up(file, Code::SourceChanged, "it changed since it was listed");
@@ -313,7 +307,7 @@ impl Supply {
         while !self.is_over() {
             let count = match self
                 .counters
-                .time(Stage::Read, || read_full(&handle, buffer, offset))
+                .time(Stage::Read, || handle.read_at(buffer, offset))
             {
                 Ok(count) => count,
                 Err(error) => return self.give_up(file, unreadable(&error), error),
@@ -325,7 +319,7 @@ impl Supply {
                 break;
             }
         }
-        match is_same(&handle, &entry) {
+        match handle.still(&entry) {
             Ok(Some(_)) => self.orders.order(Message::Compared {
                 file: file.id,
                 hash: *hasher.finalize().as_bytes(),
@@ -341,29 +335,17 @@ impl Supply {
     }
 }
 
-/// Whether a block lies wholly in a hole. Where the file system cannot tell, it does not.
-fn is_hole(file: impl AsFd, offset: u64, length: u64) -> bool {
-    match rustix::fs::seek(file, SeekFrom::Data(offset)) {
-        Ok(data) => data >= offset + length,
-        // Nothing but a hole from here to the end.
-        Err(error) => error == rustix::io::Errno::NXIO,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use headrace_core::access::Access;
     use headrace_core::filter::{Filter, Filters};
-    use headrace_core::name::RelPath;
     use headrace_io::buffer::BufferPool;
-    use headrace_io::descriptors::Descriptors;
-    use headrace_io::root::Root;
+    use headrace_io::storage::simulated::Disk;
 
     use super::super::{Orders, SupplySpec};
     use super::*;
-    use crate::session::tests_support::GEOMETRY;
+    use crate::session::tests_support::{GEOMETRY, execution};
 
     struct Nobody;
 
@@ -393,15 +375,14 @@ mod tests {
         let buffers = BufferPool::of(1, 4096);
         let only = buffers.take(Duration::ZERO).expect("one is free");
         let spec = SupplySpec {
-            root: Arc::new(Root::open("root", folder.path(), Access::Read).expect("a root")),
-            path: RelPath::root(),
+            origin: Arc::new(Disk::default().origin("data")),
+            from: execution().source,
             filter: Filter::new(&Filters::default()).expect("no filter"),
             geometry: GEOMETRY,
             window: 1,
             delete_source: false,
             counts_totals: true,
             scratch: folder.path().to_owned(),
-            share: Arc::new(Descriptors::new(1 << 10).share()),
         };
         let pace = Arc::new(crate::session::pace::Pace::new(None));
         let supply = Supply::open(spec, Arc::new(Nobody), Arc::default(), buffers, pace);

@@ -161,7 +161,7 @@ fn a_comparison_holds_up_nothing_else_that_the_source_says() {
     let disk = Disk::default();
     let mut spec = landing_spec(&disk, scratch.path()).expect("a spec");
     spec.execution.compare = Compare::Checksum;
-    let mut folder = spec.store.folder(&RelPath::root()).expect("the root");
+    let mut folder = spec.target.folder(&RelPath::root()).expect("the root");
     for name in spec.execution.destination.path.components() {
         folder.make_folder(name).expect("made");
         folder = folder.folder(name).expect("there");
@@ -197,7 +197,7 @@ fn forgetting_removes_also_small_files_that_had_names_when_their_node_was_killed
     let disk = Disk::default();
     disk.name_all();
     let spec = landing_spec(&disk, scratch.path()).expect("a spec");
-    let (store, state) = (Arc::clone(&spec.store), Arc::clone(&spec.state));
+    let (store, state) = (Arc::clone(&spec.target), Arc::clone(&spec.state));
     let (transfer, to) = (
         spec.transfer.clone(),
         spec.execution.destination.path.clone(),
@@ -296,7 +296,7 @@ fn a_stop_also_ends_the_deletes() {
     let mut spec = landing_spec(&disk, scratch.path()).expect("a spec");
     spec.execution.delete_extraneous = true;
     let to = spec.execution.destination.path.clone();
-    let mut folder = spec.store.folder(&RelPath::root()).expect("the root");
+    let mut folder = spec.target.folder(&RelPath::root()).expect("the root");
     for name in to.components() {
         folder.make_folder(name).expect("made");
         folder = folder.folder(name).expect("there");

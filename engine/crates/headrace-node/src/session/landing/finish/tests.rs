@@ -29,7 +29,7 @@ fn invariant_5_what_is_deleted_in_many_folders_stays_deleted() {
     let disk = Disk::default();
     let mut spec = landing_spec(&disk, scratch.path()).expect("a spec");
     spec.epochs.sync_everything_from = usize::MAX;
-    let mut to = spec.store.folder(&RelPath::root()).expect("the root");
+    let mut to = spec.target.folder(&RelPath::root()).expect("the root");
     for name in spec.execution.destination.path.components() {
         to.make_folder(name).expect("made");
         to.sync().expect("synced");

@@ -16,9 +16,9 @@ use headrace_core::version::Version;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::disk::DiskPool;
 use headrace_io::root::Root;
-use headrace_io::storage::real::RealStore;
+use headrace_io::storage::posix::PosixTarget;
 use headrace_io::storage::simulated::Disk;
-use headrace_io::storage::{Store, Writing};
+use headrace_io::storage::{Target, Writing};
 use parking_lot::Mutex;
 
 use super::super::{Answers, Geometry, Landing};
@@ -60,7 +60,7 @@ impl Place {
     fn session(&self, writing: Writing) -> (Arc<Landing>, Vec<u64>) {
         let root = Root::open("there", self.folder.path(), Access::Write).expect("a root");
         let mut spec = landing_spec(&self.journal, self.scratch.path()).expect("a spec");
-        spec.store = Arc::new(RealStore::new(Arc::new(root), writing)) as Arc<dyn Store>;
+        spec.target = Arc::new(PosixTarget::new(Arc::new(root), writing)) as Arc<dyn Target>;
         spec.geometry = Geometry::new(UNIT);
         let heard = Arc::new(Decisions::default());
         let answers = Arc::clone(&heard) as Arc<dyn Answers>;

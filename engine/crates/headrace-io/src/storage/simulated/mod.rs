@@ -3,6 +3,8 @@
 //! The promises are the weakest that POSIX allows. Syncing a file keeps its content but not its name; syncing a folder keeps its
 //! names but not what they hold; `sync_content` does not keep times and modes; unsynced changes survive independently of their order.
 
+mod origin;
+
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
@@ -12,8 +14,10 @@ use headrace_core::entry::{Entry, Kind};
 use headrace_core::name::RelPath;
 use parking_lot::Mutex;
 
-use super::{Existing, Folder, Holding, Metadata, Part, Replaced, Store, Writing};
+use super::{Existing, Folder, Holding, Metadata, Part, Removal, Replaced, Target, Writing};
 use crate::version::FileState;
+
+pub use self::origin::SimulatedOrigin;
 
 /// Torn writes end at multiples of this.
 const SECTOR_BYTES: usize = 512;
@@ -69,6 +73,8 @@ struct FileNode {
 struct Content {
     bytes: Vec<u8>,
     metadata: Metadata,
+    /// Number of the last change: no two states of a file have the same.
+    changed: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -182,9 +188,22 @@ impl Disk {
         }
     }
 
-    /// The disk as a store whose root is the folder `name` at the top, made (and durable) if it is missing.
+    /// Read from the folder `name` at the top, made (and durable) if it is missing.
     #[must_use]
-    pub fn store(&self, name: &str) -> SimulatedStore {
+    pub fn origin(&self, name: &str) -> SimulatedOrigin {
+        SimulatedOrigin::new(self.clone(), self.top(name))
+    }
+
+    /// Receive into the folder `name` at the top, made (and durable) if it is missing.
+    #[must_use]
+    pub fn target(&self, name: &str) -> SimulatedTarget {
+        SimulatedTarget {
+            disk: self.clone(),
+            inode: self.top(name),
+        }
+    }
+
+    fn top(&self, name: &str) -> u64 {
         let mut state = self.state.lock();
         let name: Box<[u8]> = name.as_bytes().into();
         let inode = state.next_inode;
@@ -200,11 +219,7 @@ impl Disk {
                 .nodes
                 .insert(inode, Node::Folder(FolderNode::default()));
         }
-        drop(state);
-        SimulatedStore {
-            disk: self.clone(),
-            inode: found.unwrap_or(inode),
-        }
+        found.unwrap_or(inode)
     }
 }
 
@@ -243,6 +258,70 @@ impl State {
             Some(Node::Folder(folder)) => Ok(folder),
             _ => Err(io::ErrorKind::NotADirectory.into()),
         }
+    }
+
+    fn entry(&self, inode: u64, path: RelPath) -> io::Result<Option<Entry>> {
+        self.alive()?;
+        let (kind, size, metadata, target, changed) = match self.nodes.get(&inode) {
+            Some(Node::File(file)) => (
+                Kind::File,
+                file.now.bytes.len() as u64,
+                file.now.metadata,
+                None,
+                file.now.changed,
+            ),
+            Some(Node::Folder(folder)) => (Kind::Dir, 0, folder.metadata, None, 0),
+            Some(Node::Symlink(target, mtime_ns)) => {
+                let metadata = Metadata {
+                    mode: None,
+                    mtime_ns: Some(*mtime_ns),
+                };
+                (
+                    Kind::Symlink,
+                    target.len() as u64,
+                    metadata,
+                    Some(target.clone()),
+                    0,
+                )
+            }
+            None => return Ok(None),
+        };
+        let (mode, mtime_ns) = (
+            metadata.mode.unwrap_or(0o600),
+            metadata.mtime_ns.unwrap_or(0),
+        );
+        let seconds = |nanoseconds: i128| i64::try_from(nanoseconds).unwrap_or(i64::MAX);
+        let version = FileState {
+            inode,
+            is_shared: false,
+            size,
+            content_changed: (seconds(mtime_ns), 0),
+            changed: (seconds(changed.into()), 0),
+        }
+        .version();
+        Ok(Some(Entry {
+            path,
+            kind,
+            size,
+            mtime_ns,
+            version,
+            mode,
+            target,
+        }))
+    }
+
+    fn read(&mut self, inode: u64, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.alive()?;
+        let content = &self.file(inode)?.now.bytes;
+        let rest = content.get(to_usize(offset)..).unwrap_or_default();
+        let count = rest.len().min(bytes.len());
+        bytes[..count].copy_from_slice(&rest[..count]);
+        if self.illness == Some(Illness::AltersReads)
+            && let Some(first) = bytes[..count].first_mut()
+        {
+            *first ^= 1;
+        }
+        Ok(count)
     }
 
     fn device(&self, inode: u64) -> u64 {
@@ -293,8 +372,9 @@ fn apply_names(names: &mut BTreeMap<Box<[u8]>, u64>, change: &NameChange) {
 }
 
 impl FileNode {
-    fn change(&mut self, change: Change) {
+    fn change(&mut self, number: u64, change: Change) {
         self.now.apply(&change);
+        self.now.changed = number;
         self.pending.push(change);
     }
 }
@@ -331,14 +411,14 @@ impl Content {
     }
 }
 
-/// A folder at the top of a [`Disk`], as a store.
+/// A folder at the top of a [`Disk`], received into.
 #[derive(Debug, Clone)]
-pub struct SimulatedStore {
+pub struct SimulatedTarget {
     disk: Disk,
     inode: u64,
 }
 
-impl SimulatedStore {
+impl SimulatedTarget {
     /// All bytes of the file at `path`, if there is one.
     #[must_use]
     pub fn content(&self, path: &RelPath) -> Option<Vec<u8>> {
@@ -351,7 +431,7 @@ impl SimulatedStore {
     }
 }
 
-impl Store for SimulatedStore {
+impl Target for SimulatedTarget {
     fn folder(&self, path: &RelPath) -> io::Result<Arc<dyn Folder>> {
         let mut folder: Arc<dyn Folder> = Arc::new(SimulatedFolder {
             disk: self.disk.clone(),
@@ -406,50 +486,7 @@ impl Folder for SimulatedFolder {
         let Some(inode) = state.folder(self.inode)?.now.get(name).copied() else {
             return Ok(None);
         };
-        let (kind, size, metadata, target) = match state.nodes.get(&inode) {
-            Some(Node::File(file)) => (
-                Kind::File,
-                file.now.bytes.len() as u64,
-                file.now.metadata,
-                None,
-            ),
-            Some(Node::Folder(folder)) => (Kind::Dir, 0, folder.metadata, None),
-            Some(Node::Symlink(target, mtime_ns)) => {
-                let metadata = Metadata {
-                    mode: None,
-                    mtime_ns: Some(*mtime_ns),
-                };
-                (
-                    Kind::Symlink,
-                    target.len() as u64,
-                    metadata,
-                    Some(target.clone()),
-                )
-            }
-            None => return Ok(None),
-        };
-        let (mode, mtime_ns) = (
-            metadata.mode.unwrap_or(0o600),
-            metadata.mtime_ns.unwrap_or(0),
-        );
-        let seconds = |nanoseconds: i128| i64::try_from(nanoseconds).unwrap_or(i64::MAX);
-        let version = FileState {
-            inode,
-            is_shared: false,
-            size,
-            content_changed: (seconds(mtime_ns), 0),
-            changed: (0, 0),
-        }
-        .version();
-        Ok(Some(Entry {
-            path,
-            kind,
-            size,
-            mtime_ns,
-            version,
-            mode,
-            target,
-        }))
+        state.entry(inode, path)
     }
 
     fn inode_of(&self, name: &[u8]) -> io::Result<Option<u64>> {
@@ -574,6 +611,14 @@ impl Folder for SimulatedFolder {
         Ok(())
     }
 
+    fn remove_if(&self, name: &[u8], expected: &dyn Fn(&Entry) -> bool) -> io::Result<Removal> {
+        match self.entry(name, RelPath::root())? {
+            Some(found) if !expected(&found) => Ok(Removal::Changed),
+            Some(_) => self.remove(name).map(|()| Removal::Gone),
+            None => Ok(Removal::Gone),
+        }
+    }
+
     fn remove_folder(&self, name: &[u8]) -> io::Result<()> {
         self.remove(name)
     }
@@ -633,7 +678,8 @@ impl SimulatedPart {
     fn change(&self, change: Change) -> io::Result<()> {
         let mut state = self.disk.state.lock();
         state.change()?;
-        state.file(self.inode)?.change(change);
+        let number = state.changes;
+        state.file(self.inode)?.change(number, change);
         Ok(())
     }
 }
@@ -669,18 +715,7 @@ impl Part for SimulatedPart {
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        let mut state = self.disk.state.lock();
-        state.alive()?;
-        let content = &state.file(self.inode)?.now.bytes;
-        let rest = content.get(to_usize(offset)..).unwrap_or_default();
-        let count = rest.len().min(bytes.len());
-        bytes[..count].copy_from_slice(&rest[..count]);
-        if state.illness == Some(Illness::AltersReads)
-            && let Some(first) = bytes[..count].first_mut()
-        {
-            *first ^= 1;
-        }
-        Ok(count)
+        self.disk.state.lock().read(self.inode, bytes, offset)
     }
 
     fn evict(&self) -> io::Result<()> {
@@ -697,6 +732,7 @@ impl Part for SimulatedPart {
         state.change()?;
         let file = state.file(self.inode)?;
         file.safe.bytes.clone_from(&file.now.bytes);
+        file.safe.changed = file.now.changed;
         file.pending
             .retain(|change| matches!(change, Change::Metadata(_)));
         Ok(())
@@ -751,9 +787,5 @@ impl Part for SimulatedPart {
             });
         }
         Ok(())
-    }
-
-    fn file(&self) -> Option<&std::fs::File> {
-        None
     }
 }

@@ -1,4 +1,4 @@
-//! The storage trait on a file system below a root.
+//! Receiving below a root.
 
 use std::fs::File;
 use std::io;
@@ -16,15 +16,18 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::file_systems::FileSystems;
-use super::{Existing, Folder, Holding, Metadata, Part, Replaced, Store, Writing};
+use super::read_full;
 use crate::descriptors::patiently;
 use crate::probe::is_memory;
 use crate::root::{Dir, Root};
+use crate::storage::{
+    Existing, Folder, Holding, Metadata, Part, Removal, Replaced, Target, Writing,
+};
 use crate::version::is_same_content;
 
 /// Files below a root.
 #[derive(Debug)]
-pub struct RealStore {
+pub struct PosixTarget {
     root: Arc<Root>,
     writing: Writing,
     found: Arc<FoundOut>,
@@ -38,7 +41,7 @@ struct FoundOut {
     file_systems: FileSystems,
 }
 
-impl RealStore {
+impl PosixTarget {
     /// Receive below `root`, writing large files as `writing` says.
     #[must_use]
     pub fn new(root: Arc<Root>, writing: Writing) -> Self {
@@ -53,9 +56,9 @@ impl RealStore {
     }
 }
 
-impl Store for RealStore {
+impl Target for PosixTarget {
     fn folder(&self, path: &RelPath) -> io::Result<Arc<dyn Folder>> {
-        Ok(Arc::new(RealFolder::new(
+        Ok(Arc::new(PosixFolder::new(
             self.root.dir(path)?,
             &self.found,
         )?))
@@ -75,13 +78,13 @@ impl Store for RealStore {
 }
 
 #[derive(Debug)]
-struct RealFolder {
+struct PosixFolder {
     dir: Arc<Dir>,
     device: u64,
     found: Arc<FoundOut>,
 }
 
-impl RealFolder {
+impl PosixFolder {
     fn new(dir: Dir, found: &Arc<FoundOut>) -> io::Result<Self> {
         Ok(Self {
             device: found.file_systems.meet(&dir)?,
@@ -113,7 +116,7 @@ impl RealFolder {
         writing: Writing,
     ) -> io::Result<Arc<dyn Part>> {
         let inode = rustix::fs::fstat(&file)?.st_ino;
-        Ok(Arc::new(RealPart {
+        Ok(Arc::new(PosixPart {
             dir: Arc::clone(&self.dir),
             device: self.device,
             file,
@@ -125,7 +128,7 @@ impl RealFolder {
     }
 }
 
-impl Folder for RealFolder {
+impl Folder for PosixFolder {
     fn entry(&self, name: &[u8], path: RelPath) -> io::Result<Option<Entry>> {
         // What stands there is left alone, replaced or deleted by what this says.
         self.dir.entry_now(name, path)
@@ -187,6 +190,14 @@ impl Folder for RealFolder {
         Ok(unlinkat(&*self.dir, name, AtFlags::empty())?)
     }
 
+    fn remove_if(&self, name: &[u8], expected: &dyn Fn(&Entry) -> bool) -> io::Result<Removal> {
+        match self.dir.entry_now(name, RelPath::root())? {
+            Some(found) if !expected(&found) => Ok(Removal::Changed),
+            Some(_) => self.remove(name).map(|()| Removal::Gone),
+            None => Ok(Removal::Gone),
+        }
+    }
+
     fn remove_folder(&self, name: &[u8]) -> io::Result<()> {
         Ok(unlinkat(&*self.dir, name, AtFlags::REMOVEDIR)?)
     }
@@ -220,7 +231,7 @@ impl Folder for RealFolder {
 }
 
 #[derive(Debug)]
-struct RealPart {
+struct PosixPart {
     dir: Arc<Dir>,
     device: u64,
     file: File,
@@ -232,7 +243,7 @@ struct RealPart {
     writing: Writing,
 }
 
-impl Part for RealPart {
+impl Part for PosixPart {
     fn inode(&self) -> u64 {
         self.inode
     }
@@ -358,10 +369,6 @@ impl Part for RealPart {
             None => Ok(()),
         }
     }
-
-    fn file(&self) -> Option<&File> {
-        Some(&self.file)
-    }
 }
 
 /// Whether what is there is what was there, by now perhaps under another name.
@@ -370,23 +377,6 @@ fn is_the_same(now: Option<&Entry>, then: Option<&Entry>) -> bool {
         return false;
     };
     now.kind == then.kind && is_same_content(&now.version, &then.version)
-}
-
-/// Read from `offset` until `bytes` is full or the file ends.
-///
-/// # Errors
-/// What the kernel answers.
-pub fn read_full(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match file.read_at(&mut bytes[filled..], offset + filled as u64) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 /// Whether a file of `size` bytes fits; a file system without a limit shows no size.
