@@ -201,6 +201,25 @@ async def who_signs_in_elsewhere_again_is_back(stores: Stores) -> None:
     assert await stores.identities.arrive(ALICE, "pn_other", LATER) == alice
 
 
+async def a_grant_that_counts_no_more_suspends_its_person_once(stores: Stores) -> None:
+    alice = await stores.arrived(replace(ALICE, grant="one"))
+    await stores.people.add_token(replace(TOKEN, person=alice.id))
+    await stores.identities.keep_grant(CORP, "alice", "another", "stolen")
+    await stores.identities.keep_grant(CORP, "alice", "one", "two")
+    assert not await stores.identities.lapse(CORP, "alice", "one", LATER)
+    assert not await stores.identities.lapse(CORP, "nobody", "two", LATER)
+    assert await stores.people.person(alice.id) == alice
+    assert await stores.identities.lapse(CORP, "alice", "two", LATER)
+    suspended = await stores.people.person(alice.id)
+    assert suspended is not None
+    assert (suspended.state, list(await stores.people.tokens_of(alice.id))) == ("suspended", [])
+    [identity] = await stores.identities.identities()
+    assert (identity.gone, identity.grant) == (LATER, None)
+    assert await stores.identities.arrive(replace(ALICE, grant="three"), "pn_other", LATER) == alice
+    [identity] = await stores.identities.identities()
+    assert (identity.gone, identity.grant) == (None, "three")
+
+
 async def one_identity_that_is_gone_suspends_whoever_has_it_until_it_is_taken_away(stores: Stores) -> None:
     alice = await stores.arrived()
     await stores.identities.link(alice.id, PARTNER, "al", NOW)
@@ -313,4 +332,5 @@ CHECKS: tuple[Check, ...] = (
     an_identity_can_be_linked_before_its_first_sign_in,
     an_identity_that_is_taken_away_gives_nothing_and_ends_the_sessions,
     a_providers_word_about_a_subject_ends_what_that_subject_began_there,
+    a_grant_that_counts_no_more_suspends_its_person_once,
 )

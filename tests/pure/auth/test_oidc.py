@@ -211,6 +211,7 @@ def test_issuers_are_read_with_their_secrets_from_files(tmp_path: Path) -> None:
         (GOOD + GOOD, "twice"), (GOOD.replace('"corp"', '"Corp/.."'), "`id`"), (GOOD.replace("https", "http"), "`url`"),
         (GOOD.replace("example.org", "example.org?x"), "`url`"), (GOOD + "client_secret = 's'", "unknown"),
         (GOOD.replace("client_id", "#"), "`client_id` is missing"), (GOOD + "scopes = ['email']", "`scopes`"),
+        (GOOD + "access_token_max_s = 601", "`access_token_max_s` must be 1 to 600"),
         (GOOD + "client_secret_file = 'nowhere'", "can't be read"), (GOOD + "client_secret_file = 'empty'", "is empty"),
     ],
 )  # fmt: skip

@@ -64,7 +64,7 @@ function makeProvider(issuer, keys) {
         getResourceServerInfo: (context, resource) => ({ scope: API, audience: resource, accessTokenFormat: "jwt", accessTokenTTL: 300, jwt: { sign: { alg: "RS256" } } }),
       },
     },
-    findAccount: (context, id) => people.has(id) && { accountId: id, claims: () => ({ sub: id, ...people.get(id).claims }) },
+    findAccount: (context, id) => people.has(id) ? { accountId: id, claims: () => ({ sub: id, ...people.get(id).claims }) } : undefined,
     interactions: { url: (context, interaction) => `/interaction/${interaction.uid}` },
     issueRefreshToken: (context, client) => client.grantTypeAllowed("refresh_token"),
   });

@@ -96,7 +96,7 @@ class Settings:
     )
     oidc_issuers: str = _setting("", "path", "TOML file of the OpenID Connect providers at which people sign in")
     directory_poll_s: int = _setting(
-        30, "s", "time between looks for people who have left a directory, or their groups"
+        30, "s", "time between looks for people who have left a directory or provider, or their groups"
     )
     directories: str = _setting("", "path", "file that names the site's Active Directory domains; empty: none")
     max_nodes: int = _setting(256, "count", "nodes that may be enrolled")

@@ -9,6 +9,7 @@ from headrace.auth.oidc_access import is_access_token
 from headrace.auth.oidc_code_flow import SIGN_IN_LIMIT, Begun
 from headrace.auth.oidc_issuers import Issuer, IssuerError, read_issuers
 from headrace.auth.oidc_proof import ProvenThere, ProviderChallenge
+from headrace.auth.oidc_provider import ProviderFailed
 from headrace.auth.oidc_sign_in import Arrived
 from headrace.auth.passkeys import (
     CHALLENGE_LIMIT,
@@ -89,6 +90,7 @@ __all__ = [
     "Principal",
     "ProvenThere",
     "ProviderChallenge",
+    "ProviderFailed",
     "RelyingParty",
     "RightsChange",
     "Role",

@@ -15,6 +15,7 @@ from headrace.auth.oidc_proof import OidcProof, ProvenThere
 from headrace.auth.oidc_provider import Providers
 from headrace.auth.oidc_sign_in import Arrived, OidcSignIn
 from headrace.auth.oidc_sign_out import OidcSignOut
+from headrace.auth.oidc_watch import OidcWatch
 from headrace.auth.passkeys import Passkeys
 from headrace.auth.password_sign_in import PasswordSignIn
 from headrace.auth.principal import Principal
@@ -57,7 +58,8 @@ class Authenticator:
         self.passkeys = Passkeys(passkeys, store, self.sessions, pepper, clock, steady or clock, public_url)
         self.providers = Providers(issuers, steady or clock)
         self._flow = CodeFlow(self.providers, public_url, pepper, clock, steady or clock)
-        self.oidc = OidcSignIn(self._flow, identities, self.sessions, clock)
+        self.oidc_watch = OidcWatch(self.providers, identities, pepper, clock)
+        self.oidc = OidcSignIn(self._flow, self.oidc_watch, identities, self.sessions, clock)
         self.oidc_proof = OidcProof(self._flow, self.providers, identities, passkeys, pepper, clock)
         self.oidc_device = OidcDevice(self.providers, self.oidc, pepper, clock, steady or clock)
         self.oidc_sign_out = OidcSignOut(self.providers, public_url, store, clock)

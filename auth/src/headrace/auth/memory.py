@@ -206,6 +206,7 @@ class MemoryPeopleStore:
             groups=arrival.groups,
             created=known.created if known else now,
             seen=now,
+            grant=arrival.grant,
         )
         if known is not None:
             self._identities[key] = seen
@@ -229,6 +230,21 @@ class MemoryPeopleStore:
         self._identities[issuer, subject] = told
         if not self._refreshed(known.person).roles:
             self._end_all(known.person)
+
+    async def keep_grant(self, issuer: str, subject: str, former: str, grant: str) -> None:
+        """See `IdentityStore`."""
+        known = self._identities.get((issuer, subject))
+        if known is not None and known.grant == former:
+            self._identities[issuer, subject] = replace(known, grant=grant)
+
+    async def lapse(self, issuer: str, subject: str, grant: str, now: datetime) -> bool:
+        """See `IdentityStore`."""
+        known = self._identities.get((issuer, subject))
+        if known is None or known.grant != grant:
+            return False
+        self._identities[issuer, subject] = replace(known, grant=None)
+        await self.renew(issuer, subject, None, now)
+        return True
 
     async def grant(
         self, person: str, roles: frozenset[Role] | None, groups: frozenset[str] | None

@@ -49,6 +49,9 @@ async def check_issuer(issuer: Issuer, public_url: str, clock: Callable[[], date
     yield Finding(good=True, said=f"register this redirect URI there, and no other: {where}")
     if issuer.device_sign_in and found.device_authorization_endpoint is None:
         yield Finding(good=False, said="`device_sign_in` is on, and it signs nobody in on another device")
+    grants = document.get("grant_types_supported")
+    if issuer.watch_people and isinstance(grants, list) and "refresh_token" not in grants:
+        yield Finding(good=False, said="`watch_people` is on, and it gives no refresh tokens")
     told = document.get("backchannel_logout_supported") is True
     yield Finding(good=True, said=f"it {'says' if told else 'does not say'} here when a session ends there")
 
@@ -89,7 +92,7 @@ def _ways(document: Mapping[str, object], issuer: Issuer) -> Finding:
 async def _client(provider: Provider, issuer: Issuer) -> Finding:
     """Offer a code that nobody gave: only a provider that knows the client gets to say that the code is wrong."""
     try:
-        await provider.id_token(
+        await provider.exchange(
             grant_type="authorization_code", code=_NO_CODE, code_verifier="v" * 43, redirect_uri="http://127.0.0.1"
         )
     except TokenRefused as error:

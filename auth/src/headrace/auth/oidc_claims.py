@@ -1,7 +1,7 @@
 """What a provider says of a person: checked claims of an ID token. Each check is a line of a table."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
@@ -37,6 +37,8 @@ class Vouched:
     sid: str | None
     acr: str | None
     """In which way they signed in there, in the provider's words (`acr`)."""
+    refresh_token: str | None = field(default=None, repr=False)
+    """How to ask the provider later whether they are still there."""
 
 
 def vouched(token: Signed, issuer: Issuer, nonce: str | None, now: datetime) -> Vouched:

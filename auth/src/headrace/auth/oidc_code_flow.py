@@ -7,7 +7,7 @@ restart in between loses none.
 
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -111,20 +111,20 @@ class CodeFlow:
             raise TooManyAttempts(int(wait.total_seconds()) + 1)
         try:
             await _require_issuer(provider, answer)
-            token = await provider.id_token(
+            granted = await provider.exchange(
                 grant_type="authorization_code",
                 code=_code(answer),
                 code_verifier=under_way.verifier,
                 redirect_uri=redirect_uri(self._public_url, issuer),
             )
-            found = vouched(await provider.verified(token), provider.issuer, under_way.nonce, self._clock())
+            found = vouched(await provider.verified(granted.id_token), provider.issuer, under_way.nonce, self._clock())
         except TokenRefused as error:
             code = AuthCode.PROVIDER_PROOF_REFUSED if under_way.proof else AuthCode.SIGN_IN_REFUSED
             raise AuthError(code, f"{issuer}: {error}") from error
         except ProviderFailed as error:
             raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
         self._throttle.take_back(tried)
-        return under_way, found
+        return under_way, replace(found, refresh_token=granted.refresh_token)
 
     def _open(self, kept: str, issuer: str, state: str) -> UnderWay:
         """Open what a browser kept; raises `sign_in_expired` for whatever is not this round's."""

@@ -7,7 +7,7 @@ session: so it is off unless a site turns it on.
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -102,8 +102,8 @@ class OidcDevice:
         if not self._may_ask(waiting):
             return None
         try:
-            token = await provider.id_token(grant_type=_GRANT, device_code=waiting.code)
-            found = vouched(await provider.verified(token), provider.issuer, None, self._clock())
+            granted = await provider.exchange(grant_type=_GRANT, device_code=waiting.code)
+            found = vouched(await provider.verified(granted.id_token), provider.issuer, None, self._clock())
         except TokenRefused as error:
             if error.code in {"authorization_pending", "slow_down"}:
                 return None
@@ -111,7 +111,7 @@ class OidcDevice:
             raise AuthError(code, f"{issuer}: {error}") from error
         except ProviderFailed as error:
             raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
-        return await self._sign_in.arrive(found)
+        return await self._sign_in.arrive(replace(found, refresh_token=granted.refresh_token))
 
     def _provider(self, issuer: str) -> Provider:
         provider = self._providers.named(issuer)

@@ -10,9 +10,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 MAX_ISSUERS: Final = 20
+MAX_ACCESS_TOKEN_S: Final = 600
+"""For how long a token counts whose provider has taken it back: nobody asks the provider about it."""
 _ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 _MAX_TEXT: Final = 300
-_MAX_SECONDS: Final = 86_400
 _MAX_WAYS: Final = 10
 
 
@@ -38,7 +39,9 @@ class Issuer:
     """What its access tokens call this service, beside the service's own URL."""
     untyped_access_tokens: bool = False
     """Whether it does not say `at+jwt` of its access tokens."""
-    access_token_max_s: int = 600
+    access_token_max_s: int = MAX_ACCESS_TOKEN_S
+    watch_people: bool = False
+    """Whether it is asked again and again if its people are still there, with the refresh tokens of their sign-ins."""
     device_sign_in: bool = False
     """Whether people may sign in without a browser of their own machine (RFC 8628)."""
     proof_acr: tuple[str, ...] = ()
@@ -135,7 +138,7 @@ def _is_choice(value: object) -> bool:
 
 
 def _is_seconds(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_SECONDS
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_ACCESS_TOKEN_S
 
 
 _TEXT: Final = "a text of one line"
@@ -152,8 +155,9 @@ _KEYS: Final[Mapping[str, tuple[bool, Callable[[object], bool], str]]] = {
     "access_tokens": (False, _is_choice, "true or false"),
     "audience": (False, _is_text, _TEXT),
     "untyped_access_tokens": (False, _is_choice, "true or false"),
+    "watch_people": (False, _is_choice, "true or false"),
     "device_sign_in": (False, _is_choice, "true or false"),
     "proof_acr": (False, _are_ways, f"a list of 1 to {_MAX_WAYS} values of `acr`, without spaces"),
-    "access_token_max_s": (False, _is_seconds, f"1 to {_MAX_SECONDS} (s)"),
+    "access_token_max_s": (False, _is_seconds, f"1 to {MAX_ACCESS_TOKEN_S} (s)"),
 }
 """By key: whether it is needed, what it must be, and that in words."""

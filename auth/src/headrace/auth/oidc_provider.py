@@ -5,7 +5,7 @@ import json
 import logging
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Generic, TypeVar
 
@@ -72,6 +72,14 @@ class Signed:
     claims: Mapping[str, object]
 
 
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What a provider gave for a grant: an ID token that nobody has looked at yet, and how to ask again."""
+
+    id_token: str | None = field(repr=False)
+    refresh_token: str | None = field(repr=False)
+
+
 class Provider:
     """Asks one provider, and remembers what it said."""
 
@@ -109,27 +117,27 @@ class Provider:
         )
         return str(url)
 
-    async def id_token(self, **granted: str) -> str:
-        """Exchange what was granted (a code, and what belongs to it) for an ID token.
+    async def exchange(self, **grant: str) -> Granted:
+        """Exchange what was granted: a code and what belongs to it, or the refresh token of before.
 
         Raises `ProviderFailed`, `TokenRefused` with the provider's code.
         """
         endpoint = (await self.discovered()).token_endpoint
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                answer = await self._http().fetch_token(endpoint, **granted)
+                answer = await self._http().fetch_token(endpoint, **grant)
         except OAuthError as error:
             code = str(error.error)[:100]
-            message = f"the provider does not exchange the code: {code}"
+            message = f"the provider does not exchange what was granted: {code}"
             raise TokenRefused(message, code=code) from error
         except (httpx2.HTTPError, TimeoutError, ValueError) as error:
             message = f"{endpoint}: {type(error).__name__}: {error}"
             raise ProviderFailed(message) from error
-        token = answer.get("id_token")
-        if not isinstance(token, str):
-            message = "the provider gave no ID token"
-            raise TokenRefused(message)
-        return token
+        token, again = answer.get("id_token"), answer.get("refresh_token")
+        return Granted(
+            id_token=token if isinstance(token, str) else None,
+            refresh_token=again if isinstance(again, str) and 0 < len(again) <= MAX_TOKEN else None,
+        )
 
     async def device_codes(self) -> dict[str, object]:
         """Ask for the codes of a sign-in on another device (RFC 8628); raises `ProviderFailed`."""
@@ -142,11 +150,14 @@ class Provider:
         auth = http.client_auth(http.token_endpoint_auth_method)
         return await self._json(endpoint, method="POST", data=data, auth=auth)
 
-    async def verified(self, token: str) -> Signed:
-        """Verify the signature of a token, and nothing else; raises `ProviderFailed`, `TokenRefused`.
+    async def verified(self, token: str | None) -> Signed:
+        """Verify the signature of a token, and nothing else; raises `ProviderFailed`, `TokenRefused` (for `None`, too).
 
         A key that is not known is asked for once, and then not again for ten seconds.
         """
+        if token is None:
+            message = "the provider gave no ID token"
+            raise TokenRefused(message)
         if len(token) > MAX_TOKEN:
             message = f"a token of {len(token)} characters"
             raise TokenRefused(message)

@@ -10,6 +10,7 @@ from headrace.auth.accounts import new_person_id
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.oidc_claims import Vouched
 from headrace.auth.oidc_code_flow import Begun, CodeFlow
+from headrace.auth.oidc_watch import OidcWatch
 from headrace.auth.sessions import Sessions, Shown, SignedIn
 from headrace.auth.store import Arrival, IdentityStore
 
@@ -29,10 +30,16 @@ class OidcSignIn:
     """Signs people in at the providers of this site."""
 
     def __init__(
-        self, flow: CodeFlow, identities: IdentityStore, sessions: Sessions, clock: Callable[[], datetime]
+        self,
+        flow: CodeFlow,
+        watch: OidcWatch,
+        identities: IdentityStore,
+        sessions: Sessions,
+        clock: Callable[[], datetime],
     ) -> None:
-        """Begin `sessions` of the people of `identities`."""
+        """Begin `sessions` of the people of `identities`, whom `watch` looks after."""
         self._flow = flow
+        self._watch = watch
         self._identities = identities
         self._sessions = sessions
         self._clock = clock
@@ -45,7 +52,13 @@ class OidcSignIn:
 
     async def arrive(self, found: Vouched) -> SignedIn:
         """Begin a session of somebody whom a provider vouches for. Raises `sign_in_refused`, `no_role`."""
-        arrival = Arrival(issuer=found.issuer, subject=found.subject, name=found.name, groups=found.groups)
+        arrival = Arrival(
+            issuer=found.issuer,
+            subject=found.subject,
+            name=found.name,
+            groups=found.groups,
+            grant=self._watch.grant_of(found),
+        )
         person = await self._identities.arrive(arrival, new_person_id(), self._clock())
         if person.state != "active":
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {person.id} is {person.state}", person=person.id)

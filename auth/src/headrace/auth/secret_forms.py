@@ -5,6 +5,7 @@ All hold 256 random bits, a prefix that says what they are, and a CRC-32 that te
 """
 
 import base64
+import binascii
 import hashlib
 import hmac
 import json
@@ -15,9 +16,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 MIN_PEPPER_BYTES: Final = 32
 MAX_SEALED: Final = 4000
 """Characters of a text that somebody keeps for this service."""
+_NONCE_BYTES: Final = 12
 
 _BASE32: Final = r"[a-z2-7]{52}"
 _TOKEN: Final = re.compile(rf"hrt_(?P<id>[0-9a-f]{{16}})_{_BASE32}[0-9a-f]{{8}}")
@@ -74,6 +79,31 @@ class Pepper:
             return None
         fields: dict[str, Any] = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
         return fields
+
+    def hide(self, place: str, secret: str) -> str:
+        """Encrypt (AES-256-GCM) a secret that has to be read again; it can be read for this place only."""
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        hidden = AESGCM(_hiding(self._keys[0])).encrypt(nonce, secret.encode(), place.encode())
+        return base64.urlsafe_b64encode(nonce + hidden).decode("ascii")
+
+    def reveal(self, place: str, hidden: str) -> str | None:
+        """Read what was hidden for a place; `None` for anything else."""
+        try:
+            whole = base64.b64decode(hidden, altchars="-_", validate=True)
+        except (ValueError, binascii.Error):
+            return None
+        for key in self._keys:
+            try:
+                said = AESGCM(_hiding(key)).decrypt(whole[:_NONCE_BYTES], whole[_NONCE_BYTES:], place.encode())
+            except (InvalidTag, ValueError):
+                continue
+            return said.decode()
+        return None
+
+
+def _hiding(key: bytes) -> bytes:
+    """Return the key that only encrypts, made from one that hashes."""
+    return hmac.new(key, b"headrace/secrets/v1", hashlib.sha256).digest()
 
 
 def make_token() -> MadeSecret:

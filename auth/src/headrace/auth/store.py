@@ -121,6 +121,8 @@ class IdentityRecord:
     seen: datetime | None = None
     gone: datetime | None = None
     """Since when the issuer lets nobody in with it."""
+    grant: str | None = field(default=None, repr=False)
+    """With what the issuer is asked whether it still lets them in; encrypted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +155,7 @@ class Arrival:
     subject: str
     name: str
     groups: frozenset[str]
+    grant: str | None = field(default=None, repr=False)
 
 
 class NameTaken(Exception):  # noqa: N818 - says what is the case
@@ -197,6 +200,17 @@ class IdentityStore(Protocol):
 
         A person with an identity that is no longer is suspended, until none is: sessions, tokens and approvals that are
         not used yet are deleted. Who is left without a role loses them, too. Nothing happens if there is no identity.
+        """
+        ...
+
+    async def keep_grant(self, issuer: str, subject: str, former: str, grant: str) -> None:
+        """Replace the grant of an identity, unless it is no longer `former`."""
+        ...
+
+    async def lapse(self, issuer: str, subject: str, grant: str, now: datetime) -> bool:
+        """Note that an issuer lets nobody in with this grant any more, as `renew` with `None`, and forget the grant.
+
+        Nothing happens, and the answer is false, if the identity has another grant by now, or none.
         """
         ...
 

@@ -151,6 +151,8 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     jobs.every("remove old changes", _OUTBOX_PERIOD_S, partial(outbox.remove_old, settings.outbox_kept_s))
     if use_cases.people.has_directories:
         jobs.every("look for people who have left", settings.directory_poll_s, use_cases.people.look_for_leavers)
+    if use_cases.people.watches_providers:
+        jobs.every("ask providers who has left", settings.directory_poll_s, use_cases.people.ask_providers)
     return Whole(core, use_cases, HubEvents(core, use_cases))
 
 

@@ -25,6 +25,7 @@ from headrace.auth import (
     PersonRecord,
     Principal,
     ProvenThere,
+    ProviderFailed,
     RightsChange,
     Role,
     Scope,
@@ -167,6 +168,22 @@ class People:
             self._core.reactions.tell()
         if looked.away:
             raise DirectoryAway(*looked.away)
+
+    @property
+    def watches_providers(self) -> bool:
+        """Whether a provider is asked who has left."""
+        return bool(self._auth.oidc_watch)
+
+    async def ask_providers(self) -> None:
+        """See who has left a provider or its groups; what they have running is looked at again.
+
+        Raises `ProviderFailed` when it is not known of somebody, after the others were asked for: health tells it.
+        """
+        looked = await self._auth.oidc_watch.look()
+        if looked.changed:
+            self._core.reactions.tell()
+        if looked.away:
+            raise ProviderFailed("; ".join(looked.away))
 
     async def of_session(self, secret: str) -> Principal:
         """Return whose session this is."""

@@ -66,6 +66,7 @@ class SqlIdentityStore:
             row = await tx.get(IdentityRow, (arrival.issuer, arrival.subject))
             if row is not None:
                 row.name, row.groups, row.seen, row.gone = arrival.name, groups, now, None
+                row.grant_hidden = arrival.grant
                 person = await tx.get_one(PersonRow, row.person)
                 if person.name_key.startswith(ELSEWHERE):
                     person.name = arrival.name
@@ -76,7 +77,7 @@ class SqlIdentityStore:
             )  # fmt: skip
             row = IdentityRow(
                 issuer=arrival.issuer, subject=arrival.subject, person=newcomer, name=arrival.name, groups=groups,
-                created=now, seen=now,
+                created=now, seen=now, grant_hidden=arrival.grant,
             )  # fmt: skip
             record = with_rights(person_of(person), (_identity(row),), by_group(await _bindings(tx)))
             if not record.roles:
@@ -93,15 +94,34 @@ class SqlIdentityStore:
         """As in the port."""
         async with self._database.write() as tx:
             row = await tx.get(IdentityRow, (issuer, subject))
-            if row is None:
-                return
-            if groups is None:
-                row.gone = row.gone or now
-            else:
-                row.groups, row.gone = tuple(sorted(groups)), None
-            person = await self._refresh(tx, await tx.get_one(PersonRow, row.person), f"what {issuer} says")
-            if not person.roles:
-                await end_all(tx, person.id)
+            if row is not None:
+                await self._renew(tx, row, groups, now)
+
+    async def _renew(self, tx: Tx, row: IdentityRow, groups: frozenset[str] | None, now: datetime) -> None:
+        if groups is None:
+            row.gone = row.gone or now
+        else:
+            row.groups, row.gone = tuple(sorted(groups)), None
+        person = await self._refresh(tx, await tx.get_one(PersonRow, row.person), f"what {row.issuer} says")
+        if not person.roles:
+            await end_all(tx, person.id)
+
+    async def keep_grant(self, issuer: str, subject: str, former: str, grant: str) -> None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(IdentityRow, (issuer, subject))
+            if row is not None and row.grant_hidden == former:
+                row.grant_hidden = grant
+
+    async def lapse(self, issuer: str, subject: str, grant: str, now: datetime) -> bool:
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(IdentityRow, (issuer, subject))
+            if row is None or row.grant_hidden != grant:
+                return False
+            row.grant_hidden = None
+            await self._renew(tx, row, None, now)
+            return True
 
     async def grant(
         self, person: str, roles: frozenset[Role] | None, groups: frozenset[str] | None
@@ -287,6 +307,7 @@ def _identity(row: IdentityRow) -> IdentityRecord:
         created=row.created,
         seen=row.seen,
         gone=row.gone,
+        grant=row.grant_hidden,
     )
 
 

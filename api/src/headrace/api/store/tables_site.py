@@ -90,6 +90,7 @@ class IdentityRow(Base):
     created: Mapped[datetime] = mapped_column(Utc)
     seen: Mapped[datetime | None] = mapped_column(Utc)
     gone: Mapped[datetime | None] = mapped_column(Utc)
+    grant_hidden: Mapped[str | None] = mapped_column(Text)
 
 
 class GroupBindingRow(Base):

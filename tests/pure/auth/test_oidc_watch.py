@@ -1,0 +1,148 @@
+"""Asking a provider whether people are still there: what ends their time here, and what does not."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests.conformance.identity_store_conformance import bind
+from tests.pure.auth.documents import NOW, Documents, OwnClock, claims, issuer_at, signed
+
+from headrace.auth import Authenticator, AuthError, GroupBinding, MemoryPeopleStore, Pepper, Role, SignedIn, memory
+from headrace.auth.oidc_claims import Vouched
+from headrace.auth.oidc_watch import AT_ONCE
+
+GONE = (400, {"error": "invalid_grant"})
+pytestmark = pytest.mark.anyio
+
+
+class Desk:
+    """A service at which staff of a provider are viewers, and which asks the provider about them."""
+
+    def __init__(self, documents: Documents) -> None:
+        self.documents, self.clock, self.store = documents, OwnClock(), MemoryPeopleStore()
+        self.open(b"p" * 32)
+
+    def open(self, *keys: bytes) -> None:
+        declared = replace(issuer_at(self.documents.url), watch_people=True)
+        self.door = Authenticator(self.store, self.store, self.store, self.clock, Pepper(*keys), issuers=[declared])
+
+    async def arrive(self, subject: str = "pia", token: str | None = "first") -> SignedIn:  # noqa: S107
+        found = Vouched(
+            issuer=self.documents.url, subject=subject, name=subject, groups=frozenset({"staff"}), factors=frozenset(),
+            at=NOW, says_when=True, sid=None, acr=None, refresh_token=token,
+        )  # fmt: skip
+        return await self.door.oidc.arrive(found)
+
+    def answer(self, **changed: Any) -> None:  # noqa: ANN401 - JSON
+        answer = {"access_token": "x", "token_type": "Bearer", **changed}
+        self.documents.answers["/token"] = (200, answer)
+
+    async def is_here(self, session: SignedIn) -> bool:
+        try:
+            await self.door.sessions.principal(session.secret)
+        except AuthError:
+            return False
+        return True
+
+
+@pytest.fixture
+async def desk(anew: Documents) -> AsyncIterator[Desk]:
+    found = Desk(anew)
+    await bind(found.store, GroupBinding(issuer=anew.url, group="staff", roles=frozenset({Role.VIEWER})))
+    yield found
+    await found.door.close()
+
+
+async def test_whom_the_provider_lets_in_no_more_is_out_until_they_sign_in_there_again(desk: Desk) -> None:
+    session = await desk.arrive()
+    desk.answer()
+    looked = await desk.door.oidc_watch.look()
+    assert (looked.changed, looked.away, await desk.is_here(session)) == (False, (), True)
+    desk.documents.answers["/token"] = GONE
+    assert (await desk.door.oidc_watch.look()).changed
+    assert not await desk.is_here(session)
+    asked = len(desk.documents.posted)
+    assert not (await desk.door.oidc_watch.look()).changed
+    assert len(desk.documents.posted) == asked
+    assert await desk.is_here(await desk.arrive(token="second"))  # noqa: S106
+
+
+@pytest.mark.parametrize("answer", [(503, {}), (401, {"error": "invalid_client"}), (200, {"id_token": "no JWT"})])
+async def test_nobody_is_out_while_the_provider_does_not_say_so(desk: Desk, answer: tuple[int, Any]) -> None:
+    session = await desk.arrive()
+    desk.documents.answers["/token"] = answer
+    looked = await desk.door.oidc_watch.look()
+    assert looked.away[0].startswith(f"nobody knows who has left {desk.documents.url}: ")
+    assert (looked.changed, await desk.is_here(session)) == (False, True)
+
+
+async def test_the_token_that_takes_the_place_of_the_last_one_is_kept_and_none_is_readable(desk: Desk) -> None:
+    await desk.arrive()
+    kept = (await desk.store.identities())[0].grant
+    desk.answer(refresh_token="second")  # noqa: S106
+    await desk.door.oidc_watch.look()
+    again = (await desk.store.identities())[0].grant
+    assert kept is not None
+    assert again not in {None, kept}
+    assert "first" not in kept
+    assert "first" not in repr(await desk.store.identities())
+
+
+async def test_the_groups_of_now_count_where_the_provider_says_any(desk: Desk) -> None:
+    session = await desk.arrive()
+    desk.answer(id_token=signed(claims(desk.documents, nonce=None, groups=None)))
+    assert not (await desk.door.oidc_watch.look()).changed
+    assert await desk.is_here(session)
+    desk.answer(id_token=signed(claims(desk.documents, nonce=None, groups=["staff"], sub="rob")))
+    assert (await desk.door.oidc_watch.look()).away
+    desk.answer(id_token=signed(claims(desk.documents, nonce=None, groups=[])))
+    assert (await desk.door.oidc_watch.look()).changed
+    assert not await desk.is_here(session)
+
+
+async def test_a_sign_in_about_which_nobody_could_ask_is_refused(desk: Desk) -> None:
+    with pytest.raises(AuthError) as refused:
+        await desk.arrive(token=None)
+    assert refused.value.code == "sign_in_refused"
+    assert "gave no refresh token" in refused.value.reason
+
+
+async def test_what_is_kept_can_be_read_after_a_rotation_and_ends_its_sign_in_when_its_key_is_gone(desk: Desk) -> None:
+    session = await desk.arrive()
+    desk.answer()
+    desk.open(b"q" * 32, b"p" * 32)
+    assert (await desk.door.oidc_watch.look()).away == ()
+    assert await desk.is_here(session)
+    desk.open(b"q" * 32)
+    assert (await desk.door.oidc_watch.look()).changed
+    assert (await desk.store.identities())[0].gone is not None
+
+
+async def test_what_is_kept_of_one_person_asks_for_nobody_else(desk: Desk) -> None:
+    await desk.arrive()
+    rob = await desk.arrive("rob")
+    pia = (await desk.store.identities())[0].grant
+    stolen = (await desk.store.identities())[1].grant
+    assert pia is not None
+    assert stolen is not None
+    await desk.store.keep_grant(desk.documents.url, "rob", stolen, pia)
+    desk.answer()
+    assert (await desk.door.oidc_watch.look()).changed
+    assert not await desk.is_here(rob)
+
+
+async def test_everybody_is_asked_about_and_a_provider_that_is_away_hears_eight_questions(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "MAX_PEOPLE", 5)
+    for number in range(2 * AT_ONCE + 1):
+        await desk.arrive(f"one{number}")
+    desk.documents.answers["/token"] = (503, {})
+    await desk.door.oidc_watch.look()
+    assert desk.documents.posted.count("/token") == AT_ONCE
+    desk.documents.answers["/token"] = GONE
+    desk.clock.now += timedelta(seconds=30)
+    assert (await desk.door.oidc_watch.look()).changed
+    assert all(one.gone for one in await desk.store.identities())
