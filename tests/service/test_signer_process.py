@@ -21,10 +21,12 @@ from tests.service.test_authority_key import key_causes
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files
 from tests.service.test_transfers import SLOW_BPS, large_set, until
 
+from headrace.api.clock import utc_now
 from headrace.api.errors import CannotStart, KeyUnusable, ServiceError
 from headrace.api.settings import SettingError, Settings
 from headrace.api.signing import signer_line
 from headrace.api.signing.signer_line import Line
+from headrace.api.signing.signer_state import KnownPasskey, SignerState
 from headrace.api.signing.signer_wire import MakeConsent, MakeTicket, ProofOf, SignBody, TakePolicy
 from headrace.api.store.tables_site import PasskeyRow
 from headrace.api.store.tables_work import ConfirmationRow
@@ -104,13 +106,16 @@ def code_of(line: Line, request: MakeConsent | MakeTicket | SignBody | TakePolic
     return ""
 
 
-def forged(line: Line, plan: m.Plan, change: Mapping[str, Any], *, context: Mapping[str, Any]) -> MakeTicket:
+def forged(
+    line: Line, plan: m.Plan, change: Mapping[str, Any], *, context: Mapping[str, Any], resource: Mapping[str, Any]
+) -> MakeTicket:
     """Let the signer seal the plan with another decision, as whoever has the service's account can."""
     fields = verify(plan.document or "", "plan", [line.public]).fields()
     assert isinstance(fields["decision"], Mapping)
     decision: dict[str, Any] = {**fields["decision"], **change}
     record = json.loads(decision["context"])
-    decision["context"] = canonical({**record, "context": {**record["context"], **context}}).decode()
+    told = {"context": {**record["context"], **context}, "resource": {**record["resource"], **resource}}
+    decision["context"] = canonical({**record, **told}).decode()
     body = canonical({**fields, "decision": decision})
     signature = line.sign("plan", body)
     signatures = [{"alg": "Ed25519", "key": line.public, "signature": signature}]
@@ -243,13 +248,58 @@ async def test_the_services_account_gets_no_ticket_signed_that_no_proof_covers(
         ({"policy_version": "0" * 64}, {}, "policy_changed"),
         (free, {"overwrites": None}, "plan_altered"),
     ):
-        assert code_of(line, forged(line, plan, own, context=told)) == code
+        assert code_of(line, forged(line, plan, own, context=told, resource={})) == code
     nothing = line.ask(MakeConsent(proved=await proved_by(apart.ada, device, "{}"), terms=None)).document
     assert code_of(line, ticket_of(plan, confirmation=nothing)) == "plan_altered"
     first = ticket_of(other, confirmation=of_other)
     assert verify(line.ask(first).document, "ticket", [signer.key]).fields()["plan_digest"] == other.digest
     assert code_of(line, first.model_copy(update={"number": 2})) == ""
     assert code_of(line, first.model_copy(update={"transfer": new_id("tr")})) == "plan_altered"
+
+
+@pytest.mark.anyio
+async def test_paths_and_globs_that_policy_was_told_are_those_that_the_nodes_are_told(
+    apart: Site, signer: SignerOfTest
+) -> None:
+    (apart.lab / "set").mkdir()
+    (apart.lab / "set" / "a.txt").write_text("text")
+    line = Line(signer.socket)
+    plan = await apart.ada.plan("lab:/set", "archive:/set", include=["b*", "*.txt"], exclude=["c*"])
+    plan = await apart.ada.port.plan(plan.id, document=True)
+    decision = verify(plan.document or "", "plan", [line.public]).fields()["decision"]
+    assert isinstance(decision, Mapping)
+    ends = json.loads(str(decision["context"]))["resource"]
+    lies: list[dict[str, Any]] = [
+        {"source": {**ends["source"], "path": ["open"]}},
+        {"destination": {**ends["destination"], "path": ["open"]}},
+        {"include": []},
+        {"exclude": ["c*", "secret"]},
+    ]
+    for told in lies:
+        assert code_of(line, forged(line, plan, {}, context={}, resource=told)) == "plan_altered", told
+    assert code_of(line, forged(line, plan, {}, context={}, resource={})) == ""
+
+
+@pytest.mark.anyio
+async def test_a_plan_gets_no_more_tickets_when_all_of_it_is_there_or_it_began_long_ago(
+    apart: Site, signer: SignerOfTest
+) -> None:
+    (apart.lab / "set").mkdir()
+    (apart.lab / "set" / "a.txt").write_text("text")
+    line = Line(signer.socket)
+    done, old, other = [await apart.ada.plan("lab:/set", f"archive:/set{number}") for number in range(3)]
+    ended = await apart.ada.end_of(await apart.ada.submit(done))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    again = ticket_of(await apart.ada.port.plan(done.id, document=True), transfer=ended.id, number=2)
+    with pytest.raises(ServiceError, match="all of it is there"):
+        line.ask(again)
+    plan = await apart.ada.port.plan(old.id, document=True)
+    SignerState(signer.folder / "state").release(digest_of(plan), "tr_old", utc_now() - timedelta(days=90))
+    with pytest.raises(ServiceError, match="began 90 days ago"):
+        line.ask(ticket_of(plan, transfer="tr_old"))
+    partial = {"outcome": "partial", "plan_digest": digest_of(other)}
+    line.sign("receipt", canonical(partial))
+    assert code_of(line, ticket_of(await apart.ada.port.plan(other.id, document=True))) == ""
 
 
 @pytest.mark.anyio
@@ -355,6 +405,18 @@ def test_another_account_hears_nothing(signer: SignerOfTest) -> None:
             check=False, capture_output=True, text=True, timeout=30, user=account, cwd="/",
         )  # fmt: skip
         assert (asked.stdout.strip() not in {"", "0"}) == hears, asked.stderr
+
+
+def test_one_person_takes_no_others_places_among_the_passkeys_that_wait(tmp_path: Path) -> None:
+    state = SignerState(tmp_path / "state")
+
+    def offered(person: str, number: int) -> bool:
+        return state.offer(KnownPasskey(id=f"{person} {number}", person=person, public_key=""))
+
+    assert [offered("eve", number) for number in range(7)] == [True] * 5 + [False] * 2
+    assert offered("eve", 4)
+    assert offered("ada", 0)
+    assert len(state.passkeys()) == 6
 
 
 def test_what_is_no_request_ends_its_own_connection_only(signer: SignerOfTest) -> None:

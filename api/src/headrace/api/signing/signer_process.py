@@ -12,6 +12,7 @@ from base64 import urlsafe_b64decode
 from binascii import Error as NotBase64
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from headrace.api.authority_key import AuthorityKey
@@ -51,6 +52,8 @@ _log = logging.getLogger(__name__)
 
 _FACTS_OF_PLAN: Final = ("max_files", "max_bytes", "on_conflict")
 _PUBLISH: Final = "publish_policy"
+_RELEASED_FOR: Final = timedelta(days=90)
+"""From the first ticket of a plan to its last."""
 _UNREADABLE: Final = "the sealed plan, or a statement of consent to it, can't be read; plan again"
 _FORGED: Final = "the plan tells policy otherwise than it tells the nodes; plan again"
 
@@ -99,7 +102,9 @@ class SignerRules:
             case SignBody():
                 if request.type not in SIGNED_AS_WRITTEN:
                     raise ServiceError(Code.FORBIDDEN, f"a `{request.type}` is not signed as it is written")
-                return self._said(signature=self._key.sign(request.type, request.body.encode()))
+                signature = self._key.sign(request.type, request.body.encode())
+                self._note_end(request)
+                return self._said(signature=signature)
             case MakeConsent():
                 return self._said(document=self._consent(request))
             case MakeTicket():
@@ -111,6 +116,14 @@ class SignerRules:
     def _said(self, **what: str) -> Answer:
         policies = self._policies()
         return Answer(public=self._key.public, policy=policies.version if policies else "", **what)
+
+    def _note_end(self, signed: SignBody) -> None:
+        """Sign no more tickets for a plan once the receipt says that all of it is there."""
+        if signed.type != "receipt":
+            return
+        said = _mapping(json.loads(signed.body))
+        if said["outcome"] == "complete":
+            self._state.complete(str(said["plan_digest"]))
 
     # -- consent --
 
@@ -185,6 +198,10 @@ class SignerRules:
         before = self._state.released(asked.digest)
         if before is not None and before[0] != asked.transfer:
             raise ServiceError(Code.PLAN_ALTERED, f"this plan was released for transfer `{before[0]}`; plan again")
+        if self._state.is_complete(asked.digest):
+            raise ServiceError(Code.TRANSFER_STATE, "the receipt of this plan says that all of it is there; plan again")
+        if before is not None and now >= before[1] + _RELEASED_FOR:
+            raise ServiceError(Code.TRANSFER_STATE, f"this plan began {_RELEASED_FOR.days} days ago; plan again")
         submission = Submission(
             document=asked.document,
             digest=asked.digest,
@@ -220,6 +237,7 @@ def _require_same_facts(plan: ReleasedPlan) -> None:
     """Hold what policy was told against what the nodes are told: both are the service's words."""
     record = _mapping(json.loads(str(_mapping(plan.fields["decision"])["context"])))
     told, does, survey = _mapping(record["context"]), plan.execution, _mapping(plan.fields["survey"])
+    asked, filters = _mapping(record["resource"]), _mapping(does["filters"])
     moved = int(str(survey["files"])) + int(str(survey["identical_files"])) if does["delete_source"] else 0
     pairs: list[tuple[Json, Json]] = [
         (record["action"], does["action"]),
@@ -233,9 +251,18 @@ def _require_same_facts(plan: ReleasedPlan) -> None:
         (told["verification"], does["verify"]),
         (told.get("rate_limit_bps", "0"), does["rate_ceiling_bps"] or "0"),
         *((told.get(name, does[name]), does[name]) for name in _FACTS_OF_PLAN),
+        *((_mapping(asked[end])["path"], _mapping(does[end])["path"]) for end in ("source", "destination")),
+        # A record of the first form has no globs, and a policy that reads them denies it.
+        *((asked[name], sorted(_texts(filters[name]))) for name in ("include", "exclude") if name in asked),
     ]
     if any(left != right for left, right in pairs):
         raise ServiceError(Code.PLAN_ALTERED, _FORGED)
+
+
+def _texts(value: Json) -> list[str]:
+    if not isinstance(value, list):
+        raise ServiceError(Code.PLAN_ALTERED, _UNREADABLE)
+    return [str(one) for one in value]
 
 
 def _mapping(value: Json) -> JsonObject:

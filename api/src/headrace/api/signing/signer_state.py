@@ -14,6 +14,8 @@ from headrace.guardrails import default_policy_text, utc_text, utc_time
 _FILE: Final = "signer.sqlite"
 _MAX_OFFERED: Final = 100
 """Passkeys that may wait to be accepted."""
+_MAX_OFFERED_OF_ONE: Final = 5
+"""Of one person."""
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS passkeys (
     id TEXT PRIMARY KEY, person TEXT NOT NULL, public_key TEXT NOT NULL, sign_count INTEGER NOT NULL,
@@ -21,6 +23,7 @@ CREATE TABLE IF NOT EXISTS passkeys (
 );
 CREATE TABLE IF NOT EXISTS nonces (nonce TEXT PRIMARY KEY, until TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS released (digest TEXT PRIMARY KEY, transfer TEXT NOT NULL, started TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS complete (digest TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS policy (one INTEGER PRIMARY KEY CHECK (one = 1), text TEXT NOT NULL);
 """
 
@@ -73,10 +76,11 @@ class SignerState:
         return _passkey(row) if row else None
 
     def offer(self, passkey: KnownPasskey) -> bool:
-        """Keep a passkey until the owner accepts it; `False` when too many wait."""
+        """Keep a passkey until the owner accepts it; `False` when too many wait, of its person or of all."""
+        waiting = "SELECT count(*), count(*) FILTER (WHERE person = ?) FROM passkeys WHERE NOT accepted AND id <> ?"
         with self._open() as store:
-            waiting = store.execute("SELECT count(*) FROM passkeys WHERE NOT accepted").fetchone()[0]
-            if waiting >= _MAX_OFFERED:
+            all_, of_one = store.execute(waiting, (passkey.person, passkey.id)).fetchone()
+            if all_ >= _MAX_OFFERED or of_one >= _MAX_OFFERED_OF_ONE:
                 return False
             said = (passkey.id, passkey.person, passkey.public_key)
             store.execute("INSERT OR IGNORE INTO passkeys VALUES (?, ?, ?, 0, 0, 0)", said)
@@ -119,6 +123,16 @@ class SignerState:
         """Note that a plan was released for a transfer."""
         with self._open() as store:
             store.execute("INSERT INTO released VALUES (?, ?, ?)", (digest, transfer, utc_text(now)))
+
+    def complete(self, digest: str) -> None:
+        """Note that all of a plan has been carried out."""
+        with self._open() as store:
+            store.execute("INSERT OR IGNORE INTO complete VALUES (?)", (digest,))
+
+    def is_complete(self, digest: str) -> bool:
+        """Whether all of a plan has been carried out."""
+        with self._open() as store:
+            return store.execute("SELECT 1 FROM complete WHERE digest = ?", (digest,)).fetchone() is not None
 
     # -- policy --
 
