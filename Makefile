@@ -155,6 +155,11 @@ check: lint check-engine check-web ## lints, types, and component tests of the c
 bench: setup ## measure against peers in the same run (ARGS=--service-only: the service alone)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+.PHONY: lab-long
+lab-long: setup-python ## ten minutes each over long paths without a disk, rate over time as data and plot (needs root)
+	@cd engine && cargo build --profile $(PROFILE) --quiet -p headrace-node --example long
+	@$(BIN)/python -m benchmarks.long --program engine/target/$(PROFILE)/examples/long $(ARGS)
+
 .PHONY: nl-report
 nl-report: setup ## score the sentences and write docs/security/guardrails.md
 	@$(BIN)/python -m tests.pure.language.report

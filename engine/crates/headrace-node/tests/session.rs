@@ -1,12 +1,16 @@
 //! Whole transfers between two data planes over loopback, with real TLS and real files.
 
+mod lab_support;
 mod session_support;
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use headrace_io::storage::Storages;
 use headrace_node::session::{Outcome, Side};
+use lab_support::NoDisk;
 use session_support::{Dialler, Pair, content, lines, put, tree};
 
 /// A source with a bit of everything.
@@ -110,4 +114,19 @@ fn each_end_tells_what_its_kernel_knows_of_the_connections() {
     let arrived: u64 = received.flows.iter().map(|flow| flow.received_bytes).sum();
     assert!(arrived > 9 << 20, "{arrived}");
     assert!(sent.stages.send_us > 0 && received.stages.receive_us > 0);
+}
+
+#[test]
+fn a_transfer_runs_on_any_storage_and_makes_no_file_of_its_own() {
+    let storages: Arc<dyn Storages> = Arc::new(NoDisk {
+        files: 5,
+        file_bytes: 16 << 20,
+    });
+    let pair = Pair::new().on(&storages);
+    let (source, destination) = pair.run();
+    assert_eq!(source.outcome, Outcome::Complete, "{source:?}");
+    let totals = destination.statement.expect("a statement").totals;
+    assert_eq!((totals.files, totals.bytes), (5, 5 * (16 << 20)));
+    let left = std::fs::read_dir(&pair.destination.data).expect("a folder");
+    assert_eq!(left.count(), 0);
 }

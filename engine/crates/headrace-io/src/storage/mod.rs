@@ -24,8 +24,25 @@ pub mod posix;
 pub mod simulated;
 mod target;
 
+use std::fmt;
+use std::sync::Arc;
+
+use headrace_core::name::RelPath;
+
+use crate::descriptors::Share;
+use crate::root::Root;
+
 pub use self::origin::{Listing, Origin, Reader};
 pub use self::target::{Existing, Folder, Holding, Metadata, Part, Replaced, Target, Writing};
+
+/// Which storage is behind a root.
+pub trait Storages: fmt::Debug + Send + Sync {
+    /// Read what is at `path` below `root`, with at most a `share` of descriptors held.
+    fn origin(&self, root: &Arc<Root>, path: RelPath, share: Arc<Share>) -> Arc<dyn Origin>;
+
+    /// Receive below `root`, writing large files as `writing` says.
+    fn target(&self, root: &Arc<Root>, writing: Writing) -> Arc<dyn Target>;
+}
 
 /// What became of a name that was to be removed if it was as expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

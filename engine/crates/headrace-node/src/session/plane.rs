@@ -19,7 +19,8 @@ use headrace_io::descriptors::Descriptors;
 use headrace_io::disk::DiskPool;
 use headrace_io::probe::Probes;
 use headrace_io::root::Root;
-use headrace_io::storage::Writing;
+use headrace_io::storage::posix::PosixStorages;
+use headrace_io::storage::{Storages, Writing};
 use headrace_io::stream::{Patience, TlsStream, until};
 use headrace_io::tls::{ALPN_DATA, Identity, server_config};
 use parking_lot::{Condvar, Mutex};
@@ -143,6 +144,8 @@ pub(super) struct Plane {
     pub(super) reading: Arc<BufferPool>,
     disks: Mutex<HashMap<u64, Arc<DiskPool>>>,
     pub(super) descriptors: Arc<Descriptors>,
+    /// What is behind the roots.
+    pub(super) storages: Arc<dyn Storages>,
     pub(super) settings: Settings,
     attempts: Mutex<HashMap<Id, Arc<Shared>>>,
     attempts_changed: Condvar,
@@ -164,6 +167,19 @@ impl DataPlane {
         listen: Option<SocketAddr>,
         settings: Settings,
     ) -> Result<Self, Failure> {
+        Self::start_on(identity, listen, settings, Arc::new(PosixStorages))
+    }
+
+    /// As [`DataPlane::start`], with what is behind the roots instead of their file systems.
+    ///
+    /// # Errors
+    /// As [`DataPlane::start`].
+    pub fn start_on(
+        identity: Identity,
+        listen: Option<SocketAddr>,
+        settings: Settings,
+        storages: Arc<dyn Storages>,
+    ) -> Result<Self, Failure> {
         let descriptors = Descriptors::of_process();
         let reading_bytes = settings.max_buffer_bytes / READING_PART;
         let plane = Arc::new(Plane {
@@ -172,6 +188,7 @@ impl DataPlane {
             reading: BufferPool::of(reading_bytes, to_usize(BLOCK_BYTES)),
             disks: Mutex::default(),
             descriptors,
+            storages,
             settings,
             attempts: Mutex::default(),
             attempts_changed: Condvar::new(),
@@ -256,7 +273,7 @@ pub fn forget(
         ));
     }
     let folder = binding::folder(state_dir, transfer);
-    run::remove_temporaries(&folder, transfer, root)?;
+    run::remove_temporaries(&*node.plane.storages, &folder, transfer, root)?;
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(state_failed(error)),
         _ => Ok(()),

@@ -18,8 +18,8 @@ use headrace_core::value::{Id, Timestamp};
 use headrace_io::descriptors::Share;
 use headrace_io::journal::Journal;
 use headrace_io::root::Root;
-use headrace_io::storage::posix::{PosixOrigin, PosixTarget};
-use headrace_io::storage::{Folder, Origin, Target, Writing};
+use headrace_io::storage::posix::PosixTarget;
+use headrace_io::storage::{Folder, Origin, Storages, Target, Writing};
 use headrace_io::stream::{ConnectError, Patience, TlsStream, until};
 use headrace_io::tls::{ALPN_DATA, client_config};
 
@@ -462,7 +462,7 @@ impl Context<'_> {
             only_failed: (only_failed && failed_list.exists()).then_some(failed_list),
             overwrites: self.spec.overwrites.clone(),
             deletes: self.spec.deletes.clone(),
-            target: Arc::new(PosixTarget::new(Arc::clone(root), self.plane.writing(root))),
+            target: self.plane.storages.target(root, self.plane.writing(root)),
             state: state_folder(self.folder)?,
             scratch: self.folder.to_owned(),
             // A million numbers for each millisecond: no session begins where another has been.
@@ -479,7 +479,7 @@ impl Context<'_> {
     pub(super) fn origin(self, root: &Arc<Root>) -> Arc<dyn Origin> {
         let path = self.shared.current().execution.source.path;
         let share = Arc::clone(self.share);
-        Arc::new(PosixOrigin::new(Arc::clone(root), path, share))
+        self.plane.storages.origin(root, path, share)
     }
 
     /// What a supply at this node is for.
@@ -514,6 +514,7 @@ fn state_folder(folder: &Path) -> Result<Arc<dyn Folder>, Failure> {
 
 /// Remove the temporaries that a transfer's journal knows of.
 pub(super) fn remove_temporaries(
+    storages: &dyn Storages,
     folder: &Path,
     transfer: &Id,
     root: &dyn Fn(&str) -> Option<Arc<Root>>,
@@ -526,14 +527,14 @@ pub(super) fn remove_temporaries(
     };
     let (_, replay): (_, Replay) =
         Journal::open(&*state_folder(folder)?, b"journal", &mut ()).map_err(state_failed)?;
-    let store = PosixTarget::new(root, Writing::Buffered);
-    remove_named(&store, &replay, transfer, &bound.destination_path);
+    let target = storages.target(&root, Writing::Buffered);
+    remove_named(&*target, &replay, transfer, &bound.destination_path);
     Ok(())
 }
 
 /// Remove the temporaries of a transfer: each that has a record, and all in the folders where some have none.
 pub(super) fn remove_named(
-    store: &dyn Target,
+    target: &dyn Target,
     replay: &Replay,
     transfer: &Id,
     destination: &RelPath,
@@ -545,7 +546,7 @@ pub(super) fn remove_named(
             .join_path(&part.path)
             .map_err(std::io::Error::other)
             .and_then(|path| {
-                store
+                target
                     .folder(&path.parent().unwrap_or_default())?
                     .remove(&name)
             });
@@ -554,15 +555,15 @@ pub(super) fn remove_named(
         }
     }
     for path in replay.used() {
-        if let Err(error) = remove_with(store, path, &prefix) {
+        if let Err(error) = remove_with(target, path, &prefix) {
             tracing::debug!(%error, %path, "a folder with temporaries is gone already");
         }
     }
 }
 
 /// Remove all temporaries in a folder whose names begin so.
-fn remove_with(store: &dyn Target, folder: &RelPath, prefix: &[u8]) -> std::io::Result<()> {
-    let folder = store.folder(folder)?;
+fn remove_with(target: &dyn Target, folder: &RelPath, prefix: &[u8]) -> std::io::Result<()> {
+    let folder = target.folder(folder)?;
     let mut names = Vec::new();
     folder.names(&mut |name| {
         if name.starts_with(prefix) {

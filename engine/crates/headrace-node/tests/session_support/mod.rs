@@ -21,6 +21,8 @@ use headrace_core::ticket::{
 };
 use headrace_core::value::{Digest, Timestamp};
 use headrace_io::root::Root;
+use headrace_io::storage::Storages;
+use headrace_io::storage::posix::PosixStorages;
 use headrace_io::tls::Identity;
 use headrace_node::session::{
     AttemptEnd, AttemptHandle, AttemptSpec, DataPlane, Peer, Role, Settings, Tuning, start,
@@ -65,9 +67,13 @@ impl Node {
     }
 
     fn plane(seed: u8) -> DataPlane {
+        Self::plane_on(seed, Arc::new(PosixStorages))
+    }
+
+    fn plane_on(seed: u8, storages: Arc<dyn Storages>) -> DataPlane {
         let identity = Identity::new(&node_key(seed)).expect("an identity");
         let listen = Some("127.0.0.1:0".parse().expect("an address"));
-        DataPlane::start(identity, listen, Settings::default()).expect("a data plane")
+        DataPlane::start_on(identity, listen, Settings::default(), storages).expect("a data plane")
     }
 
     /// The node after its process was killed and started again: same folders and key, nothing in memory.
@@ -126,6 +132,14 @@ impl Pair {
         self
     }
 
+    /// Both nodes with something else behind their roots.
+    pub(crate) fn on(mut self, storages: &Arc<dyn Storages>) -> Self {
+        for node in [&mut self.source, &mut self.destination] {
+            node.plane = Node::plane_on(node.seed, Arc::clone(storages));
+        }
+        self
+    }
+
     /// New data planes, whose threads have the rights of this one.
     pub(crate) fn restart_planes(&mut self) {
         for node in [&mut self.source, &mut self.destination] {
@@ -162,19 +176,7 @@ impl Pair {
     }
 
     pub(crate) fn verified(&self, me: u8) -> VerifiedTicket {
-        let document =
-            Document::seal(DocumentType::Ticket, &self.ticket, &[&authority()]).expect("a ticket");
-        let grant = Grant {
-            access: Access::Delete,
-            authorities: vec![Authority {
-                key: authority().public(),
-                access: Access::Delete,
-            }],
-        };
-        let grants = Grants::from([("root".to_owned(), grant)]);
-        let now = Timestamp::from(SystemTime::now());
-        VerifiedTicket::verify(&document.text(), &grants, node_key(me).public(), now)
-            .expect("a good ticket")
+        verified(&self.ticket, me)
     }
 
     pub(crate) fn source_spec(&self) -> AttemptSpec {
@@ -262,6 +264,22 @@ impl Pair {
         }
         (path, writer.finish().expect("written").1)
     }
+}
+
+/// A ticket as the node with this seed takes it, which believes the authority in everything.
+pub(crate) fn verified(ticket: &Ticket, me: u8) -> VerifiedTicket {
+    let document = Document::seal(DocumentType::Ticket, ticket, &[&authority()]).expect("a ticket");
+    let grant = Grant {
+        access: Access::Delete,
+        authorities: vec![Authority {
+            key: authority().public(),
+            access: Access::Delete,
+        }],
+    };
+    let grants = Grants::from([("root".to_owned(), grant)]);
+    let now = Timestamp::from(SystemTime::now());
+    VerifiedTicket::verify(&document.text(), &grants, node_key(me).public(), now)
+        .expect("a good ticket")
 }
 
 /// A ticket for a plain copy of `from` to `to`.

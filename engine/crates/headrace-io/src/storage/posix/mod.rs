@@ -7,9 +7,30 @@ mod target;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use headrace_core::name::RelPath;
+
+use super::{Origin, Storages, Target, Writing};
+use crate::descriptors::Share;
+use crate::root::Root;
 
 pub use self::origin::PosixOrigin;
 pub use self::target::PosixTarget;
+
+/// The file system below each root.
+#[derive(Debug, Clone, Copy)]
+pub struct PosixStorages;
+
+impl Storages for PosixStorages {
+    fn origin(&self, root: &Arc<Root>, path: RelPath, share: Arc<Share>) -> Arc<dyn Origin> {
+        Arc::new(PosixOrigin::new(Arc::clone(root), path, share))
+    }
+
+    fn target(&self, root: &Arc<Root>, writing: Writing) -> Arc<dyn Target> {
+        Arc::new(PosixTarget::new(Arc::clone(root), writing))
+    }
+}
 
 /// Read from `offset` until `bytes` is full or the file ends.
 ///
