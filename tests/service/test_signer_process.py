@@ -360,6 +360,27 @@ async def test_the_signer_takes_a_policy_from_whoever_may_publish_there_and_from
 
 
 @pytest.mark.anyio
+async def test_health_says_when_service_and_signer_decide_by_different_policies(
+    apart: Site, signer: SignerOfTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signer_line, "_FRESH_S", 0.0)
+
+    async def told() -> list[str]:
+        found = (await apart.ada.port.health()).causes
+        return [one.sentence for one in found if one.code is m.HealthCode.POLICY_DIFFERS]
+
+    assert await told() == []
+    for text in (APPROVED_OVERWRITES, default_policy_text()):
+        (signer.folder / "other.cedar").write_text(text)
+        assert signer.run("policy", str(signer.folder / "other.cedar")).exit_code == 0
+        wanted = [] if text == default_policy_text() else [digest(text.encode())]
+        assert [sentence.split(" ")[5].rstrip(",") for sentence in await told()] == wanted
+    signer.kill()
+    assert await told() == []
+    signer.start()
+
+
+@pytest.mark.anyio
 async def test_a_policy_is_published_here_and_at_the_signer_or_at_neither(apart: Site, signer: SignerOfTest) -> None:
     device = await with_passkey(apart.ada, signer)
     pia = await invited(apart, device, "pia", "policy_admin")

@@ -107,7 +107,7 @@ class Health:
     # -- what is wrong --
 
     async def _causes(self) -> AsyncIterator[m.HealthCause]:
-        for cause in (*self._of_store(), *self._of_key(), *self._of_jobs()):
+        for cause in (*self._of_store(), *self._of_key(), *self._of_policy(), *self._of_jobs()):
             yield cause
         try:
             for cause in await self._of_nodes():
@@ -139,6 +139,15 @@ class Health:
                 sentence=f"nothing can be signed, so nothing can be planned or started: {trouble.why}",
                 what_to_do="put the token, its module or the file of its PIN right; what waits goes on by itself",
                 since=trouble.since,
+            )
+
+    def _of_policy(self) -> Iterator[m.HealthCause]:
+        theirs = self._signer.other_policy
+        if theirs is not None:
+            yield m.HealthCause(
+                code=_Code.POLICY_DIFFERS,
+                sentence=f"the signer decides by policy {theirs}, which is not the active one, so no plan starts",
+                what_to_do="publish the policy again, or give the signer the active one (`headrace signer policy`)",
             )
 
     def _free_bytes(self) -> int:

@@ -29,6 +29,11 @@ class Authority(AuthorityKey):
     apart: ClassVar[bool] = False
     """Whether the key is in another process, which checks the grounds of a ticket itself."""
 
+    @property
+    def policy(self) -> str | None:
+        """By which version of the policy an authority that is apart decides; `None` where nobody can say."""
+        return None
+
     def consent(self, proof: Proof, terms: Terms | None) -> Document:
         """Seal what a person has proven to agree to."""
         return seal(CONSENT, consent_body(proof, terms, self._clock()), self)

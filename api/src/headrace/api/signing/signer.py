@@ -90,6 +90,12 @@ class Signer:
         """Why nothing can be signed now."""
         return self._key.trouble
 
+    @property
+    def other_policy(self) -> str | None:
+        """By which version a signer of its own decides, when that is not the active one."""
+        theirs, active = self._key.policy, self._policies.active
+        return theirs if theirs is not None and (active is None or theirs != active.version) else None
+
     def plan(self, draft: PlanDraft) -> Document:
         """Seal a decided plan."""
         return seal_plan(draft, self._key)

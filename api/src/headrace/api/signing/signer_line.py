@@ -33,6 +33,8 @@ _PATIENCE_S: Final = 2.0
 _LEFT_ALONE_S: Final = 20.0
 """How long a signer that did not answer in time is not asked again: it holds up the service for 2 s of 22."""
 _LATE: Final = "it did not answer in time"
+_FRESH_S: Final = 10.0
+"""How old an answer may be to say by which policy the signer decides."""
 _PROOF: Final = {"id", "client_data", "authenticator_data", "signature", "kept"}
 
 
@@ -43,13 +45,14 @@ class Line:
         """Ask at `path`; raises `CannotStart` when nobody answers there."""
         self._path = path
         self._left_alone_until = 0.0
+        self._heard = 0.0
         self.public = ""
         try:
             hello = self.ask(Hello())
         except KeyUnusable as error:
             message = f"{error.why}; start it first (`headrace signer run`), or correct HEADRACE_SIGNER"
             raise CannotStart(message) from error
-        self.public, self.policy = hello.public, hello.policy
+        self.public = hello.public
 
     def sign(self, type: str, body: bytes) -> str:  # noqa: A002 - the word of the format
         """Have a body signed as it is written; raises `KeyUnusable`."""
@@ -72,11 +75,18 @@ class Line:
             raise KeyUnusable(self._about(getattr(error, "strerror", None) or str(error))) from error
         if self.public and answer.public != self.public:
             raise KeyUnusable(self._about(f"it has another key than before, {answer.public}"))
+        self.policy, self._heard = answer.policy, time.monotonic()
         if answer.code == Code.KEY_UNUSABLE:
             raise KeyUnusable(self._about(answer.detail))
         if answer.code:
             raise ServiceError(answer.code, answer.detail)
         return answer
+
+    def policy_now(self) -> str:
+        """Return the version of the policy by which the signer decides, at most ten seconds old; `KeyUnusable`."""
+        if time.monotonic() >= self._heard + _FRESH_S:
+            self.ask(Hello())
+        return self.policy
 
     def _about(self, why: str) -> str:
         return f"the signer at `{self._path}` can't be used: {why}"
@@ -91,6 +101,14 @@ class SignerProcess(Authority):
         """Ask over `line`."""
         super().__init__(line, clock)
         self._line = line
+
+    @property
+    def policy(self) -> str | None:
+        """As in `Authority`."""
+        try:
+            return self._watched(self._line.policy_now)
+        except KeyUnusable:
+            return None
 
     def consent(self, proof: Proof, terms: Terms | None) -> Document:
         """As in `Authority`; the signer checks the passkey's answer itself."""

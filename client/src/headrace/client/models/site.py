@@ -129,6 +129,7 @@ class HealthCode(StrEnum):
 
     AUDIT_UNWRITABLE = "audit_unwritable"
     KEY_UNUSABLE = "key_unusable"
+    POLICY_DIFFERS = "policy_differs"
     STORE_BUSY = "store_busy"
     STORE_FAILED = "store_failed"
     STORE_FULL = "store_full"
