@@ -7,12 +7,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import URL
+from sqlalchemy import URL, func, select
 from tests.servers.site import Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set
 
 from headrace.api.settings import Settings
+from headrace.api.store.tables_work import QuotaKeyRow
 from headrace.client import HeadraceError
 from headrace.client import models as m
 
@@ -114,6 +115,23 @@ async def test_a_quota_is_shown_before_it_is_hit_and_what_was_not_used_is_given_
     assert "Ask for less at a time" in str(refusal.value)
     with refused("quota_exceeded"):
         await site.ada.submit(plan)
+
+
+@pytest.mark.anyio
+async def test_how_a_transfer_counted_is_kept_as_long_as_it_counts_or_may_be_tried_again(site: Site) -> None:
+    async def kept() -> int:
+        await site.use_cases.quotas.remove_old()
+        async with site.service.whole.core.database.read() as tx:
+            return await tx.scalar(select(func.count()).select_from(QuotaKeyRow)) or 0
+
+    small_set(site)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/small/first")))
+    assert ended.state is m.TransferState.COMPLETE
+    assert await kept() == 2
+    site.clock.shift += timedelta(seconds=Settings().retry_valid_s - 60)
+    assert await kept() == 2
+    site.clock.shift += timedelta(seconds=120)
+    assert await kept() == 0
 
 
 @pytest.mark.anyio

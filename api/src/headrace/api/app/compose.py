@@ -61,7 +61,7 @@ from headrace.auth import Authenticator, Directory, Issuer, IssuerError, Lifetim
 from headrace.auth.directory_ldap import LdapDirectory
 from headrace.engine import Hub
 
-_OUTBOX_PERIOD_S = 3600
+_HOUR_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,8 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     )
     jobs.every("export the audit head", settings.audit_head_s, audit.export_head)
     jobs.every("count strangers", LOOK_S, strangers.tell)
-    jobs.every("remove old changes", _OUTBOX_PERIOD_S, partial(outbox.remove_old, settings.outbox_kept_s))
+    jobs.every("remove old changes", _HOUR_S, partial(outbox.remove_old, settings.outbox_kept_s))
+    jobs.every("forget old uses of quotas", _HOUR_S, quotas.remove_old)
     if use_cases.people.has_directories:
         jobs.every("look for people who have left", settings.directory_poll_s, use_cases.people.look_for_leavers)
     if use_cases.people.watches_providers:

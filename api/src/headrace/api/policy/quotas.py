@@ -5,8 +5,10 @@ What counts is the transfer's reservation (`budgets`): its ceilings while it run
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
+from typing import Final
 
-from sqlalchemy import BigInteger, and_, bindparam, case, cast, func, or_, select
+from sqlalchemy import BigInteger, and_, bindparam, case, cast, delete, func, or_, select, tuple_
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
@@ -25,7 +27,7 @@ from headrace.api.policy.quota_rules import (
     renewal,
 )
 from headrace.api.store import Tx
-from headrace.api.store.base import Base
+from headrace.api.store.base import Base, Utc
 from headrace.api.store.dialects import insert
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import QuotaKeyRow, ReservationRow, TransferRow
@@ -33,6 +35,7 @@ from headrace.auth import Principal, Scope
 from headrace.client import models as m
 
 _MOST_SHOWN = 1000
+_MOST_REMOVED: Final = 500
 _SEES_ALL = (Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ)
 
 
@@ -88,6 +91,19 @@ class Quotas:
             used = await _used(tx, list(mine), day)
         return [quota_use(mine[key], used[key], renewal(day, zone)) for key in sorted(mine)]
 
+    async def remove_old(self) -> None:
+        """Forget under which quotas transfers counted that ended so long ago that nobody can try them again."""
+        settings = self._core.settings
+        now = self._core.clock()
+        asked = {"today": day_of(now, settings.timezone), "before": now - timedelta(seconds=settings.retry_valid_s)}
+        while True:
+            async with self._core.database.read() as tx:
+                old = [tuple(row) for row in await tx.execute(_OLD, asked)]
+            if not old:
+                return
+            async with self._core.database.write() as tx:
+                await tx.execute(delete(QuotaKeyRow).where(tuple_(_KEYS.key, _KEYS.transfer).in_(old)))
+
     async def _limits(self, tx: Tx, keys: Collection[str]) -> tuple[Limit, ...]:
         """Return the quotas that limit what counts under these keys, as far as there still are any."""
         people = [key.partition(":")[2] for key in keys if key.startswith("person:")]
@@ -139,5 +155,12 @@ _USED = (
     )
     .where(_COUNTS, _KEYS.key.in_(bindparam("keys", expanding=True)))
     .group_by(_KEYS.key)
+)
+_OLD = (
+    select(_KEYS.key, _KEYS.transfer)
+    .join(_TAKEN.transfer.table, _TAKEN.transfer == _KEYS.transfer)
+    .join(TransferRow, TransferRow.id == _KEYS.transfer)
+    .where(_TAKEN.settled, _TAKEN.day < bindparam("today"), TransferRow.ended < bindparam("before", type_=Utc))
+    .limit(_MOST_REMOVED)
 )
 _KEYS_IN_USE = select(_KEYS.key).where(_COUNTS).distinct().order_by(_KEYS.key).limit(_MOST_SHOWN)

@@ -192,7 +192,10 @@ class ReservationRow(Base):
     """What a transfer takes of its requester's budget of a day: the plan's bytes while it runs, then what it moved."""
 
     __tablename__ = "reservations"
-    __table_args__ = (Index("ix_reservations_person_day", "person", "day"),)
+    __table_args__ = (
+        Index("ix_reservations_person_day", "person", "day"),
+        Index("ix_reservations_person_settled", "person", "settled"),
+    )
 
     transfer: Mapped[str] = mapped_column(ForeignKey("transfers.id"), primary_key=True)
     person: Mapped[str] = mapped_column(ForeignKey("people.id"))
