@@ -169,7 +169,7 @@ def ask_and_break(stage: Stage, site: Site) -> tuple[Mapping[str, object], bool]
     if code != 0:
         message = f"`headrace ask` ended with {code}"
         raise DemoError(message)
-    transfers = json.loads(site.ada.run("status", "--json"))
+    transfers = site.ada.listed("status")
     newest = max(transfers, key=lambda transfer: str(transfer["created"]))
     transfer = site.ada.facts("status", str(newest["id"]))
     return transfer, int(str(transfer["attempt"])) > 1

@@ -1,6 +1,5 @@
 """A service with an administrator, a requester and two joined nodes."""
 
-import json
 import secrets
 import time
 from dataclasses import dataclass
@@ -56,7 +55,7 @@ def open_site(
 def _wait_until_attached(person: Person, count: int) -> None:
     limit = time.monotonic() + ATTACH_LIMIT_S
     while time.monotonic() < limit:
-        nodes = json.loads(person.run("nodes", "--json"))
+        nodes = person.listed("nodes")
         if sum(node["state"] == "attached" for node in nodes) >= count:
             return
     message = f"the nodes did not attach within {ATTACH_LIMIT_S} s"

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -78,6 +78,12 @@ class Person:
             message = f"`headrace {shlex.join(words)} --json` did not print one object"
             raise DemoError(message)
         return answer
+
+    def listed(self, *words: str) -> list[dict[str, Any]]:
+        """Run `headrace WORDS --json` and return what the list holds; releases before `items` wrote a bare one."""
+        answer: Any = json.loads(self.run(*words, "--json"))
+        found: list[dict[str, Any]] = answer["items"] if isinstance(answer, dict) else answer
+        return found
 
 
 @dataclass(slots=True)

@@ -61,7 +61,7 @@ class Caller:
 
     def get(self, path: str) -> list[dict[str, object]]:
         """Call the API and return its list."""
-        found: list[dict[str, object]] = self._answer(self._request("GET", path))
+        found: list[dict[str, object]] = self._answer(self._request("GET", path))["items"]
         return found
 
     def _answer(self, request: urllib.request.Request) -> Any:  # noqa: ANN401 - its callers say what comes

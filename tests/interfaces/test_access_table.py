@@ -179,10 +179,10 @@ async def succeeding(site: Site) -> dict[str, str]:
     labels = m.EndpointUpdate(labels={"site": "here"})
     assert said(pol, "update_endpoint", await pol.port.update_endpoint("archive", labels)).labels == labels.labels
     held = said(opa, "halt", await opa.port.halt(m.HaltRequest(scope="everything", reason="maintenance")))
-    assert said(opa, "halts", await opa.port.halts()) == [held]
+    assert said(opa, "halts", await opa.port.halts()).items == [held]
     await opa.port.release_halt(held.id)
     said(opa, "release_halt", None)
-    assert await opa.port.halts() == []
+    assert (await opa.port.halts()).items == []
     rows |= await ending_a_node(opa, ada)
 
     text = m.PolicyText(text=APPROVALS.replace("approver:1", "approver:2"))
@@ -204,7 +204,7 @@ async def succeeding(site: Site) -> dict[str, str]:
     assert [one.id for one in said(pip, "tokens", await pip.port.tokens())] == [made.id]
     await pip.port.revoke_token(made.id)
     said(pip, "revoke_token", None)
-    assert await pip.port.tokens() == []
+    assert (await pip.port.tokens()).items == []
     return rows
 
 
@@ -244,7 +244,7 @@ async def living(ada: Person, pip: Person, disabled: str) -> dict[str, str]:
     await pip.port.change_password(m.PasswordChange(password=PASSWORD, new_password=f"{PASSWORD} {PASSWORD}"))
     [session] = found = await ada.port.sessions(person=pip.principal.id)
     await ada.port.end_session(session.id, person=pip.principal.id)
-    assert await ada.port.sessions(person=pip.principal.id) == []
+    assert (await ada.port.sessions(person=pip.principal.id)).items == []
     service = await ada.port.create_service_account(m.ServiceAccountRequest(name="nightly", roles=["viewer"]))
     calls = {
         "invite_again": again, "change_password": None, "sessions": found, "end_session": None,
@@ -291,13 +291,13 @@ async def awaited(given: object) -> object:
 
 
 def described(caller: str, method: str, found: object) -> str:
-    items = found if isinstance(found, list) else [found]
+    items = list(found) if isinstance(found, list | m.Page) and not isinstance(found, m.FolderPage) else [found]
     text = "".join(one.model_dump_json() if isinstance(one, BaseModel) else str(one) for one in items)
     said = (
         "names" if NAME in text else "redacted" if "withheld from" in text or '"names_withheld":true' in text else "ok"
     )
     people = {getattr(one, "requester_name", None) for one in items} - {None}
-    whose = ("own, " if people == {caller} else "all, ") if isinstance(found, list) and people else ""
+    whose = ("own, " if people == {caller} else "all, ") if isinstance(found, list | m.Page) and people else ""
     return f"{whose}{said}{how_many(method, found)}"
 
 
@@ -307,11 +307,11 @@ def how_many(method: str, found: object) -> str:
             return f", {found.mine_open} own and {found.awaiting_me} others'"
         case m.TransferCounts():
             return f", {found.total}"
-        case m.EntryPage():
-            return f", {found.count} of which {len(found.entries)} named"
+        case m.FolderPage():
+            return f", {found.count} of which {len(found)} named"
         case list() if method == "receipt_files":
             return f", {b''.join(found).count(NAME.encode())}"
-        case list() if method not in UNCOUNTED:
+        case list() | m.Page() if method not in UNCOUNTED:
             return f", {len(found)}"
         case _:
             return ""

@@ -58,7 +58,7 @@ class Asker:
         return plan
 
     def transfers_of(self, plan: dict[str, Any]) -> list[str]:
-        return [one["id"] for one in self.read("transfers") if one["plan"] == plan["id"]]
+        return [one["id"] for one in self.read("transfers")["items"] if one["plan"] == plan["id"]]
 
 
 def by_rest(asker: Asker, digest: str) -> str:
@@ -134,7 +134,7 @@ def test_a_plan_of_another_person_runs_for_nobody_else(service: Service, anna: A
     ben = Asker(service, service.person(f"ben-{door.__name__}", "requester"))
     plan = anna.plan(data(service, f"other-{door.__name__}"))
     assert plan["id"] not in door(ben, plan["digest"])
-    assert (anna.transfers_of(plan), ben.read("transfers")) == ([], [])
+    assert (anna.transfers_of(plan), ben.read("transfers")["items"]) == ([], [])
 
 
 @DOORS
@@ -156,7 +156,7 @@ def test_a_person_who_was_disabled_starts_nothing(service: Service, door: Door) 
     carl = Asker(service, service.person(f"carl-{door.__name__}", "requester"))
     name = data(service, f"gone-{door.__name__}")
     plan = carl.plan(name)
-    [person] = [one for one in service.admin.run("people", "--json").document if one["name"] == carl.person.name]
+    [person] = [one for one in service.admin.run("people", "--json").items if one["name"] == carl.person.name]
     assert service.admin.run("people", "disable", person["id"], "--json").code == 0
     assert "tr_" not in door(carl, plan["digest"])
     assert not (service.destination / name).exists()

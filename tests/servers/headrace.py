@@ -30,6 +30,11 @@ class Ran:
     def document(self) -> Any:  # noqa: ANN401 - a JSON document
         return json.loads(self.out)
 
+    @property
+    def items(self) -> Any:  # noqa: ANN401 - a JSON document
+        """What a list that was written as JSON holds."""
+        return self.document["items"]
+
 
 @dataclass(frozen=True)
 class Person:

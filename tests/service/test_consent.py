@@ -98,7 +98,7 @@ async def test_an_approval_is_another_persons_and_an_approvers(site: Site) -> No
     [waiting] = await approver.port.plans(awaiting_me=True)
     assert (waiting.id, waiting.requester_name) == (plan.id, "ada")
     assert [one.person for one in (await approver.approve(plan)).approvals] == ["bea"]
-    assert await approver.port.plans(awaiting_me=True) == []
+    assert (await approver.port.plans(awaiting_me=True)).items == []
     started = await site.ada.submit(plan)
     ended = await site.ada.end_of(started)
     assert ended.state is m.TransferState.COMPLETE, ended.summary
@@ -111,7 +111,7 @@ async def test_a_plan_waits_for_an_approver_only_while_an_approval_is_missing(si
     bea, bob = await site.person("bea", "approver"), await site.person("bob", "approver")
     assert [one.id for one in await bob.port.plans(awaiting_me=True)] == [plan.id]
     await bea.approve(plan)
-    assert await bob.port.plans(awaiting_me=True) == []
+    assert (await bob.port.plans(awaiting_me=True)).items == []
     assert (await bob.port.plan_counts()).awaiting_me == 0
     # One that does not count any more is missing again.
     async with site.service.whole.core.database.write() as tx:

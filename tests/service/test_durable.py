@@ -239,7 +239,7 @@ async def test_an_error_while_a_transfer_is_submitted_leaves_nothing_of_it(
         monkeypatch.setattr(jobs, "defer", fails_once(RuntimeError(), jobs.defer))
         with refused("internal_error"):
             await site.ada.submit(plan)
-        assert await site.ada.port.transfers() == []
+        assert (await site.ada.port.transfers()).items == []
         # The one slot is free again.
         ended = await site.ada.end_of(await site.ada.submit(plan))
     assert (ended.state, ended.attempt) == (m.TransferState.COMPLETE, 1)

@@ -170,7 +170,7 @@ async def test_one_person_lists_only_so_many_folders_at_once(site: Site) -> None
             await site.ada.port.browse("lab", "/")
     await asyncio.gather(*adas, bobs)
     assert browsing.total() == 0
-    assert (await site.ada.port.browse("lab", "/")).entries == []
+    assert (await site.ada.port.browse("lab", "/")).items == []
 
 
 @pytest.mark.anyio

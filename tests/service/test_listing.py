@@ -23,18 +23,45 @@ async def test_transfers_are_searched_filtered_and_counted_in_the_service(site: 
     assert [one.id for one in await port.transfers(search="run%")] == [second.id], "no sign is a pattern"
     assert [one.id for one in await port.transfers(search="ada")] == [second.id, first.id]
     assert [one.id for one in await port.transfers(search="archive 41 ada")] == [first.id], "each word, in any order"
-    assert await port.transfers(search="41 42") == []
+    assert (await port.transfers(search="41 42")).items == []
     assert [one.id for one in await port.transfers(since=second.created)] == [second.id]
     assert [one.id for one in await port.transfers(until=second.created)] == [first.id]
     assert (await port.transfer_counts(search="run", until=second.created)).total == 1
     assert [one.id for one in await port.transfers(states=["complete", "failed"])] == [second.id, first.id]
-    assert await port.transfers(states=["failed"]) == []
+    assert (await port.transfers(states=["failed"])).items == []
     counted = await port.transfer_counts()
     assert (counted.by_state, counted.total, counted.exact) == ({m.TransferState.COMPLETE: 2}, 2, True)
     assert (await port.transfer_counts(search=first.id)).total == 1
     assert (await (await site.person("eve", "requester")).port.transfer_counts()).total == 0
     with refused("invalid_request"):
         await port.transfers(states=["nearly"])
+    page = await port.transfers(limit=1)
+    assert (page[0].id, page.next) == (second.id, second.id)
+    rest = await port.transfers(limit=1, after=page.next)
+    assert (rest[0].id, rest.next) == (first.id, None), "the last page says that it is the last, full or not"
+    planned = await port.plans(limit=1)
+    assert (await port.plans(limit=1, after=planned.next)).next is None
+
+
+@pytest.mark.anyio
+async def test_files_that_did_not_arrive_are_read_page_by_page_from_any_place(site: Site) -> None:
+    (site.lab / "set").mkdir()
+    for name in ("a", "b", "c"):
+        (site.lab / "set" / name).write_text(name)
+        (site.archive / "copy" / name).mkdir(parents=True)
+    port = site.ada.port
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    whole = await port.failed_files(ended.id)
+    assert (sorted(one.path for one in whole), whole.next) == (["a", "b", "c"], None)
+    page = await port.failed_files(ended.id, limit=2)
+    rest = await port.failed_files(ended.id, limit=2, after=page.next)
+    assert (page.items + rest.items, rest.next) == (whole.items, None)
+    inside = await port.failed_files(ended.id, after=str(int(page.next or "") - 5))
+    assert inside.items == rest.items, "a place that is not the beginning of an entry shows no half of one"
+    assert (await port.failed_files(ended.id, after=str(2**63 - 1))).items == []
+    for made_up in ("-1", "x", "٣", str(2**63)):
+        with refused("invalid_request"):
+            await port.failed_files(ended.id, after=made_up)
 
 
 @pytest.mark.anyio
@@ -43,7 +70,7 @@ async def test_a_history_is_read_from_its_end(site: Site) -> None:
     events = await site.ada.port.transfer_events(transfer.id)
     backwards = await site.ada.port.transfer_events(transfer.id, order="newest", limit=2)
     assert [one.sequence for one in backwards] == [one.sequence for one in reversed(events)][:2]
-    earlier = await site.ada.port.transfer_events(transfer.id, order="newest", after=backwards[-1].sequence)
+    earlier = await site.ada.port.transfer_events(transfer.id, order="newest", after=backwards.next)
     assert [one.sequence for one in (*backwards, *earlier)] == [one.sequence for one in reversed(events)]
 
 
@@ -97,4 +124,4 @@ async def test_a_search_of_too_many_words_or_letters_is_refused_by_name(quiet_si
     for call in (port.plans, port.transfers, port.transfer_counts):
         with refused("invalid_request"):
             await call(search=search)
-    assert await port.transfers(search="a " * 10) == []
+    assert (await port.transfers(search="a " * 10)).items == []

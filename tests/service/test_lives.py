@@ -127,7 +127,7 @@ async def test_an_admin_sees_and_revokes_every_token(quiet_site: Site) -> None:
         await pipeline.tokens(everybody=True)
     [token] = await quiet_site.ada.port.tokens(everybody=True)
     assert (token.person, token.name) == (bea.principal.id, "pipeline")
-    assert await quiet_site.ada.port.tokens() == []
+    assert (await quiet_site.ada.port.tokens()).items == []
     await quiet_site.ada.port.revoke_token(token.id)
     with pytest.raises(AuthError):
         await quiet_site.use_cases.people.of_token(secret)

@@ -108,7 +108,7 @@ async def test_words_are_read_without_planning(site: Site) -> None:
     assert (read.outcome, read.action, read.danger) == ("intent", "move", ["delete_source"])
     assert read.transfer is not None
     assert read.transfer.source == "lab:/set"
-    assert await site.ada.port.plans() == []
+    assert (await site.ada.port.plans()).items == []
 
 
 @pytest.mark.anyio
@@ -219,7 +219,7 @@ async def test_an_old_plan_shows_as_expired(site: Site) -> None:
     site.clock.shift = timedelta(hours=25)
     assert (await site.ada.port.plan(plan.id)).state is m.PlanState.EXPIRED
     assert [one.id for one in await site.ada.port.plans(state="expired")] == [plan.id]
-    assert await site.ada.port.plans(state="ready") == []
+    assert (await site.ada.port.plans(state="ready")).items == []
 
 
 @pytest.mark.anyio
@@ -257,12 +257,12 @@ async def test_a_request_has_exactly_one_form(quiet_site: Site, request_: m.Plan
 async def test_a_folder_is_listed_and_restricted_names_are_withheld_from_agents(site: Site) -> None:
     one_file(site)
     page = await site.ada.port.browse("lab", "/set")
-    assert [(entry.name, entry.kind, entry.size_bytes) for entry in page.entries] == [("a.txt", "file", 1)]
+    assert [(entry.name, entry.kind, entry.size_bytes) for entry in page.items] == [("a.txt", "file", 1)]
     await site.ada.port.update_endpoint("lab", m.EndpointUpdate(labels={"names": "restricted"}))
     _, agent = await site.ada.token("transfer:read", "transfer:plan", agent="helper")
     withheld = await agent.browse("lab", "/set")
-    assert (withheld.entries, withheld.count, withheld.names_withheld) == ([], 1, True)
-    assert [entry.name for entry in (await site.ada.port.browse("lab", "/set")).entries] == ["a.txt"]
+    assert (withheld.items, withheld.count, withheld.names_withheld) == ([], 1, True)
+    assert [entry.name for entry in (await site.ada.port.browse("lab", "/set")).items] == ["a.txt"]
 
 
 NO_ARCHIVE = """

@@ -109,7 +109,7 @@ async def test_whatever_token_looks_into_a_folder_is_no_session_to_policies(site
     patients(site)
     text = '@id("s") @reason("people only") forbid (principal, action == Action::"browse", resource) '
     await publish(site, EVERYTHING + text + "unless { context.session };")
-    assert (await site.ada.port.browse("lab", "/")).entries
+    assert (await site.ada.port.browse("lab", "/")).items
     secret, pipeline = await site.ada.token("transfer:read", "transfer:plan")
     with refused("denied_by_policy"):
         await pipeline.browse("lab", "/")

@@ -136,7 +136,7 @@ async def test_whoever_has_a_session_alone_publishes_no_policy_and_makes_no_toke
     wish = m.TokenRequest(name="pipeline", scopes=["transfer:read"])
     with refused("proof_needed"):
         await pia.port.create_token(wish)
-    assert await pia.port.tokens() == []
+    assert (await pia.port.tokens()).items == []
     assert (await pia.port.create_token(wish.model_copy(update={"password": PASSWORD}))).secret
 
 
@@ -259,7 +259,7 @@ async def test_nobody_adds_or_removes_a_passkey_by_a_session_alone_or_anothers(q
     with refused("passkey_refused"):
         await ada.port.remove_passkey(mine.id, m.Proven(passkey=given))
     await ada.port.remove_passkey(theirs.id, m.Proven(passkey=given), person=bea.principal.id)
-    assert await bea.port.passkeys() == []
+    assert (await bea.port.passkeys()).items == []
     assert [one.id for one in await ada.port.passkeys()] == [mine.id]
     assert [one.detail["name"] for one in await quiet_site.audited("passkey_removed")] == ["my laptop"]
 

@@ -1,7 +1,7 @@
 """Quotas hold whatever comes at once, on both stores, and what was not used is given back."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -59,7 +59,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
         yield site
 
 
-def use(found: list[m.QuotaUse], of: str, subject: str = "") -> m.QuotaUse:
+def use(found: Iterable[m.QuotaUse], of: str, subject: str = "") -> m.QuotaUse:
     return next(one for one in found if one.of == of and subject in one.subject)
 
 

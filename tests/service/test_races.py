@@ -324,7 +324,7 @@ async def test_a_store_that_another_process_holds_is_named_and_may_be_tried_agai
         # Reading goes on, and so does knowing who calls.
         site.clock.shift += timedelta(minutes=2)
         await who_is(site.ada)
-        assert await site.ada.port.transfers() == []
+        assert (await site.ada.port.transfers()).items == []
         site.clock.shift = timedelta()
         holder.execute("ROLLBACK")
         holder.close()

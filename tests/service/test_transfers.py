@@ -133,7 +133,7 @@ async def test_a_transfer_is_found_by_a_unique_prefix_and_only_by_those_who_may(
             await call
     with refused("unknown_receipt"):
         await stranger.port.receipt(transfer.id)
-    assert await stranger.port.transfers() == []
+    assert (await stranger.port.transfers()).items == []
     auditor = await site.person("aud", "auditor")
     assert [one.id for one in await auditor.port.transfers()] == [transfer.id]
     await site.ada.end_of(transfer)

@@ -286,12 +286,12 @@ def test_ctrl_c_leaves_a_transfer_that_goes_on(anna: Person, here: str) -> None:
 
 
 def test_places_nodes_and_policy_are_listed(service: Service, anna: Person) -> None:
-    assert {e["id"] for e in anna.run("endpoints", "--json").document} == {"src", "dst"}
-    assert service.admin.run("nodes", "--json").document[0]["state"] == "attached"
+    assert {e["id"] for e in anna.run("endpoints", "--json").items} == {"src", "dst"}
+    assert service.admin.run("nodes", "--json").items[0]["state"] == "attached"
     assert service.admin.run("policy", "show").code == 0
     token = service.admin.run("node-token", "dtn2", "--json").document
     assert len(token["commands"]) >= 1
-    assert {p["name"] for p in service.admin.run("people", "--json").document} >= {"admin", "anna"}
+    assert {p["name"] for p in service.admin.run("people", "--json").items} >= {"admin", "anna"}
 
 
 def test_a_denied_or_allowed_plan_says_why(anna: Person, here: str) -> None:
@@ -313,10 +313,10 @@ def test_a_plan_that_ran_says_so_and_the_same_is_asked_for_once_more(service: Se
     assert again.code == 0, again.err
     assert again.document["id"] != first["id"]
     assert same(service.source / here, service.destination / f"{here}-again")
-    found = anna.run("status", "--find", f"{here}-again src", "--since", "1h", "--json").document
+    found = anna.run("status", "--find", f"{here}-again src", "--since", "1h", "--json").items
     assert [one["id"] for one in found] == [again.document["id"]]
-    assert anna.run("status", "--find", here, "--until", "1h", "--json").document == []
-    [plan] = anna.run("plans", "--find", f"{here}-again", "--json").document
+    assert anna.run("status", "--find", here, "--until", "1h", "--json").items == []
+    [plan] = anna.run("plans", "--find", f"{here}-again", "--json").items
     assert plan["next_step"]["message"] == f"It ended: complete (transfer {again.document['id']})."
 
 
@@ -329,7 +329,7 @@ def test_how_fast_it_was_and_how_much_of_a_quota_is_used_are_shown(service: Serv
     assert (shown.code, "#" * 40 in shown.out) == (0, True), "the fastest has the longest bar"
     assert anna.run("throughput", "--node", "local").code != 0
     assert anna.run("throughput").code == 2
-    [quota] = anna.run("qos", "--json").document
+    [quota] = anna.run("qos", "--json").items
     assert (quota["of"], quota["transfers"], quota["transfers_used"]) == ("person", 250, 0)
     assert quota["bytes_used"] >= done["progress"]["bytes_durable"]
     assert "0 of 250 transfers at once" in anna.run("qos").out
@@ -350,9 +350,7 @@ def test_labels_are_set_and_removed_one_by_one(service: Service) -> None:
     assert set_two.document["labels"] == {"site": "imaging", "names": "restricted"}, set_two.err
     changed = admin.run("endpoints", "label", "src", "site=beamline 4", "--remove", "names")
     assert "Labels of src: site=beamline 4" in changed.out
-    assert [e["labels"] for e in admin.run("endpoints", "--json").document if e["id"] == "src"] == [
-        {"site": "beamline 4"}
-    ]
+    assert [e["labels"] for e in admin.run("endpoints", "--json").items if e["id"] == "src"] == [{"site": "beamline 4"}]
     assert admin.run("endpoints", "label", "src", "--remove", "site", "--json").document["labels"] == {}
     assert admin.run("endpoints", "label", "src", "nothing").code == 2
     assert admin.run("endpoints", "label", "src").code == 2
@@ -367,7 +365,7 @@ def test_health_says_ok_with_its_exit_code(service: Service) -> None:
 
 def test_an_admin_changes_what_a_person_may_do(service: Service) -> None:
     bob, admin = service.person("bob", "viewer"), service.admin
-    person = next(one["id"] for one in admin.run("people", "--json").document if one["name"] == "bob")
+    person = next(one["id"] for one in admin.run("people", "--json").items if one["name"] == "bob")
     assert admin.run("people", "set", person).code == 2
     ran = admin.run("people", "set", person, "--role", "requester", "--group", "lab", "--json")
     assert (ran.document["roles"], ran.document["groups"]) == (["requester"], ["lab"])
@@ -394,9 +392,9 @@ def test_a_person_changes_the_password_and_comes_back_by_a_new_link(service: Ser
     eve = service.person("eve", "viewer")
     changed = eve.run("people", "password", "--password-stdin", typed=f"{PASSWORD}\nanother horse battery\n")
     assert changed.code == 0, changed.err
-    [session] = eve.run("people", "sessions", "--json").document
+    [session] = eve.run("people", "sessions", "--json").items
     assert session["current"]
-    person = next(one["id"] for one in service.admin.run("people", "--json").document if one["name"] == "eve")
+    person = next(one["id"] for one in service.admin.run("people", "--json").items if one["name"] == "eve")
     link = service.admin.run("people", "reinvite", person, "--json").document["link"]
     accepted(service, "eve", link)
     assert eve.run("people", "sessions", "--end", session["id"]).code != 0

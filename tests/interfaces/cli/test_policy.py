@@ -56,6 +56,6 @@ def test_a_simulation_and_a_question_say_what_a_policy_does(service: Service, pi
     plan = pia.run("plan", "copy", "src:/run", "dst:/run", "--json").document
     found = pia.run("policy", "simulate", str(text), "--json").document
     assert [(one["plan"], one["was"], one["now"]) for one in found["flips"]] == [(plan["id"], "allowed", "denied")]
-    who = pia.run("policy", "who", "copy", "--to", "dst:/run", "--json").document
+    who = pia.run("policy", "who", "copy", "--to", "dst:/run", "--json").items
     assert {one["name"]: one["outcome"] for one in who}["pia"] == "allowed"
     assert pia.run("policy", "explain", plan["id"], "--json").document == pia.run("why", plan["id"], "--json").document

@@ -106,7 +106,7 @@ def test_a_proof_that_no_terminal_can_give_opens_the_plan_in_the_console(script:
 def test_what_did_not_arrive_is_listed_with_the_one_command_that_sends_it(script: Script, tmp_path: Path) -> None:
     failed = {"path": "[red]x\u202e", "error": "unreadable", "message": "permission denied", "retry": True}
     script.answers = [
-        answer(transfer("running")), stream((2, ended("partial", files_failed=1))), answer([failed]),
+        answer(transfer("running")), stream((2, ended("partial", files_failed=1))), answer({"items": [failed]}),
     ]  # fmt: skip
     with at_terminal("watch", "tr_1", **at(script, tmp_path)) as person:
         assert person.ends_with() == 6

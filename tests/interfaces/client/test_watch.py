@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.interfaces.client.scripted import Script, answer, hang_up, problem, stream
+from tests.interfaces.client.scripted import Answer, Script, answer, hang_up, problem, stream
 
 from headrace.client import HeadraceError, HttpHeadrace, watch, wire
 from headrace.client import models as m
@@ -29,6 +29,10 @@ def event(sequence: int, kind: str = "note", state: str | None = None) -> dict[s
     return {"sequence": sequence, "at": AT, "kind": kind, "message": f"event {sequence}", "transfer": carried}
 
 
+def kept(*events: dict[str, Any]) -> Answer:
+    return answer({"items": events})
+
+
 async def watched(script: Script) -> list[m.TransferEvent]:
     async with HttpHeadrace(script.url) as port:
         return [event async for event in port.watch("tr_1")]
@@ -45,7 +49,7 @@ async def test_a_broken_stream_is_taken_up_after_the_last_event(script: Script) 
     script.answers = [
         stream((1, event(1)), (2, event(2))),
         answer(transfer("running")),
-        answer([]),
+        kept(),
         stream((3, event(3, "ended", "complete"))),
     ]
     assert [event.sequence for event in await watched(script)] == [1, 2, 3]
@@ -57,7 +61,7 @@ async def test_progress_does_not_move_the_place_to_go_on_from(script: Script) ->
     script.answers = [
         stream((1, event(1)), (1, event(9, "progress", "running"))),
         answer(transfer("running")),
-        answer([]),
+        kept(),
         stream((2, event(2, "ended", "failed"))),
     ]
     await watched(script)
@@ -65,7 +69,7 @@ async def test_progress_does_not_move_the_place_to_go_on_from(script: Script) ->
 
 
 async def test_an_end_that_the_stream_missed_is_found(script: Script) -> None:
-    script.answers = [stream((1, event(1))), answer(transfer("partial")), answer([event(2)]), answer([])]
+    script.answers = [stream((1, event(1))), answer(transfer("partial")), kept(event(2)), kept()]
     seen = await watched(script)
     assert [event.sequence for event in seen] == [1, 2, 2]
     assert seen[-1].transfer is not None
@@ -77,7 +81,7 @@ async def test_a_restarting_service_is_waited_for(script: Script) -> None:
         stream((1, event(1))),
         *[hang_up] * 6,
         answer(transfer("running")),
-        answer([]),
+        kept(),
         stream((2, event(2, "ended", "complete"))),
     ]
     assert [event.sequence for event in await watched(script)] == [1, 2]
@@ -93,10 +97,10 @@ async def test_a_service_that_stays_away_is_an_error_in_the_end(script: Script) 
 async def test_where_streams_do_not_get_through_polling_takes_over(script: Script) -> None:
     page = answer(b"<html>no streams here</html>", kind="text/html")
     script.answers = [
-        page, answer(transfer("running")), answer([]),
-        page, answer(transfer("running")), answer([]),
-        answer(transfer("running")), answer([event(1)]), answer([]),
-        answer(transfer("complete")), answer([event(2, "ended", "complete")]), answer([]),
+        page, answer(transfer("running")), kept(),
+        page, answer(transfer("running")), kept(),
+        answer(transfer("running")), kept(event(1)), kept(),
+        answer(transfer("complete")), kept(event(2, "ended", "complete")), kept(),
     ]  # fmt: skip
     seen = await watched(script)
     assert [(event.sequence, event.kind) for event in seen] == [(1, "note"), (1, "progress"), (2, "ended")]

@@ -143,7 +143,7 @@ async def test_only_what_was_said_is_sent(script: Script) -> None:
 
 
 async def test_questions_carry_their_filters(script: Script) -> None:
-    script.answers = [answer([])]
+    script.answers = [answer({"items": []})]
     async with HttpHeadrace(script.url) as port:
         await port.plans(awaiting_me=True, limit=5)
     assert script.seen[0].path == "/api/v1/plans?awaiting_me=true&limit=5"
@@ -177,7 +177,7 @@ async def test_a_file_list_comes_in_chunks_however_long(script: Script, monkeypa
 
 async def test_times_are_aware(script: Script) -> None:
     entry = {"name": "a", "kind": "file", "size_bytes": 1, "modified": "2026-11-25T14:30:00Z"}
-    script.answers = [answer({"endpoint": "e", "path": "/", "entries": [entry], "count": 1})]
+    script.answers = [answer({"endpoint": "e", "path": "/", "items": [entry], "count": 1})]
     async with HttpHeadrace(script.url) as port:
         page = await port.browse("e", "/")
-    assert page.entries[0].modified == datetime(2026, 11, 25, 14, 30, tzinfo=UTC)
+    assert page.items[0].modified == datetime(2026, 11, 25, 14, 30, tzinfo=UTC)

@@ -6,6 +6,7 @@ from mcp import Client, MCPError
 from mcp.types import PromptReference, ResourceTemplateReference, TextContent, TextResourceContents
 from tests.interfaces.mcp.shown import Port, bound, endpoint, plan, refused, transfer
 
+from headrace.client import models as m
 from headrace.mcp_server import make_server
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +25,7 @@ async def read(client: Client, uri: str) -> dict[str, Any]:
 
 
 async def test_endpoints_plans_and_transfers_are_resources(era: str) -> None:
-    made = server(endpoints=[endpoint("krios1")], plan=[plan()], transfer=transfer())
+    made = server(endpoints=m.Page(items=[endpoint("krios1")]), plan=[plan()], transfer=transfer())
     async with Client(made, mode=era) as client:
         assert (await read(client, "headrace://endpoints"))["endpoints"][0]["id"] == "krios1"
         assert (await read(client, "headrace://plans/pl_1"))["plan_id"] == "pl_1"
@@ -50,7 +51,10 @@ async def test_three_prompts_lead_to_the_tools(era: str) -> None:
 
 
 async def test_endpoint_names_complete(era: str) -> None:
-    made = server(endpoints=[endpoint("krios1", aliases=["kr"]), endpoint("archive")], transfers=[transfer()])
+    made = server(
+        endpoints=m.Page(items=[endpoint("krios1", aliases=["kr"]), endpoint("archive")]),
+        transfers=m.Page(items=[transfer()]),
+    )
     async with Client(made, mode=era) as client:
         found = await client.complete(PromptReference(name="move_data"), {"name": "endpoint", "value": "k"})
         ids = await client.complete(

@@ -167,13 +167,13 @@ async def test_a_denied_plan_says_why_and_offers_no_way_around(era: str) -> None
 async def test_a_partial_transfer_lists_what_did_not_arrive_by_pages(era: str) -> None:
     failed = [m.FailedFile(path=f"f{i}", error="unreadable", message="no", retry=True) for i in range(20)]
     progress = m.Progress(files_total=100, files_done=70, files_failed=30)
-    made, port = server(transfer=transfer("partial", progress=progress), failed_files=failed)
+    made, port = server(transfer=transfer("partial", progress=progress), failed_files=m.Page(items=failed, next="1840"))
     async with Client(made, mode=era) as client:
         status = await data(client, "transfer_status", transfer_id="tr_1")
-        await data(client, "transfer_status", transfer_id="tr_1", failed_after=20)
+        await data(client, "transfer_status", transfer_id="tr_1", failed_after="1840")
     assert len(status["failed_files"]) == 20
-    assert status["more_failed_after"] == 20
-    assert port.called[-1][2] == {"after": 20, "limit": 20}
+    assert status["more_failed_after"] == "1840"
+    assert port.called[-1][2] == {"after": "1840", "limit": 20}
 
 
 async def test_a_transfer_is_steered(era: str) -> None:
@@ -185,7 +185,7 @@ async def test_a_transfer_is_steered(era: str) -> None:
 
 
 async def test_long_lists_come_in_pages(era: str) -> None:
-    made, _ = server(endpoints=[endpoint(f"e{i:03}") for i in range(120)])
+    made, _ = server(endpoints=m.Page(items=[endpoint(f"e{i:03}") for i in range(120)]))
     async with Client(made, mode=era) as client:
         first = await data(client, "list_endpoints")
         last = await data(client, "list_endpoints", after="e099")
@@ -212,7 +212,7 @@ async def test_a_crash_tells_nothing_of_the_inside(era: str) -> None:
 @pytest.mark.parametrize("hostile", HOSTILE)
 async def test_invariant_4_names_from_storage_come_out_as_data(hostile: str, era: str) -> None:
     entry = m.Entry(name=hostile, kind="file", size_bytes=1, modified="2026-11-25T14:30:00Z")  # type: ignore[arg-type]  # parsed
-    page = m.EntryPage(endpoint="e", path=f"/{hostile}", entries=[entry], count=1)
+    page = m.FolderPage(endpoint="e", path=f"/{hostile}", items=[entry], count=1)
     made, _ = server(
         browse=page,
         endpoints=[endpoint("e", labels={"note": hostile}, aliases=[hostile])],

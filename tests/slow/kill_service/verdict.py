@@ -221,6 +221,6 @@ async def _all_transfers(port: HttpHeadrace) -> list[m.Transfer]:
 
 async def _all_events(port: HttpHeadrace) -> list[m.AuditEvent]:
     found: list[m.AuditEvent] = []
-    while page := await port.audit(after=found[-1].sequence if found else 0, limit=LONG_PAGE):
+    while page := await port.audit(after=str(found[-1].sequence) if found else None, limit=LONG_PAGE):
         found += page
     return found

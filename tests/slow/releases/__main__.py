@@ -131,7 +131,7 @@ def wait_for_durable(site: Site) -> int:
     """Return what is durable at the destination as soon as something of the large file is."""
     limit = time.monotonic() + TRANSFER_LIMIT_S
     while time.monotonic() < limit:
-        for transfer in json.loads(site.ada.run("status", "--json")):
+        for transfer in site.ada.listed("status"):
             progress = site.ada.facts("status", str(transfer["id"]))["progress"]
             durable = int(str(progress["bytes_durable"])) if isinstance(progress, dict) else 0
             if durable > MIB:

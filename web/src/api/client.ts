@@ -58,6 +58,11 @@ export async function answer<T>(call: Promise<Answer<T>>): Promise<T> {
   return data;
 }
 
+/** For lists that come in one page. */
+export async function items<T>(call: Promise<Answer<{ items: T[] }>>): Promise<T[]> {
+  return (await answer(call)).items;
+}
+
 /** For calls that answer with nothing. */
 export async function done(call: Promise<Answer<unknown>>): Promise<void> {
   const { error, response } = await call;

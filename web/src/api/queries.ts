@@ -3,11 +3,15 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { endOf, startOf } from "../format/time";
 import { paced } from "../live/pace";
-import { answer, api, limited, observedFetch } from "./client";
+import { answer, api, items, limited, observedFetch } from "./client";
 import { everybody } from "./everybody";
-import type { FailedFile, Plan, Transfer, TransferEvent, TransferState } from "./schema";
+import type { Plan, TransferState } from "./schema";
 
 export const PAGE = 100;
+
+/** Where the page after this one begins, if there is one. */
+const following = (page: { next?: string | null }): string | undefined => page.next ?? undefined;
+
 const MOVING_MS = 2500;
 const told = paced(MOVING_MS);
 
@@ -64,7 +68,7 @@ export const planDocumentQuery = (plan: string) =>
 export const awaitingQuery = queryOptions({
   queryKey: ["plans", "awaiting-me"],
   queryFn: ({ signal }) =>
-    answer(api.GET("/api/v1/plans", { params: { query: { awaiting_me: true, limit: PAGE } }, signal })),
+    items(api.GET("/api/v1/plans", { params: { query: { awaiting_me: true, limit: PAGE } }, signal })),
   refetchInterval: paced(5000),
 });
 
@@ -98,7 +102,7 @@ export const myPlansQuery = (filter: ListFilter) =>
     queryFn: ({ signal, pageParam }) =>
       answer(api.GET("/api/v1/plans", { params: { query: { ...narrowed(filter), limit: PAGE, after: pageParam || undefined } }, signal })),
     initialPageParam: "",
-    getNextPageParam: (page: Plan[]): string | undefined => (page.length < PAGE ? undefined : page.at(-1)?.id),
+    getNextPageParam: following,
     refetchInterval: paced(5000),
     placeholderData: keepPreviousData,
   });
@@ -128,9 +132,9 @@ export const transfersQuery = ({ state, ...filter }: TransferFilter) =>
     queryFn: ({ signal, pageParam }) =>
       answer(api.GET("/api/v1/transfers", { params: { query: { state, ...narrowed(filter), limit: PAGE, after: pageParam || undefined } }, signal })),
     initialPageParam: "",
-    getNextPageParam: (page: Transfer[]): string | undefined => (page.length < PAGE ? undefined : page.at(-1)?.id),
+    getNextPageParam: following,
     // How far what runs is, is no change that is told.
-    refetchInterval: ({ state }) => (state.data?.pages.flat().some((one) => one.state === "running") === true ? MOVING_MS : told()),
+    refetchInterval: ({ state }) => (state.data?.pages.some((page) => page.items.some((one) => one.state === "running")) === true ? MOVING_MS : told()),
     placeholderData: keepPreviousData,
   });
 
@@ -145,7 +149,7 @@ export const transferCountsQuery = (filter: ListFilter) =>
 /** What has not ended, on every page: to tell when it has. */
 export const openTransfersQuery = queryOptions({
   queryKey: ["transfers", "open"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/transfers", { params: { query: { states: OPEN.join(","), limit: PAGE } }, signal })),
+  queryFn: ({ signal }) => items(api.GET("/api/v1/transfers", { params: { query: { states: OPEN.join(","), limit: PAGE } }, signal })),
   refetchInterval: paced(5000),
 });
 
@@ -155,7 +159,7 @@ const FOUND = 5;
 export const foundQuery = (find: string) =>
   queryOptions({
     queryKey: ["transfers", "found", find],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/transfers", { params: { query: { search: find, limit: FOUND } }, signal })),
+    queryFn: ({ signal }) => items(api.GET("/api/v1/transfers", { params: { query: { search: find, limit: FOUND } }, signal })),
     staleTime: 10_000,
   });
 
@@ -197,12 +201,12 @@ export const eventsQuery = (transfer: string) =>
     queryFn: ({ signal, pageParam }) =>
       answer(
         api.GET("/api/v1/transfers/{transfer}/events", {
-          params: { path: { transfer }, query: { order: "newest", after: pageParam, limit: LONG_PAGE } },
+          params: { path: { transfer }, query: { order: "newest", after: pageParam || undefined, limit: LONG_PAGE } },
           signal,
         }),
       ),
-    initialPageParam: 0,
-    getNextPageParam: (page: TransferEvent[]): number | undefined => (page.length < LONG_PAGE ? undefined : page.at(-1)?.sequence),
+    initialPageParam: "",
+    getNextPageParam: following,
   });
 
 export const failedQuery = (transfer: string) =>
@@ -211,13 +215,12 @@ export const failedQuery = (transfer: string) =>
     queryFn: ({ signal, pageParam }) =>
       answer(
         api.GET("/api/v1/transfers/{transfer}/failed", {
-          params: { path: { transfer }, query: { after: pageParam, limit: LONG_PAGE } },
+          params: { path: { transfer }, query: { after: pageParam || undefined, limit: LONG_PAGE } },
           signal,
         }),
       ),
-    initialPageParam: 0,
-    getNextPageParam: (page: FailedFile[], pages: FailedFile[][]): number | undefined =>
-      page.length < LONG_PAGE ? undefined : pages.flat().length,
+    initialPageParam: "",
+    getNextPageParam: following,
   });
 
 export const receiptQuery = (receipt: string) =>
@@ -229,25 +232,25 @@ export const receiptQuery = (receipt: string) =>
 
 export const endpointsQuery = queryOptions({
   queryKey: ["endpoints"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/endpoints", { signal })),
+  queryFn: ({ signal }) => items(api.GET("/api/v1/endpoints", { signal })),
   refetchInterval: paced(5000),
 });
 
 export const nodesQuery = queryOptions({
   queryKey: ["nodes"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/nodes", { signal })),
+  queryFn: ({ signal }) => items(api.GET("/api/v1/nodes", { signal })),
   refetchInterval: paced(MOVING_MS),
 });
 
 export const haltsQuery = queryOptions({
   queryKey: ["halts"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/site/halts", { signal })),
+  queryFn: ({ signal }) => items(api.GET("/api/v1/site/halts", { signal })),
   refetchInterval: paced(5000),
 });
 
 export const policiesQuery = queryOptions({
   queryKey: ["policies"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/policies", { signal })),
+  queryFn: ({ signal }) => items(api.GET("/api/v1/policies", { signal })),
 });
 
 export interface AuditFilter {
@@ -259,9 +262,9 @@ export const auditQuery = ({ kind, person }: AuditFilter) =>
   infiniteQueryOptions({
     queryKey: ["audit", kind ?? "", person ?? ""],
     queryFn: ({ signal, pageParam }) =>
-      answer(api.GET("/api/v1/audit", { params: { query: { kind, person, after: pageParam, limit: 200 } }, signal })),
-    initialPageParam: 0,
-    getNextPageParam: (page) => (page.length < 200 ? undefined : page.at(-1)?.sequence),
+      answer(api.GET("/api/v1/audit", { params: { query: { kind, person, after: pageParam || undefined, limit: 200 } }, signal })),
+    initialPageParam: "",
+    getNextPageParam: following,
     placeholderData: keepPreviousData,
   });
 
@@ -269,14 +272,14 @@ export const peopleQuery = queryOptions({ queryKey: ["people"], queryFn: ({ sign
 
 export const sessionsQuery = queryOptions({
   queryKey: ["sessions"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/sessions", { signal })),
+  queryFn: ({ signal }) => items(api.GET("/api/v1/sessions", { signal })),
 });
 
 /** Begins with the key of one's own, so that both are read anew when sessions end. */
 export const sessionsOfQuery = (person: string) =>
   queryOptions({
     queryKey: ["sessions", person],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/sessions", { params: { query: { person } }, signal })),
+    queryFn: ({ signal }) => items(api.GET("/api/v1/sessions", { params: { query: { person } }, signal })),
   });
 
 export const groupsQuery = queryOptions({
@@ -286,17 +289,17 @@ export const groupsQuery = queryOptions({
 
 export const allTokensQuery = queryOptions({
   queryKey: ["tokens", "everybody's"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/tokens", { params: { query: { everybody: true } }, signal })),
+  queryFn: ({ signal }) => items(api.GET("/api/v1/tokens", { params: { query: { everybody: true } }, signal })),
 });
 
 export const passkeysQuery = queryOptions({
   queryKey: ["passkeys"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/passkeys", { signal })),
+  queryFn: ({ signal }) => items(api.GET("/api/v1/passkeys", { signal })),
 });
 
 export const tokensQuery = queryOptions({
   queryKey: ["tokens"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/tokens", { signal })),
+  queryFn: ({ signal }) => items(api.GET("/api/v1/tokens", { signal })),
 });
 
 export const folderQuery = (endpoint: string, path: string) =>
@@ -310,6 +313,6 @@ export const folderQuery = (endpoint: string, path: string) =>
         }),
       ),
     initialPageParam: "",
-    getNextPageParam: (page: { next_after?: string | null }): string | undefined => page.next_after ?? undefined,
+    getNextPageParam: following,
     retry: false,
   });

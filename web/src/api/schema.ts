@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * Audit
-         * @description List audit events, oldest or newest first; `after` is the last sequence of the page before.
+         * @description List audit events, oldest or newest first.
          */
         get: operations["audit"];
         put?: never;
@@ -2036,29 +2036,6 @@ export interface components {
             size_bytes: number;
         };
         /**
-         * EntryPage
-         * @description One page of a folder; pass `next_after` as `after` for the next.
-         *
-         *     With restricted names, `entries` is empty and only `count` is given.
-         */
-        EntryPage: {
-            /** Count */
-            count: number;
-            /** Endpoint */
-            endpoint: string;
-            /** Entries */
-            entries: components["schemas"]["Entry"][];
-            /**
-             * Names Withheld
-             * @default false
-             */
-            names_withheld: boolean;
-            /** Next After */
-            next_after?: string | null;
-            /** Path */
-            path: string;
-        };
-        /**
          * Estimate
          * @description How long something may take: a range that holds for about 9 of 10, and the likeliest.
          */
@@ -2103,6 +2080,27 @@ export interface components {
             path: string;
             /** Retry */
             retry: boolean;
+        };
+        /**
+         * FolderPage
+         * @description One page of a folder. With restricted names, it has no items, and only `count` is given.
+         */
+        FolderPage: {
+            /** Count */
+            count: number;
+            /** Endpoint */
+            endpoint: string;
+            /** Items */
+            items: components["schemas"]["Entry"][];
+            /**
+             * Names Withheld
+             * @default false
+             */
+            names_withheld: boolean;
+            /** Next */
+            next?: string | null;
+            /** Path */
+            path: string;
         };
         /**
          * Given
@@ -2688,6 +2686,111 @@ export interface components {
              * @description how it was begun: `password`, `directory`, `oidc`
              */
             method: string;
+        };
+        /** AuditEventPage */
+        Page_AuditEvent_: {
+            /** Items */
+            items: components["schemas"]["AuditEvent"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** EndpointPage */
+        Page_Endpoint_: {
+            /** Items */
+            items: components["schemas"]["Endpoint"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** FailedFilePage */
+        Page_FailedFile_: {
+            /** Items */
+            items: components["schemas"]["FailedFile"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** HaltPage */
+        Page_Halt_: {
+            /** Items */
+            items: components["schemas"]["Halt"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** NodePage */
+        Page_Node_: {
+            /** Items */
+            items: components["schemas"]["Node"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** OpenSessionPage */
+        Page_OpenSession_: {
+            /** Items */
+            items: components["schemas"]["OpenSession"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** PasskeyPage */
+        Page_Passkey_: {
+            /** Items */
+            items: components["schemas"]["Passkey"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** PersonPage */
+        Page_Person_: {
+            /** Items */
+            items: components["schemas"]["Person"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** PlanPage */
+        Page_Plan_: {
+            /** Items */
+            items: components["schemas"]["Plan"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** PolicyVersionPage */
+        Page_PolicyVersion_: {
+            /** Items */
+            items: components["schemas"]["PolicyVersion"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** QuotaUsePage */
+        Page_QuotaUse_: {
+            /** Items */
+            items: components["schemas"]["QuotaUse"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** TokenPage */
+        Page_Token_: {
+            /** Items */
+            items: components["schemas"]["Token"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** TransferEventPage */
+        Page_TransferEvent_: {
+            /** Items */
+            items: components["schemas"]["TransferEvent"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** TransferPage */
+        Page_Transfer_: {
+            /** Items */
+            items: components["schemas"]["Transfer"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** WhoMayPage */
+        Page_WhoMay_: {
+            /** Items */
+            items: components["schemas"]["WhoMay"][];
+            /** Next */
+            next?: string | null;
         };
         /**
          * Passkey
@@ -4288,10 +4391,10 @@ export type Diagnosis = components['schemas']['Diagnosis'];
 export type Endpoint = components['schemas']['Endpoint'];
 export type EndpointUpdate = components['schemas']['EndpointUpdate'];
 export type Entry = components['schemas']['Entry'];
-export type EntryPage = components['schemas']['EntryPage'];
 export type Estimate = components['schemas']['Estimate'];
 export type Evidence = components['schemas']['Evidence'];
 export type FailedFile = components['schemas']['FailedFile'];
+export type FolderPage = components['schemas']['FolderPage'];
 export type Given = components['schemas']['Given'];
 export type GroupBinding = components['schemas']['GroupBinding'];
 export type GroupBindings = components['schemas']['GroupBindings'];
@@ -4316,6 +4419,21 @@ export type Need = components['schemas']['Need'];
 export type NextStep = components['schemas']['NextStep'];
 export type Node = components['schemas']['Node'];
 export type OpenSession = components['schemas']['OpenSession'];
+export type PageAuditEvent = components['schemas']['Page_AuditEvent_'];
+export type PageEndpoint = components['schemas']['Page_Endpoint_'];
+export type PageFailedFile = components['schemas']['Page_FailedFile_'];
+export type PageHalt = components['schemas']['Page_Halt_'];
+export type PageNode = components['schemas']['Page_Node_'];
+export type PageOpenSession = components['schemas']['Page_OpenSession_'];
+export type PagePasskey = components['schemas']['Page_Passkey_'];
+export type PagePerson = components['schemas']['Page_Person_'];
+export type PagePlan = components['schemas']['Page_Plan_'];
+export type PagePolicyVersion = components['schemas']['Page_PolicyVersion_'];
+export type PageQuotaUse = components['schemas']['Page_QuotaUse_'];
+export type PageToken = components['schemas']['Page_Token_'];
+export type PageTransferEvent = components['schemas']['Page_TransferEvent_'];
+export type PageTransfer = components['schemas']['Page_Transfer_'];
+export type PageWhoMay = components['schemas']['Page_WhoMay_'];
 export type Passkey = components['schemas']['Passkey'];
 export type PasskeyAnswer = components['schemas']['PasskeyAnswer'];
 export type PasskeyChallenge = components['schemas']['PasskeyChallenge'];
@@ -4374,8 +4492,8 @@ export interface operations {
     audit: {
         parameters: {
             query?: {
-                /** @description skip what is up to this number */
-                after?: number;
+                /** @description `next` of the page before */
+                after?: string | null;
                 limit?: number;
                 order?: "oldest" | "newest";
                 kind?: string | null;
@@ -4396,7 +4514,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AuditEvent"][];
+                    "application/json": components["schemas"]["Page_AuditEvent_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -4456,7 +4574,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Endpoint"][];
+                    "application/json": components["schemas"]["Page_Endpoint_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -4526,7 +4644,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EntryPage"];
+                    "application/json": components["schemas"]["FolderPage"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -4843,7 +4961,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Node"][];
+                    "application/json": components["schemas"]["Page_Node_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -5112,7 +5230,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Passkey"][];
+                    "application/json": components["schemas"]["Page_Passkey_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -5229,7 +5347,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
-                /** @description the last of the page before */
+                /** @description `next` of the page before */
                 after?: string | null;
             };
             header?: never;
@@ -5244,7 +5362,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"][];
+                    "application/json": components["schemas"]["Page_Person_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -5571,7 +5689,7 @@ export interface operations {
                 /** @description only what was made before */
                 until?: string | null;
                 limit?: number;
-                /** @description the last of the page before */
+                /** @description `next` of the page before */
                 after?: string | null;
             };
             header?: never;
@@ -5586,7 +5704,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Plan"][];
+                    "application/json": components["schemas"]["Page_Plan_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -5844,7 +5962,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PolicyVersion"][];
+                    "application/json": components["schemas"]["Page_PolicyVersion_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -5976,7 +6094,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WhoMay"][];
+                    "application/json": components["schemas"]["Page_WhoMay_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -6040,7 +6158,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["QuotaUse"][];
+                    "application/json": components["schemas"]["Page_QuotaUse_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -6134,7 +6252,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OpenSession"][];
+                    "application/json": components["schemas"]["Page_OpenSession_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -6565,7 +6683,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Halt"][];
+                    "application/json": components["schemas"]["Page_Halt_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -6596,7 +6714,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Token"][];
+                    "application/json": components["schemas"]["Page_Token_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -6685,7 +6803,7 @@ export interface operations {
                 /** @description only what was made before */
                 until?: string | null;
                 limit?: number;
-                /** @description the last of the page before */
+                /** @description `next` of the page before */
                 after?: string | null;
             };
             header?: never;
@@ -6700,7 +6818,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Transfer"][];
+                    "application/json": components["schemas"]["Page_Transfer_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -6886,8 +7004,8 @@ export interface operations {
     transfer_events: {
         parameters: {
             query?: {
-                /** @description skip what is up to this number */
-                after?: number;
+                /** @description `next` of the page before */
+                after?: string | null;
                 limit?: number;
                 order?: "oldest" | "newest";
             };
@@ -6905,7 +7023,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TransferEvent"][];
+                    "application/json": components["schemas"]["Page_TransferEvent_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -6922,8 +7040,8 @@ export interface operations {
     failed_files: {
         parameters: {
             query?: {
-                /** @description skip what is up to this number */
-                after?: number;
+                /** @description `next` of the page before */
+                after?: string | null;
                 limit?: number;
             };
             header?: never;
@@ -6940,7 +7058,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FailedFile"][];
+                    "application/json": components["schemas"]["Page_FailedFile_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

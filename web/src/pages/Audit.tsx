@@ -27,7 +27,7 @@ export function Audit() {
   const set = useDebouncedCallback((part: { kind?: string; person?: string }) => {
     void navigate({ search: (old) => ({ ...old, ...part }), replace: true });
   }, 300);
-  const shown = events.data.pages.flat();
+  const shown = events.data.pages.flatMap((page) => page.items);
   return (
     <Page
       title={t("nav.audit")}

@@ -23,7 +23,7 @@ export function Requests() {
   // The days of a filter are those of the zone that is chosen.
   useZone();
   const list = useInfiniteQuery(myPlansQuery(filter));
-  const plans = list.data?.pages.flat() ?? [];
+  const plans = list.data?.pages.flatMap((page) => page.items) ?? [];
   const all = isWhole(filter);
   return (
     <Page title={t("nav.requests")} lead={t("requests.lead")}>

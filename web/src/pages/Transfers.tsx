@@ -31,7 +31,7 @@ export function Transfers() {
   const list = useInfiniteQuery(transfersQuery({ state, ...filter }));
   const { data: counts } = useQuery(transferCountsQuery(filter));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const shown = list.data?.pages.flat() ?? [];
+  const shown = list.data?.pages.flatMap((page) => page.items) ?? [];
   const all = state === undefined && isWhole(filter);
   const ids = shown.map(({ id }) => id);
   const picked = shown.filter(({ id }) => chosen.has(id));

@@ -103,7 +103,7 @@ const ROW = 34;
 
 function Folder({ end, endpoint, path, chosen, open, take }: FolderProps) {
   const folder = useInfiniteQuery(folderQuery(endpoint, path));
-  const entries = folder.data?.pages.flatMap((page) => page.entries) ?? [];
+  const entries = folder.data?.pages.flatMap((page) => page.items) ?? [];
   const box = useRef<HTMLDivElement>(null);
   // eslint-disable-next-line react-hooks/incompatible-library -- the virtualiser keeps its own state; nothing here is memoised
   const rows = useVirtualizer({ count: entries.length, getScrollElement: () => box.current, estimateSize: () => ROW, overscan: 8 });

@@ -38,7 +38,7 @@ it("the panes name a source as it is and a destination as a folder to copy into"
   const opened = "/2026/x";
   for (const [id, path] of [["krios1", "/"], ["archive", opened]] as const) {
     client.setQueryData(folderQuery(id, path).queryKey, {
-      pages: [{ endpoint: id, path, entries: [entry("run42", "dir"), entry("film.tiff", "file")], count: 2, names_withheld: false, next_after: null }],
+      pages: [{ endpoint: id, path, items: [entry("run42", "dir"), entry("film.tiff", "file")], count: 2, names_withheld: false, next: null }],
       pageParams: [""],
     });
   }

@@ -13,7 +13,7 @@ export function Events({ transfer }: { transfer: Transfer }) {
   const events = useInfiniteQuery(eventsQuery(transfer.id));
   if (events.isPending) return <Loading />;
   if (events.isError) return <Failure error={events.error} again={() => void events.refetch()} />;
-  const shown = events.data.pages.flat();
+  const shown = events.data.pages.flatMap((page) => page.items);
   if (shown.length === 0) return <Empty title={t("events.none")} />;
   return (
     <Stack>

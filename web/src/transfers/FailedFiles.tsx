@@ -12,7 +12,7 @@ import { Prose } from "../ui/Prose";
 export function FailedFiles({ transfer }: { transfer: Transfer }) {
   const failed = useInfiniteQuery(failedQuery(transfer.id));
   const { progress } = transfer;
-  const shown = failed.data?.pages.flat() ?? [];
+  const shown = failed.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <Card title={t("failed.title")}>
       <Facts

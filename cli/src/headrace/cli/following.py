@@ -68,7 +68,7 @@ def _took(transfer: m.Transfer) -> str:
     return f" in {duration(transfer.active_s)}{waits}"
 
 
-def show_failed(command: Command, transfer: m.Transfer, failed: list[m.FailedFile], *, more: bool) -> None:
+def show_failed(command: Command, transfer: m.Transfer, failed: m.Page[m.FailedFile], *, more: bool) -> None:
     """List files that did not arrive, and the one command that sends them again."""
     if not failed:
         command.out.say("Every file arrived.")

@@ -128,8 +128,8 @@ def plans(  # noqa: PLR0913 - one parameter a flag
             for p in found
         )
         command.out.show(table(("plan", "state", "asked by", "made", "next", "what"), rows))
-        if len(found) == limit:
-            command.out.note(f"There may be more: --after {found[-1].id}")
+        if found.next is not None:
+            command.out.note(f"There are more: --after {found.next}")
         command.out.document(found)
 
     run(work, as_json=json)

@@ -164,12 +164,13 @@ def people_list(ctx: typer.Context, *, json: Json = False) -> None:
     run(work, as_json=json)
 
 
-async def _everybody(headrace: HttpHeadrace) -> list[m.Person]:
-    found = page = await headrace.people(limit=MAX_PEOPLE)
-    while len(page) == MAX_PEOPLE:
-        page = await headrace.people(limit=MAX_PEOPLE, after=page[-1].id)
-        found = [*found, *page]
-    return found
+async def _everybody(headrace: HttpHeadrace) -> m.Page[m.Person]:
+    page = await headrace.people(limit=MAX_PEOPLE)
+    found = list(page)
+    while page.next is not None:
+        page = await headrace.people(limit=MAX_PEOPLE, after=page.next)
+        found += page
+    return m.Page(items=found)
 
 
 @people.command("service")

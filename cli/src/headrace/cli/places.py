@@ -112,11 +112,11 @@ def browse(
 
     def work(command: Command) -> None:
         page = command.wait(command.headrace.browse(endpoint, path or "/", after=after, limit=min(limit, PAGE)))
-        entries = list(page.entries)
-        while page.next_after is not None and len(entries) < limit:
+        entries = list(page)
+        while page.next is not None and len(entries) < limit:
             want = min(limit - len(entries), PAGE)
-            page = command.wait(command.headrace.browse(endpoint, path or "/", after=page.next_after, limit=want))
-            entries += page.entries
+            page = command.wait(command.headrace.browse(endpoint, path or "/", after=page.next, limit=want))
+            entries += page
         if page.names_withheld:
             command.out.say(f"{page.count:,} entries; policy withholds their names.")
         rows = (
@@ -124,9 +124,9 @@ def browse(
             for e in entries
         )
         command.out.show(table(("name", "kind", "size", "changed"), rows))
-        if page.next_after is not None:
+        if page.next is not None:
             command.out.note("There are more: give --limit, or --after with the last name.")
-        command.out.document(page.model_copy(update={"entries": entries}))
+        command.out.document(page.model_copy(update={"items": entries}))
 
     run(work, as_json=json)
 

@@ -49,8 +49,8 @@ def status(  # noqa: PLR0913 - one parameter a flag
         )
         rows = ((t.id, standing(t), safe_there(t.progress), t.source, t.destination, age(t.created)) for t in found)
         command.out.show(table(("transfer", "state", "safe", "from", "to", "made"), rows))
-        if len(found) == limit:
-            command.out.note(f"There may be more: --after {found[-1].id}")
+        if found.next is not None:
+            command.out.note(f"There are more: --after {found.next}")
         command.out.document(found)
 
     run(lambda command: one(command, transfer) if transfer else many(command), as_json=json)
@@ -196,7 +196,7 @@ def rate(
 def failed(
     transfer: TransferName,
     *,
-    after: Annotated[int, typer.Option(min=0, help="Skip so many.")] = 0,
+    after: Annotated[str | None, typer.Option(metavar="PLACE", help="Go on with the next page.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 200,
     json: Json = False,
 ) -> None:
@@ -206,8 +206,8 @@ def failed(
         found = command.wait(command.headrace.transfer(transfer))
         files = command.wait(command.headrace.failed_files(found.id, after=after, limit=limit))
         show_failed(command, found, files, more=False)
-        if len(files) == limit:
-            command.out.say(f"The next page: headrace failed {found.id} --after {after + limit}")
+        if files.next is not None:
+            command.out.say(f"The next page: headrace failed {found.id} --after {files.next}")
         command.out.document(files)
         return Exit.PARTIAL if files else Exit.DONE
 

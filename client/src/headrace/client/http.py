@@ -104,11 +104,11 @@ class HttpHeadrace:
         until: datetime | None = None,
         limit: int = 50,
         after: str | None = None,
-    ) -> list[m.Plan]:
+    ) -> m.Page[m.Plan]:
         """As in the port."""
         query = {"state": state, "awaiting_me": awaiting_me or None, "limit": limit, "after": after}
         query |= _found(search, since, until)
-        return await self._wire.get(list[m.Plan], "plans", query=query)
+        return await self._wire.get(m.Page[m.Plan], "plans", query=query)
 
     async def plan_counts(self) -> m.PlanCounts:
         """As in the port."""
@@ -154,11 +154,11 @@ class HttpHeadrace:
         until: datetime | None = None,
         limit: int = 50,
         after: str | None = None,
-    ) -> list[m.Transfer]:
+    ) -> m.Page[m.Transfer]:
         """As in the port."""
         query = {"state": state, "states": ",".join(states) or None, "limit": limit, "after": after}
         query |= _found(search, since, until)
-        return await self._wire.get(list[m.Transfer], "transfers", query=query)
+        return await self._wire.get(m.Page[m.Transfer], "transfers", query=query)
 
     async def transfer_counts(
         self, *, search: str = "", since: datetime | None = None, until: datetime | None = None
@@ -182,12 +182,12 @@ class HttpHeadrace:
                 yield m.Change.model_validate_json(received.data, extra="ignore")
 
     async def transfer_events(
-        self, transfer: str, *, after: int = 0, limit: int = 200, order: Order = "oldest"
-    ) -> list[m.TransferEvent]:
+        self, transfer: str, *, after: str | None = None, limit: int = 200, order: Order = "oldest"
+    ) -> m.Page[m.TransferEvent]:
         """As in the port."""
         path = f"transfers/{segment(transfer)}/events"
         query = {"after": after, "limit": limit, "order": None if order == "oldest" else order}
-        return await self._wire.get(list[m.TransferEvent], path, query=query)
+        return await self._wire.get(m.Page[m.TransferEvent], path, query=query)
 
     async def diagnose(self, transfer: str) -> m.Diagnosis:
         """As in the port."""
@@ -200,10 +200,10 @@ class HttpHeadrace:
         path = f"transfers/{segment(transfer)}/throughput"
         return await self._wire.get(m.Throughput, path, query=_found("", since, until))
 
-    async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:
+    async def failed_files(self, transfer: str, *, after: str | None = None, limit: int = 200) -> m.Page[m.FailedFile]:
         """As in the port."""
         path, query = f"transfers/{segment(transfer)}/failed", {"after": after, "limit": limit}
-        return await self._wire.get(list[m.FailedFile], path, query=query)
+        return await self._wire.get(m.Page[m.FailedFile], path, query=query)
 
     async def receipt(self, receipt: str) -> m.Receipt:
         """As in the port."""
@@ -215,22 +215,22 @@ class HttpHeadrace:
 
     # -- endpoints, nodes --
 
-    async def endpoints(self) -> list[m.Endpoint]:
+    async def endpoints(self) -> m.Page[m.Endpoint]:
         """As in the port."""
-        return await self._wire.get(list[m.Endpoint], "endpoints")
+        return await self._wire.get(m.Page[m.Endpoint], "endpoints")
 
     async def update_endpoint(self, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
         """As in the port."""
         return await self._wire.patch(m.Endpoint, f"endpoints/{segment(endpoint)}", update)
 
-    async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.EntryPage:
+    async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.FolderPage:
         """As in the port."""
         query = {"path": path, "after": after, "limit": limit}
-        return await self._wire.get(m.EntryPage, f"endpoints/{segment(endpoint)}/browse", query=query)
+        return await self._wire.get(m.FolderPage, f"endpoints/{segment(endpoint)}/browse", query=query)
 
-    async def nodes(self) -> list[m.Node]:
+    async def nodes(self) -> m.Page[m.Node]:
         """As in the port."""
-        return await self._wire.get(list[m.Node], "nodes")
+        return await self._wire.get(m.Page[m.Node], "nodes")
 
     async def node_throughput(
         self,
@@ -281,19 +281,19 @@ class HttpHeadrace:
         """As in the port."""
         await self._wire.delete(f"site/halt/{segment(halt)}")
 
-    async def quotas(self) -> list[m.QuotaUse]:
+    async def quotas(self) -> m.Page[m.QuotaUse]:
         """As in the port."""
-        return await self._wire.get(list[m.QuotaUse], "quotas")
+        return await self._wire.get(m.Page[m.QuotaUse], "quotas")
 
-    async def halts(self) -> list[m.Halt]:
+    async def halts(self) -> m.Page[m.Halt]:
         """As in the port."""
-        return await self._wire.get(list[m.Halt], "site/halts")
+        return await self._wire.get(m.Page[m.Halt], "site/halts")
 
     # -- policy, audit --
 
-    async def policies(self) -> list[m.PolicyVersion]:
+    async def policies(self) -> m.Page[m.PolicyVersion]:
         """As in the port."""
-        return await self._wire.get(list[m.PolicyVersion], "policies")
+        return await self._wire.get(m.Page[m.PolicyVersion], "policies")
 
     async def check_policy(self, text: m.PolicyText) -> m.PolicyCheck:
         """As in the port."""
@@ -303,9 +303,9 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.post(m.PolicySimulation, "policies/simulate", text)
 
-    async def who_may(self, asked: m.WhoMayRequest) -> list[m.WhoMay]:
+    async def who_may(self, asked: m.WhoMayRequest) -> m.Page[m.WhoMay]:
         """As in the port."""
-        return await self._wire.post(list[m.WhoMay], "policies/who", asked)
+        return await self._wire.post(m.Page[m.WhoMay], "policies/who", asked)
 
     async def propose_policy(self, text: m.PolicyText) -> m.PolicyVersion:
         """As in the port."""
@@ -320,7 +320,7 @@ class HttpHeadrace:
     async def audit(  # noqa: PLR0913 - each narrows the page
         self,
         *,
-        after: int = 0,
+        after: str | None = None,
         limit: int = 200,
         order: Order = "oldest",
         kind: str | None = None,
@@ -328,7 +328,7 @@ class HttpHeadrace:
         subject: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-    ) -> list[m.AuditEvent]:
+    ) -> m.Page[m.AuditEvent]:
         """As in the port."""
         query = {
             "after": after,
@@ -340,7 +340,7 @@ class HttpHeadrace:
             "since": since.isoformat() if since else None,
             "until": until.isoformat() if until else None,
         }
-        return await self._wire.get(list[m.AuditEvent], "audit", query=query)
+        return await self._wire.get(m.Page[m.AuditEvent], "audit", query=query)
 
     async def verify_audit(self, *, full: bool = False) -> m.AuditVerdict:
         """As in the port."""
@@ -348,9 +348,9 @@ class HttpHeadrace:
 
     # -- people --
 
-    async def people(self, *, limit: int = 200, after: str | None = None) -> list[m.Person]:
+    async def people(self, *, limit: int = 200, after: str | None = None) -> m.Page[m.Person]:
         """As in the port."""
-        return await self._wire.get(list[m.Person], "people", query={"limit": limit, "after": after})
+        return await self._wire.get(m.Page[m.Person], "people", query={"limit": limit, "after": after})
 
     async def invite(self, request: m.InvitationRequest) -> m.Invitation:
         """As in the port."""
@@ -406,9 +406,9 @@ class HttpHeadrace:
         self._wire.require_privacy()
         await self._wire.post(m.Me, "me/password", change)
 
-    async def passkeys(self, *, person: str | None = None) -> list[m.Passkey]:
+    async def passkeys(self, *, person: str | None = None) -> m.Page[m.Passkey]:
         """As in the port."""
-        return await self._wire.get(list[m.Passkey], "passkeys", query={"person": person})
+        return await self._wire.get(m.Page[m.Passkey], "passkeys", query={"person": person})
 
     async def begin_passkey(self, proof: m.Proven | None = None) -> m.PasskeyChallenge:
         """As in the port."""
@@ -425,18 +425,18 @@ class HttpHeadrace:
         whose = f"people/{segment(person)}/" if person else ""
         await self._wire.post_for_nothing(f"{whose}passkeys/{segment(passkey)}/remove", proof)
 
-    async def sessions(self, *, person: str | None = None) -> list[m.OpenSession]:
+    async def sessions(self, *, person: str | None = None) -> m.Page[m.OpenSession]:
         """As in the port."""
-        return await self._wire.get(list[m.OpenSession], "sessions", query={"person": person})
+        return await self._wire.get(m.Page[m.OpenSession], "sessions", query={"person": person})
 
     async def end_session(self, session: str, *, person: str | None = None) -> None:
         """As in the port."""
         whose = f"people/{segment(person)}/" if person else ""
         await self._wire.delete(f"{whose}sessions/{segment(session)}")
 
-    async def tokens(self, *, everybody: bool = False) -> list[m.Token]:
+    async def tokens(self, *, everybody: bool = False) -> m.Page[m.Token]:
         """As in the port."""
-        return await self._wire.get(list[m.Token], "tokens", query={"everybody": everybody})
+        return await self._wire.get(m.Page[m.Token], "tokens", query={"everybody": everybody})
 
     async def create_token(self, request: m.TokenRequest) -> m.Token:
         """As in the port."""

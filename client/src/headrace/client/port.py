@@ -55,11 +55,11 @@ class Headrace(Protocol):
         until: datetime | None = None,
         limit: int = 50,
         after: str | None = None,
-    ) -> list[m.Plan]:
+    ) -> m.Page[m.Plan]:
         """List the caller's plans, newest first (`awaiting_me`: others' plans that the caller may approve instead).
 
         Every word of `search` is looked for in ids, words and sentences; they were made from `since` on and before
-        `until`. `limit` is at most 200; `after` is the id of the last plan of the page before.
+        `until`. `limit` is at most 200; `after` is `next` of the page before.
         """
         ...
 
@@ -101,8 +101,8 @@ class Headrace(Protocol):
         until: datetime | None = None,
         limit: int = 50,
         after: str | None = None,
-    ) -> list[m.Transfer]:
-        """List the caller's transfers, newest first; `limit` is at most 200, `after` the last id of the page before.
+    ) -> m.Page[m.Transfer]:
+        """List the caller's transfers, newest first; `limit` is at most 200, `after` is `next` of the page before.
 
         `states` takes several of them; every word of `search` is looked for in ids, places and the requester's name.
         They were submitted from `since` on and before `until`.
@@ -140,11 +140,11 @@ class Headrace(Protocol):
         ...
 
     async def transfer_events(
-        self, transfer: str, *, after: int = 0, limit: int = 200, order: Order = "oldest"
-    ) -> list[m.TransferEvent]:
-        """List kept events in order, from the one after sequence `after`; `limit` is at most 1000.
+        self, transfer: str, *, after: str | None = None, limit: int = 200, order: Order = "oldest"
+    ) -> m.Page[m.TransferEvent]:
+        """List kept events in order, after the one with sequence `after`; `limit` is at most 1000.
 
-        With the order `newest` they come the other way round, from the one before `after` (0: from the last).
+        With the order `newest` they come the other way round, from the one before `after` or from the last.
         """
         ...
 
@@ -158,8 +158,8 @@ class Headrace(Protocol):
         """Show how fast a transfer was over time: from its start to its end or now, unless a range is given."""
         ...
 
-    async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:
-        """List files that did not arrive, skipping the first `after`; `limit` is at most 1000."""
+    async def failed_files(self, transfer: str, *, after: str | None = None, limit: int = 200) -> m.Page[m.FailedFile]:
+        """List files that did not arrive; `limit` is at most 1000, `after` is `next` of the page before."""
         ...
 
     async def receipt(self, receipt: str) -> m.Receipt:
@@ -170,7 +170,7 @@ class Headrace(Protocol):
         """Yield the per-file list (files.jsonl) whose digest the receipt's statements hold, in chunks."""
         ...
 
-    async def endpoints(self) -> list[m.Endpoint]:
+    async def endpoints(self) -> m.Page[m.Endpoint]:
         """List the endpoints the caller may know of."""
         ...
 
@@ -178,11 +178,11 @@ class Headrace(Protocol):
         """Change an endpoint's id, aliases or labels."""
         ...
 
-    async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.EntryPage:
+    async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.FolderPage:
         """List one folder of an endpoint, ordered by name; `limit` is at most 1000."""
         ...
 
-    async def nodes(self) -> list[m.Node]:
+    async def nodes(self) -> m.Page[m.Node]:
         """List the nodes and whether they are attached."""
         ...
 
@@ -225,15 +225,15 @@ class Headrace(Protocol):
         """Release a halt; what waited for it goes on."""
         ...
 
-    async def quotas(self) -> list[m.QuotaUse]:
+    async def quotas(self) -> m.Page[m.QuotaUse]:
         """List the quotas that concern the caller, and those of places; operators, auditors and admins see all."""
         ...
 
-    async def halts(self) -> list[m.Halt]:
+    async def halts(self) -> m.Page[m.Halt]:
         """List what is halted, the newest first."""
         ...
 
-    async def policies(self) -> list[m.PolicyVersion]:
+    async def policies(self) -> m.Page[m.PolicyVersion]:
         """List the policy's versions, newest first."""
         ...
 
@@ -245,7 +245,7 @@ class Headrace(Protocol):
         """Decide the newest 1,000 decided plans again under a valid policy text; lists each that would change."""
         ...
 
-    async def who_may(self, asked: m.WhoMayRequest) -> list[m.WhoMay]:
+    async def who_may(self, asked: m.WhoMayRequest) -> m.Page[m.WhoMay]:
         """Ask the active policy about every active person (500 at most), the mildest answers first."""
         ...
 
@@ -260,7 +260,7 @@ class Headrace(Protocol):
     async def audit(  # noqa: PLR0913 - each narrows the page
         self,
         *,
-        after: int = 0,
+        after: str | None = None,
         limit: int = 200,
         order: Order = "oldest",
         kind: str | None = None,
@@ -268,10 +268,10 @@ class Headrace(Protocol):
         subject: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-    ) -> list[m.AuditEvent]:
+    ) -> m.Page[m.AuditEvent]:
         """List audit events, oldest or newest first; `limit` is at most 1000.
 
-        `after` is the last sequence of the page before (0: none); `person` is an id or a name, `subject` the id of
+        `after` is a sequence, `next` of the page before; `person` is an id or a name, `subject` the id of
         what the event is about, and `since` (kept) and `until` (left out) are times.
         """
         ...
@@ -280,8 +280,8 @@ class Headrace(Protocol):
         """Check the audit chain to its head; `full` also reads again what was checked within the last day."""
         ...
 
-    async def people(self, *, limit: int = 200, after: str | None = None) -> list[m.Person]:
-        """List people, oldest first, with their identities elsewhere; `after` is the id of the last one before."""
+    async def people(self, *, limit: int = 200, after: str | None = None) -> m.Page[m.Person]:
+        """List people, oldest first, with their identities elsewhere; `after` is `next` of the page before."""
         ...
 
     async def invite(self, request: m.InvitationRequest) -> m.Invitation:
@@ -331,7 +331,7 @@ class Headrace(Protocol):
         """Replace one's own password; one's other sessions end."""
         ...
 
-    async def passkeys(self, *, person: str | None = None) -> list[m.Passkey]:
+    async def passkeys(self, *, person: str | None = None) -> m.Page[m.Passkey]:
         """List the caller's passkeys, or as an administrator a person's, oldest first."""
         ...
 
@@ -347,7 +347,7 @@ class Headrace(Protocol):
         """Remove one of the caller's passkeys, or as an administrator one of a person's, with a proof of presence."""
         ...
 
-    async def sessions(self, *, person: str | None = None) -> list[m.OpenSession]:
+    async def sessions(self, *, person: str | None = None) -> m.Page[m.OpenSession]:
         """List the caller's sessions, or as an administrator a person's, the newest first."""
         ...
 
@@ -355,7 +355,7 @@ class Headrace(Protocol):
         """End one of the caller's sessions, or as an administrator one of a person's."""
         ...
 
-    async def tokens(self, *, everybody: bool = False) -> list[m.Token]:
+    async def tokens(self, *, everybody: bool = False) -> m.Page[m.Token]:
         """List the caller's API tokens, or as an administrator everybody's, without their secrets."""
         ...
 

@@ -8,7 +8,7 @@ from typing import Final, Protocol, TypeVar
 import httpx2
 from pydantic import ValidationError
 
-from headrace.client.models import END_STATES, Transfer, TransferEvent, TransferEventKind
+from headrace.client.models import END_STATES, Page, Transfer, TransferEvent, TransferEventKind
 from headrace.client.port import HeadraceError
 from headrace.client.wire import Code, Wire, segment
 
@@ -30,7 +30,9 @@ class Source(Protocol):
         """As in the port."""
         ...
 
-    async def transfer_events(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[TransferEvent]:
+    async def transfer_events(
+        self, transfer: str, *, after: str | None = None, limit: int = 200
+    ) -> Page[TransferEvent]:
         """As in the port."""
         ...
 
@@ -91,7 +93,7 @@ class _Following:
         current = await self._patiently(lambda: self._source.transfer(self._transfer, wait_s=wait_s))
         ended = current.state in END_STATES
         while missed := await self._patiently(
-            lambda: self._source.transfer_events(self._transfer, after=self._after, limit=200)
+            lambda: self._source.transfer_events(self._transfer, after=str(self._after), limit=200)
         ):
             for event in missed:
                 yield self._seen(event)

@@ -190,14 +190,15 @@ class Tools:
             found = await (await self.port()).transfers(
                 state=state, search=find, since=since, until=until, after=after, limit=limit
             )
-        more = found[-1].id if len(found) == limit else None
-        summary = plural(len(found), "transfer") + (", and perhaps more." if more else ".")
-        return TransferPage(summary=summary, transfers=[TransferView.of(t) for t in found], next_after=more)
+        summary = plural(len(found), "transfer") + (", and there are more." if found.next else ".")
+        return TransferPage(summary=summary, transfers=[TransferView.of(t) for t in found], next_after=found.next)
 
     async def transfer_status(
         self,
         transfer_id: TransferId,
-        failed_after: Annotated[int, Field(ge=0, le=2**63 - 1, description="Skip so many failed files.")] = 0,
+        failed_after: Annotated[
+            str | None, Field(max_length=200, description="Go on after this page of failed files.")
+        ] = None,
     ) -> TransferView:
         """Say how a transfer stands: progress, rate, time left, what went wrong and which files did not arrive."""
         async with public_errors():
@@ -206,8 +207,7 @@ class Tools:
             if not transfer.progress.files_failed:
                 return TransferView.of(transfer)
             failed = await port.failed_files(transfer.id, after=failed_after, limit=FAILED_PAGE)
-        more = failed_after + len(failed) if len(failed) == FAILED_PAGE else None
-        return TransferView.of(transfer, failed, more)
+        return TransferView.of(transfer, failed)
 
     async def diagnose_transfer(self, transfer_id: TransferId) -> DiagnosisView:
         """Say what limits a transfer now, or limited its last attempt: one verdict, its evidence, and what to do."""

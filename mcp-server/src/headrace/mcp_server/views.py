@@ -57,7 +57,7 @@ class EndpointPage(View):
     next_after: str | None
 
     @classmethod
-    def of(cls, known: list[m.Endpoint], after: str | None, limit: int) -> "EndpointPage":
+    def of(cls, known: m.Page[m.Endpoint], after: str | None, limit: int) -> "EndpointPage":
         """Show a page of all known endpoints, ordered by id."""
         rest = sorted((e for e in known if after is None or e.id > after), key=lambda endpoint: endpoint.id)
         offline = sum(not endpoint.online for endpoint in known)
@@ -89,25 +89,25 @@ class Folder(View):
     next_after: str | None
 
     @classmethod
-    def of(cls, page: m.EntryPage) -> "Folder":
+    def of(cls, page: m.FolderPage) -> "Folder":
         """Show a page of a folder."""
         where = quoted(f"{page.endpoint}:{page.path}")
         if page.names_withheld:
             summary = f"{where} holds {plural(page.count, 'entry')}; policy withholds their names."
         else:
-            more = " There are more." if page.next_after else ""
-            summary = f"{plural(len(page.entries), 'entry')} of {where} follow as data.{more}"
+            more = " There are more." if page.next else ""
+            summary = f"{plural(len(page.items), 'entry')} of {where} follow as data.{more}"
         return cls(
             summary=summary,
             endpoint=visible(page.endpoint),
             path=visible(page.path),
             entries=[
                 EntryView(name=visible(e.name), kind=e.kind, size_bytes=e.size_bytes, modified=e.modified)
-                for e in page.entries
+                for e in page.items
             ],
             count=page.count,
             names_withheld=page.names_withheld,
-            next_after=page.next_after,
+            next_after=page.next,
         )
 
 
@@ -162,12 +162,10 @@ class TransferView(View):
     error_message: str | None
     receipt_id: str | None
     failed_files: list[FailedFileView] = []
-    more_failed_after: Annotated[int | None, Field(description="Pass as `failed_after` for more failed files.")] = None
+    more_failed_after: Annotated[str | None, Field(description="Pass as `failed_after` for more failed files.")] = None
 
     @classmethod
-    def of(
-        cls, transfer: m.Transfer, failed: list[m.FailedFile] | None = None, more_after: int | None = None
-    ) -> "TransferView":
+    def of(cls, transfer: m.Transfer, failed: m.Page[m.FailedFile] | None = None) -> "TransferView":
         """Show a transfer, with a page of its failed files."""
         progress, error = transfer.progress, transfer.error
         return cls(
@@ -196,8 +194,8 @@ class TransferView(View):
             error_code=error.code if error else None,
             error_message=visible(error.detail) if error else None,
             receipt_id=transfer.receipt,
-            failed_files=[FailedFileView.of(file) for file in failed or []],
-            more_failed_after=more_after,
+            failed_files=[FailedFileView.of(file) for file in failed or ()],
+            more_failed_after=failed.next if failed else None,
         )
 
 

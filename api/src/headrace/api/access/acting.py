@@ -9,6 +9,7 @@ from headrace.api.access.use_cases import UseCases
 from headrace.api.audit.chain import Wanted
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
+from headrace.api.paging import number_after
 from headrace.api.permissions import require
 from headrace.api.planning.found import Found
 from headrace.api.private_words import without_private_words
@@ -84,7 +85,7 @@ class Acting:
         until: datetime | None = None,
         limit: int = 50,
         after: str | None = None,
-    ) -> list[m.Plan]:
+    ) -> m.Page[m.Plan]:
         """As in the port."""
         with self._may("plans") as caller:
             limit, found = _page(limit, MAX_PAGE), Found(search, since, until)
@@ -142,7 +143,7 @@ class Acting:
         until: datetime | None = None,
         limit: int = 50,
         after: str | None = None,
-    ) -> list[m.Transfer]:
+    ) -> m.Page[m.Transfer]:
         """As in the port."""
         with self._may("transfers") as caller:
             some = [_state(one) for one in (*states, *((state,) if state else ()))]
@@ -174,12 +175,12 @@ class Acting:
                 yield change
 
     async def transfer_events(
-        self, transfer: str, *, after: int = 0, limit: int = 200, order: Order = "oldest"
-    ) -> list[m.TransferEvent]:
+        self, transfer: str, *, after: str | None = None, limit: int = 200, order: Order = "oldest"
+    ) -> m.Page[m.TransferEvent]:
         """As in the port."""
         with self._may("transfer_events") as caller:
-            limit, newest = _page(limit, MAX_LONG_PAGE), order == "newest"
-            return await self._do.transfers.events(caller, transfer, after=after, limit=limit, newest=newest)
+            limit, newest, last = _page(limit, MAX_LONG_PAGE), order == "newest", number_after(after)
+            return await self._do.transfers.events(caller, transfer, after=last, limit=limit, newest=newest)
 
     async def diagnose(self, transfer: str) -> m.Diagnosis:
         """As in the port."""
@@ -193,10 +194,11 @@ class Acting:
         with self._may("throughput") as caller:
             return await self._do.transfers.throughput(caller, transfer, since, until)
 
-    async def failed_files(self, transfer: str, *, after: int = 0, limit: int = 200) -> list[m.FailedFile]:
+    async def failed_files(self, transfer: str, *, after: str | None = None, limit: int = 200) -> m.Page[m.FailedFile]:
         """As in the port."""
         with self._may("failed_files") as caller:
-            return await self._do.transfers.failed(caller, transfer, after=after, limit=_page(limit, MAX_LONG_PAGE))
+            limit, place = _page(limit, MAX_LONG_PAGE), number_after(after)
+            return await self._do.transfers.failed(caller, transfer, after=place, limit=limit)
 
     async def receipt(self, receipt: str) -> m.Receipt:
         """As in the port."""
@@ -212,26 +214,26 @@ class Acting:
 
     # -- endpoints, nodes --
 
-    async def endpoints(self) -> list[m.Endpoint]:
+    async def endpoints(self) -> m.Page[m.Endpoint]:
         """As in the port."""
         with self._may("endpoints"):
-            return await self._do.endpoints.list()
+            return m.Page(items=await self._do.endpoints.list())
 
     async def update_endpoint(self, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
         """As in the port."""
         with self._may("update_endpoint") as caller:
             return await self._do.endpoints.update(caller, endpoint, update)
 
-    async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.EntryPage:
+    async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.FolderPage:
         """As in the port."""
         with self._may("browse") as caller:
             limit = _page(limit, MAX_LONG_PAGE)
             return await self._do.locations.browse(caller, endpoint, path, after=after, limit=limit)
 
-    async def nodes(self) -> list[m.Node]:
+    async def nodes(self) -> m.Page[m.Node]:
         """As in the port."""
         with self._may("nodes"):
-            return await self._do.nodes.list(self._do.scheduler.running_by_node())
+            return m.Page(items=await self._do.nodes.list(self._do.scheduler.running_by_node()))
 
     async def node_throughput(
         self,
@@ -286,22 +288,22 @@ class Acting:
         with self._may("release_halt") as caller:
             await self._do.halts.release(caller, halt)
 
-    async def quotas(self) -> list[m.QuotaUse]:
+    async def quotas(self) -> m.Page[m.QuotaUse]:
         """As in the port."""
         with self._may("quotas") as caller:
-            return await self._do.quotas.show(caller)
+            return m.Page(items=await self._do.quotas.show(caller))
 
-    async def halts(self) -> list[m.Halt]:
+    async def halts(self) -> m.Page[m.Halt]:
         """As in the port."""
         with self._may("halts"):
-            return await self._do.halts.list()
+            return m.Page(items=await self._do.halts.list())
 
     # -- policy, audit --
 
-    async def policies(self) -> list[m.PolicyVersion]:
+    async def policies(self) -> m.Page[m.PolicyVersion]:
         """As in the port."""
         with self._may("policies"):
-            return await self._do.policies.versions()
+            return m.Page(items=await self._do.policies.versions())
 
     async def check_policy(self, text: m.PolicyText) -> m.PolicyCheck:
         """As in the port."""
@@ -313,10 +315,10 @@ class Acting:
         with self._may("simulate_policy") as caller:
             return await self._do.policy_questions.simulate(caller, text)
 
-    async def who_may(self, asked: m.WhoMayRequest) -> list[m.WhoMay]:
+    async def who_may(self, asked: m.WhoMayRequest) -> m.Page[m.WhoMay]:
         """As in the port."""
         with self._may("who_may"):
-            return await self._do.policy_questions.who_may(asked)
+            return m.Page(items=await self._do.policy_questions.who_may(asked))
 
     async def propose_policy(self, text: m.PolicyText) -> m.PolicyVersion:
         """As in the port."""
@@ -334,7 +336,7 @@ class Acting:
     async def audit(  # noqa: PLR0913 - each narrows the page
         self,
         *,
-        after: int = 0,
+        after: str | None = None,
         limit: int = 200,
         order: Order = "oldest",
         kind: str | None = None,
@@ -342,14 +344,14 @@ class Acting:
         subject: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-    ) -> list[m.AuditEvent]:
+    ) -> m.Page[m.AuditEvent]:
         """As in the port."""
         with self._may("audit"):
             limit = _page(limit, MAX_LONG_PAGE)
             wanted = Wanted(
                 kind=kind, person=person, subject=subject, since=since, until=until, newest_first=order == "newest"
             )
-            return await self._do.audit.events(wanted, after=after, limit=limit)
+            return await self._do.audit.events(wanted, after=number_after(after), limit=limit)
 
     async def verify_audit(self, *, full: bool = False) -> m.AuditVerdict:
         """As in the port."""
@@ -358,7 +360,7 @@ class Acting:
 
     # -- people --
 
-    async def people(self, *, limit: int = 200, after: str | None = None) -> list[m.Person]:
+    async def people(self, *, limit: int = 200, after: str | None = None) -> m.Page[m.Person]:
         """As in the port."""
         with self._may("people") as caller:
             return await self._do.people.page(caller, after=after, limit=_page(limit, MAX_LONG_PAGE))
@@ -418,10 +420,10 @@ class Acting:
         with self._may("change_password") as caller:
             await self._do.people.change_password(caller, change)
 
-    async def passkeys(self, *, person: str | None = None) -> list[m.Passkey]:
+    async def passkeys(self, *, person: str | None = None) -> m.Page[m.Passkey]:
         """As in the port."""
         with self._may("passkeys") as caller:
-            return await self._do.passkeys.list(caller, person)
+            return m.Page(items=await self._do.passkeys.list(caller, person))
 
     async def begin_passkey(self, proof: m.Proven | None = None) -> m.PasskeyChallenge:
         """As in the port."""
@@ -438,20 +440,20 @@ class Acting:
         with self._may("remove_passkey") as caller:
             await self._do.passkeys.remove(caller, passkey, person, proof or m.Proven())
 
-    async def sessions(self, *, person: str | None = None) -> list[m.OpenSession]:
+    async def sessions(self, *, person: str | None = None) -> m.Page[m.OpenSession]:
         """As in the port."""
         with self._may("sessions") as caller:
-            return await self._do.people.sessions(caller, person)
+            return m.Page(items=await self._do.people.sessions(caller, person))
 
     async def end_session(self, session: str, *, person: str | None = None) -> None:
         """As in the port."""
         with self._may("end_session") as caller:
             await self._do.people.end_session(caller, session, person)
 
-    async def tokens(self, *, everybody: bool = False) -> list[m.Token]:
+    async def tokens(self, *, everybody: bool = False) -> m.Page[m.Token]:
         """As in the port."""
         with self._may("tokens") as caller:
-            return await self._do.people.tokens(caller, everybody=everybody)
+            return m.Page(items=await self._do.people.tokens(caller, everybody=everybody))
 
     async def create_token(self, request: m.TokenRequest) -> m.Token:
         """As in the port."""

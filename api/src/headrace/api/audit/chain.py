@@ -22,6 +22,7 @@ from headrace.api.audit.heads import HeadsFile
 from headrace.api.caller import Caller
 from headrace.api.clock import Clock
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
+from headrace.api.paging import page_of
 from headrace.api.store import Database, Tx
 from headrace.api.store.base import Base
 from headrace.api.store.tables_site import AuditRow, PersonRow
@@ -128,19 +129,20 @@ class Audit:
         await tx.rollback()
         await tx.begin()
 
-    async def events(self, wanted: Wanted, *, after: int, limit: int) -> list[m.AuditEvent]:
+    async def events(self, wanted: Wanted, *, after: int, limit: int) -> m.Page[m.AuditEvent]:
         """One page of the chain in the wanted order; `after` is the last sequence of the page before, or 0."""
-        query = select(AuditRow).where(*_conditions(wanted)).limit(limit)
+        query = select(AuditRow).where(*_conditions(wanted)).limit(limit + 1)
         if wanted.newest_first:
             query = query.order_by(AuditRow.sequence.desc())
             query = query.where(AuditRow.sequence < after) if after else query
         else:
             query = query.order_by(AuditRow.sequence).where(AuditRow.sequence > after)
         async with self._database.read() as tx:
-            return [
+            found = [
                 m.AuditEvent(**json.loads(row.body), hash=row.hash, person_name=row.person_name)
                 for row in await tx.scalars(query)
             ]
+        return page_of(found, limit, lambda event: event.sequence)
 
     async def verify(self, *, full: bool = False) -> m.AuditVerdict:
         """Check the chain against itself and the last exported head; `full` trusts no earlier check."""

@@ -73,7 +73,7 @@ async def port_of(request: Request, gate: Annotated[Gate, Depends(gate_of)]) -> 
 Port = Annotated[Acting, Depends(port_of)]
 Id = Annotated[str, Path(max_length=200)]
 """What a path names, or the beginning of its id."""
-LastId = Annotated[str | None, Query(max_length=200, description="the last of the page before")]
+LastId = Annotated[str | None, Query(max_length=200, description="`next` of the page before")]
 Sequence = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 

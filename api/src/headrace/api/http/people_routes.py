@@ -72,7 +72,7 @@ async def accept_invitation(request: Request, response: Response, gate: TheGate,
 
 
 @router.get("/people")
-async def people(port: Port, limit: LongPage = 200, after: LastId = None) -> list[m.Person]:
+async def people(port: Port, limit: LongPage = 200, after: LastId = None) -> m.Page[m.Person]:
     """List people, oldest first, with their identities elsewhere."""
     return await port.people(limit=limit, after=after)
 
@@ -145,7 +145,7 @@ async def change_password(port: Port, body: m.PasswordChange) -> m.Me:
 
 
 @router.get("/passkeys")
-async def passkeys(port: Port, person: PersonId = None) -> list[m.Passkey]:
+async def passkeys(port: Port, person: PersonId = None) -> m.Page[m.Passkey]:
     """List the caller's passkeys, or as an administrator a person's."""
     return await port.passkeys(person=person)
 
@@ -175,7 +175,7 @@ async def remove_passkey_of(port: Port, person: Id, passkey: PasskeyId, body: m.
 
 
 @router.get("/sessions")
-async def sessions(port: Port, person: PersonId = None) -> list[m.OpenSession]:
+async def sessions(port: Port, person: PersonId = None) -> m.Page[m.OpenSession]:
     """List the caller's sessions, or as an administrator a person's."""
     return await port.sessions(person=person)
 
@@ -193,7 +193,7 @@ async def end_session_of(port: Port, person: Id, session: Id) -> None:
 
 
 @router.get("/tokens")
-async def tokens(port: Port, *, everybody: bool = False) -> list[m.Token]:
+async def tokens(port: Port, *, everybody: bool = False) -> m.Page[m.Token]:
     """List the caller's API tokens, or as an administrator everybody's, without their secrets."""
     return await port.tokens(everybody=everybody)
 

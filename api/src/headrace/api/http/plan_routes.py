@@ -37,7 +37,7 @@ async def plans(  # noqa: PLR0913 - one parameter each filter
     until: Until = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: LastId = None,
-) -> list[m.Plan]:
+) -> m.Page[m.Plan]:
     """List the caller's plans, newest first, or others' that wait for the caller's approval."""
     return await port.plans(
         state=state, awaiting_me=awaiting_me, search=search, since=since, until=until, limit=limit, after=after

@@ -13,7 +13,7 @@ router = APIRouter(tags=["site"])
 
 
 @router.get("/endpoints")
-async def endpoints(port: Port) -> list[m.Endpoint]:
+async def endpoints(port: Port) -> m.Page[m.Endpoint]:
     """List the endpoints."""
     return await port.endpoints()
 
@@ -31,13 +31,13 @@ async def browse(
     path: Annotated[str, Query(max_length=5000)] = "/",
     after: Annotated[str | None, Query(max_length=1000)] = None,
     limit: LongPage = 200,
-) -> m.EntryPage:
+) -> m.FolderPage:
     """List one folder, ordered by name."""
     return await port.browse(endpoint, path, after=after, limit=limit)
 
 
 @router.get("/nodes")
-async def nodes(port: Port) -> list[m.Node]:
+async def nodes(port: Port) -> m.Page[m.Node]:
     """List the nodes and whether they are attached."""
     return await port.nodes()
 
@@ -99,19 +99,19 @@ async def release_halt(port: Port, halt: Id) -> None:
 
 
 @router.get("/site/halts")
-async def halts(port: Port) -> list[m.Halt]:
+async def halts(port: Port) -> m.Page[m.Halt]:
     """List what is halted, the newest first."""
     return await port.halts()
 
 
 @router.get("/quotas")
-async def quotas(port: Port) -> list[m.QuotaUse]:
+async def quotas(port: Port) -> m.Page[m.QuotaUse]:
     """List the quotas that concern the caller, and those of places; operators, auditors and administrators see all."""
     return await port.quotas()
 
 
 @router.get("/policies")
-async def policies(port: Port) -> list[m.PolicyVersion]:
+async def policies(port: Port) -> m.Page[m.PolicyVersion]:
     """List the policy's versions, newest first."""
     return await port.policies()
 
@@ -129,7 +129,7 @@ async def simulate_policy(port: Port, body: m.PolicyText) -> m.PolicySimulation:
 
 
 @router.post("/policies/who")
-async def who_may(port: Port, body: m.WhoMayRequest) -> list[m.WhoMay]:
+async def who_may(port: Port, body: m.WhoMayRequest) -> m.Page[m.WhoMay]:
     """Ask the active policy about every active person."""
     return await port.who_may(body)
 
@@ -150,7 +150,7 @@ async def publish_policy(port: Port, version: Id, body: m.Proven | None = None) 
 async def audit(  # noqa: PLR0913 - each narrows the page
     port: Port,
     *,
-    after: After = 0,
+    after: After = None,
     limit: LongPage = 200,
     order: Order = "oldest",
     kind: Annotated[str | None, Query(max_length=40)] = None,
@@ -158,8 +158,8 @@ async def audit(  # noqa: PLR0913 - each narrows the page
     subject: Annotated[str | None, Query(max_length=200)] = None,
     since: m.AwareMoment | None = None,
     until: m.AwareMoment | None = None,
-) -> list[m.AuditEvent]:
-    """List audit events, oldest or newest first; `after` is the last sequence of the page before."""
+) -> m.Page[m.AuditEvent]:
+    """List audit events, oldest or newest first."""
     return await port.audit(
         after=after, limit=limit, order=order, kind=kind, person=person, subject=subject, since=since, until=until
     )

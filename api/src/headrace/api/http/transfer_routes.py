@@ -14,7 +14,7 @@ from headrace.client.port import Order
 
 router = APIRouter(tags=["transfers"])
 
-After = Annotated[Sequence, Query(description="skip what is up to this number")]
+After = Annotated[str | None, Query(pattern="^[0-9]{1,19}$", description="`next` of the page before")]
 _STATE = "|".join(m.TransferState)
 States = Annotated[
     str, Query(pattern=f"^(({_STATE})(,({_STATE}))*)?$", max_length=200, description="several, with commas between")
@@ -42,7 +42,7 @@ async def transfers(  # noqa: PLR0913 - one parameter each filter
     until: Until = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: LastId = None,
-) -> list[m.Transfer]:
+) -> m.Page[m.Transfer]:
     """List the caller's transfers (all of them for operators and auditors), newest first."""
     some = states.split(",") if states else []
     return await port.transfers(
@@ -72,8 +72,8 @@ async def control(port: Port, transfer: Id, body: m.ControlRequest) -> m.Transfe
 
 @router.get("/transfers/{transfer}/events")
 async def transfer_events(
-    port: Port, transfer: Id, *, after: After = 0, limit: LongPage = 200, order: Order = "oldest"
-) -> list[m.TransferEvent]:
+    port: Port, transfer: Id, *, after: After = None, limit: LongPage = 200, order: Order = "oldest"
+) -> m.Page[m.TransferEvent]:
     """List kept events in order; with `order=newest` from the last (or the one before `after`) backwards."""
     return await port.transfer_events(transfer, after=after, limit=limit, order=order)
 
@@ -106,7 +106,7 @@ async def throughput(port: Port, transfer: Id, *, since: From = None, until: To 
 
 
 @router.get("/transfers/{transfer}/failed")
-async def failed_files(port: Port, transfer: Id, *, after: After = 0, limit: LongPage = 200) -> list[m.FailedFile]:
+async def failed_files(port: Port, transfer: Id, *, after: After = None, limit: LongPage = 200) -> m.Page[m.FailedFile]:
     """List files that did not arrive."""
     return await port.failed_files(transfer, after=after, limit=limit)
 

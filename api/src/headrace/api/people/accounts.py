@@ -12,6 +12,7 @@ from headrace.api.caller import Caller, acting, coming_from
 from headrace.api.core import Core
 from headrace.api.durable import sync_folder
 from headrace.api.errors import Code, ServiceError
+from headrace.api.paging import page_of
 from headrace.api.people.proofs import Proofs, assertion, challenge_view
 from headrace.auth import (
     Arrived,
@@ -233,11 +234,11 @@ class People:
         """Say who is calling."""
         return me(caller.principal)
 
-    async def page(self, caller: Caller, *, after: str | None, limit: int) -> list[m.Person]:
+    async def page(self, caller: Caller, *, after: str | None, limit: int) -> m.Page[m.Person]:
         """List people, oldest first, after one of them if one is named."""
-        found = await self._auth.accounts.people(caller.principal, after=after, limit=limit)
+        found = await self._auth.accounts.people(caller.principal, after=after, limit=limit + 1)
         theirs = await self._identities(caller, *(one.id for one in found))
-        return [_person(record, theirs) for record in found]
+        return page_of([_person(record, theirs) for record in found], limit, lambda person: person.id)
 
     async def invite(self, caller: Caller, request: m.InvitationRequest) -> m.Invitation:
         """Invite a person; the link is shown once."""

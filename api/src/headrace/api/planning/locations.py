@@ -58,7 +58,7 @@ class Locations:
             factors=caller.principal.factors,
         )
 
-    async def browse(self, caller: Caller, endpoint: str, path: str, *, after: str | None, limit: int) -> m.EntryPage:
+    async def browse(self, caller: Caller, endpoint: str, path: str, *, after: str | None, limit: int) -> m.FolderPage:
         """List one page of a folder, if policy lets the caller look there; raises `too_many_browses`."""
         person = caller.principal.id
         if self._browsing[person] >= _BROWSES_OF_ONE:
@@ -75,7 +75,7 @@ class Locations:
             if not self._browsing[person]:
                 del self._browsing[person]
 
-    async def _browse(self, caller: Caller, endpoint: str, path: str, *, after: str | None, limit: int) -> m.EntryPage:
+    async def _browse(self, caller: Caller, endpoint: str, path: str, *, after: str | None, limit: int) -> m.FolderPage:
         async with self._core.database.read() as tx:
             folder = at(await self._endpoints.find(tx, endpoint), path)
             await self._nodes.require_usable(tx, folder.node)
@@ -97,17 +97,17 @@ class Locations:
             except EngineError as error:
                 # What a node says of an error may name files.
                 raise ServiceError(error.code, f"`{shown(folder.endpoint)}` can't be looked at there") from error
-            return m.EntryPage(
-                endpoint=folder.endpoint, path=path_text(folder.path), entries=[], count=count, names_withheld=True
+            return m.FolderPage(
+                endpoint=folder.endpoint, path=path_text(folder.path), items=[], count=count, names_withheld=True
             )
         listing = await self._core.hub.browse(permit=permit, path=folder.path, after=after, limit=limit)
         entries = [_entry(entry) for entry in listing.entries]
-        return m.EntryPage(
+        return m.FolderPage(
             endpoint=folder.endpoint,
             path=path_text(folder.path),
-            entries=entries,
+            items=entries,
             count=len(entries),
-            next_after=listing.next_after,
+            next=listing.next_after,
         )
 
     async def _count(self, permit: str, folder: ResolvedEndpoint) -> int:

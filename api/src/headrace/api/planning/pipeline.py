@@ -211,7 +211,7 @@ class Pipeline:
                 page = await self._locations.browse(caller, place.endpoint, parent, after=None, limit=_NEAR_PAGE)
         except (*KNOWN, TimeoutError):
             return ". Correct the path"
-        names = difflib.get_close_matches(path_text((name,)).strip("/"), [one.name for one in page.entries])
+        names = difflib.get_close_matches(path_text((name,)).strip("/"), [one.name for one in page.items])
         near = ", ".join(f"`{place.endpoint}:{parent.rstrip('/')}/{one}`" for one in names)
         return f"; near it: {near}. Correct the path" if near else ". Correct the path"
 

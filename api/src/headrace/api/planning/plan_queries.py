@@ -113,7 +113,7 @@ class Plans:
         found: Found = EVERYTHING,
         limit: int,
         after: str | None,
-    ) -> list[m.Plan]:
+    ) -> m.Page[m.Plan]:
         """List the caller's plans, newest first; or those of others that wait for the caller's approval."""
         query = select(PlanRow).order_by(PlanRow.created.desc(), PlanRow.id.desc())
         # To an assistant, a hit would tell a name that may be withheld.
@@ -132,9 +132,11 @@ class Plans:
             edge = await found.edge(tx, query, PlanRow.created)
             query = query.where(*found.words(PlanRow.id, looked_at))
             query = query if edge is None else query.where(PlanRow.created > edge)
-            rows = list(await tx.scalars(query.limit(limit)))
+            rows = list(await tx.scalars(query.limit(limit + 1)))
             found.require_through(edge, len(rows), limit)
-            return await self._views(tx, caller, rows)
+            more = len(rows) > limit or edge is not None
+            shown = await self._views(tx, caller, rows[:limit])
+        return m.Page(items=shown, next=shown[-1].id if more else None)
 
     async def why(self, caller: Caller, plan: str) -> m.Decision:
         """Explain the decision on a plan; one without a decision is refused with where it stands."""

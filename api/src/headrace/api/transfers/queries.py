@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import progress_of, wait_for
+from headrace.api.paging import page_of
 from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_queries import KEPT, Rights, rights_of, visible_by
 from headrace.api.planning.redaction import Redaction, is_own, redacted
@@ -87,7 +88,7 @@ class Transfers:
         found: Found = EVERYTHING,
         limit: int,
         after: str | None,
-    ) -> list[m.Transfer]:
+    ) -> m.Page[m.Transfer]:
         """List transfers that the caller may see, newest first."""
         query = _seen(select(TransferRow), caller, found)
         if states:
@@ -98,10 +99,12 @@ class Transfers:
             query = query.where(or_(TransferRow.created < last.created, older))
         async with self._parts.core.database.read() as tx:
             query, edge = await _searched(tx, query, caller, found)
-            query = query.order_by(TransferRow.created.desc(), TransferRow.id.desc()).limit(limit)
+            query = query.order_by(TransferRow.created.desc(), TransferRow.id.desc()).limit(limit + 1)
             rows = list(await tx.scalars(query))
             found.require_through(edge, len(rows), limit)
-            return await self._views(tx, caller, rows)
+            more = len(rows) > limit or edge is not None
+            shown = await self._views(tx, caller, rows[:limit])
+        return m.Page(items=shown, next=shown[-1].id if more else None)
 
     async def counts(self, caller: Caller, *, found: Found = EVERYTHING) -> m.TransferCounts:
         """Count the transfers that the caller may see by state: exactly up to 1,000, above that the newest 1,000.
@@ -121,20 +124,18 @@ class Transfers:
 
     async def events(
         self, caller: Caller, transfer: str, *, after: int, limit: int, newest: bool = False
-    ) -> list[m.TransferEvent]:
+    ) -> m.Page[m.TransferEvent]:
         """List the history of a transfer in order, from the event after `after`.
 
         `newest`: the newest first, down from the event before `after` (0: from the last).
         """
         row = await self.row(caller, transfer)
-        events = [event_view(event) for event in await self._events(row.id, after, limit, newest=newest)]
+        events = [event_view(event) for event in await self._events(row.id, after, limit + 1, newest=newest)]
         if caller.principal.agent is not None:
             events = [without_private_words(event) for event in events]
-        return (
-            [redacted(event, own=is_own(caller, row.agent)) for event in events]
-            if await self._withheld(caller, row)
-            else events
-        )
+        if await self._withheld(caller, row):
+            events = [redacted(event, own=is_own(caller, row.agent)) for event in events]
+        return page_of(events, limit, lambda event: event.sequence)
 
     async def watch(self, caller: Caller, transfer: str, after: int) -> AsyncGenerator[m.TransferEvent]:
         """Yield the history after `after`, then what happens, until the transfer or the caller's right to see it ends.
@@ -174,8 +175,8 @@ class Transfers:
                 if not events:
                     await wait_for(woken, look_again - loop.time())
 
-    async def failed(self, caller: Caller, transfer: str, *, after: int, limit: int) -> list[m.FailedFile]:
-        """List the files that the newest attempt could not move, skipping the first `after`."""
+    async def failed(self, caller: Caller, transfer: str, *, after: int, limit: int) -> m.Page[m.FailedFile]:
+        """List the files that the newest attempt could not move, from byte `after` of their list on."""
         row = await self.row(caller, transfer)
         query = select(AttemptRow.failed_list).where(
             AttemptRow.transfer == row.id, AttemptRow.outcome.in_(("complete", "partial"))
@@ -183,11 +184,11 @@ class Transfers:
         async with self._parts.core.database.read() as tx:
             listed = await tx.scalar(query.order_by(AttemptRow.number.desc()).limit(1))
         if not listed:
-            return []
-        failed = await asyncio.to_thread(_failed, self._parts.core.settings.data / listed, after, limit)
+            return m.Page(items=[])
+        page = await asyncio.to_thread(_failed, self._parts.core.settings.data / listed, after, limit)
         if not await self._withheld(caller, row):
-            return failed
-        return [redacted(one, own=is_own(caller, row.agent)) for one in failed]
+            return page
+        return m.Page(items=[redacted(one, own=is_own(caller, row.agent)) for one in page], next=page.next)
 
     async def receipt(self, caller: Caller, receipt: str) -> m.Receipt:
         """Show a receipt, by its id or its transfer's, of a transfer that the caller may see."""
@@ -425,17 +426,25 @@ def _visible_transfer(rights: Rights) -> Select[TransferRow]:
     return select(TransferRow).where(_visible_by(rights), TransferRow.id == bindparam("named"))
 
 
-def _failed(path: Path, after: int, limit: int) -> list[m.FailedFile]:
+def _failed(path: Path, after: int, limit: int) -> m.Page[m.FailedFile]:
+    """Read a page from byte `after` on: a list of ten million files takes no longer at its end than at its start."""
     if not path.is_file():
-        return []
-    with path.open(encoding="utf-8") as lines:
-        entries = map(json.loads, itertools.islice(lines, after, after + limit))
-        return [
-            m.FailedFile(
-                path=path_text(entry["path"]).removeprefix("/"),
-                error=entry["error"],
-                message=entry["message"],
-                retry=entry["retry"],
-            )
-            for entry in entries
-        ]
+        return m.Page(items=[])
+    with path.open("rb") as lines:
+        if place := min(after, path.stat().st_size):
+            # Of the line that holds the byte before, whoever made up a place sees nothing.
+            lines.seek(place - 1)
+            lines.readline()
+        entries = [json.loads(line) for line in itertools.islice(lines, limit)]
+        place = lines.tell()
+        more = bool(lines.readline())
+    items = [
+        m.FailedFile(
+            path=path_text(entry["path"]).removeprefix("/"),
+            error=entry["error"],
+            message=entry["message"],
+            retry=entry["retry"],
+        )
+        for entry in entries
+    ]
+    return m.Page(items=items, next=str(place) if more else None)

@@ -1,7 +1,8 @@
 """What all models stand on: the base class, limits of single values, and the problem document."""
 
+from collections.abc import Iterator
 from datetime import MAXYEAR, MINYEAR, datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
@@ -55,6 +56,36 @@ class Model(BaseModel):
     """Base: frozen, unknown fields refused (a typing mistake in a request must not be ignored)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+T = TypeVar("T")
+
+
+class Page(Model, Generic[T]):
+    """One page of a list. It is read like the list of its items.
+
+    `next` is what to give as `after` for the next page, as it is; without it this page is the last.
+    """
+
+    items: list[T]
+    next: str | None = None
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        """Call a page of transfers `TransferPage` in the schema of the API."""
+        return f"{params[0].__name__}Page"
+
+    def __iter__(self) -> Iterator[T]:  # type: ignore[override] # of the items; pydantic's own is of pairs
+        """Go through the items."""
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        """Count the items."""
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> T:
+        """Return one item."""
+        return self.items[index]
 
 
 Base64Url = Annotated[str, StringConstraints(min_length=1, max_length=20_000, pattern=r"^[A-Za-z0-9_-]*$")]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from headrace.client.models.base import Count, Handle, Model, Name, Proven, Reason
+from headrace.client.models.base import Count, Handle, Model, Name, Page, Proven, Reason
 
 
 class Endpoint(Model):
@@ -41,18 +41,13 @@ class Entry(Model):
     modified: datetime
 
 
-class EntryPage(Model):
-    """One page of a folder; pass `next_after` as `after` for the next.
-
-    With restricted names, `entries` is empty and only `count` is given.
-    """
+class FolderPage(Page[Entry]):
+    """One page of a folder. With restricted names, it has no items, and only `count` is given."""
 
     endpoint: str
     path: str
-    entries: list[Entry]
     count: Count
     names_withheld: bool = False
-    next_after: str | None = None
 
 
 class Node(Model):
