@@ -1,4 +1,4 @@
-"""A running site for browsers: the real service, two real nodes, data, people, and Debian's Chromium."""
+"""A running site for browsers: the real service, two real nodes, data, people, and the headless Chromium of Debian."""
 
 import json
 import shutil
@@ -234,6 +234,8 @@ class House:
             color_scheme="dark" if theme == "dark" else "light",
             viewport={"width": size[0], "height": size[1]},
             storage_state=state,
+            # What a person with a browser of their own gives by a click.
+            permissions=["clipboard-write"],
         )
 
     def _sign_in(self, page: Page, name: str) -> None:
@@ -273,7 +275,7 @@ class House:
 @contextmanager
 def open_house(folder: Path, *, nodes: bool = True, settings: Mapping[str, str] = NO_SETTINGS) -> Iterator[House]:
     """Start everything, with settings of the service by name; ends all of it by process id."""
-    executable = shutil.which("chromium") or "chromium"
+    executable = shutil.which("chromium-headless-shell") or "chromium-headless-shell"
     with open_proxy() as proxy, Stage(folder) as stage, sync_playwright() as playwright:
         stage.addresses = free_address(), stage.addresses[1]
         ready = stage.service(public_url=proxy.url, **settings)
