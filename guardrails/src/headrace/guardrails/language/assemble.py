@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 from headrace.guardrails.intents.answer import Refusal
 from headrace.guardrails.intents.draft import Doubt, Draft, Fact, Leftover, Place, Step
 from headrace.guardrails.language.clauses import NO_REQUEST
-from headrace.guardrails.language.grammar import words_of
-from headrace.guardrails.language.phrases import UNKNOWN_MARK
+from headrace.guardrails.language.grammar import TRANSFERS
+from headrace.guardrails.language.phrases import UNKNOWN_MARK, listed, table
 from headrace.guardrails.language.scope import FILTERS
+from headrace.guardrails.language.spans import Chosen, runs_of
 from headrace.guardrails.language.units import is_rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headrace.guardrails.language.lattice import Chosen
     from headrace.guardrails.language.phrases import Item
 
-_TRANSFERS = frozenset({"copy", "sync", "move", "stream"})
 _PLACES = {slot: slot for slot in ("source", "destination")} | dict.fromkeys(("at", "place", "for"), "source")
 # Facts between a verb and its object do not end the object ("copy last night's cryo-EM run").
 _TRANSPARENT = frozenset(
@@ -30,7 +29,6 @@ _NOUNS = frozenset({"nouns", "articles", "what it is", "how much it is", "transf
 # Unknown words before one of these say which data is meant ("the lysozyme dataset").
 _CONTENT = frozenset({"nouns", "what it is", "how much it is", "transfers", "state"})
 _ENGLISH = "only English is understood"
-_WHY = {**{f"opens_{kind}": message for kind, message in NO_REQUEST.items()}, "foreign_word": _ENGLISH}
 _MESSAGES = {
     "bypasses_policy": "no request may go round policy, approval or checks: leave that out",
     "claims_role": "who you are comes from how you signed in, never from the words: leave that out",
@@ -147,118 +145,83 @@ class _Cursor:
     place: Fact | None = None
 
 
-def assemble(
-    chosen: Sequence[Chosen],
-    leftover: Sequence[Item],
-    words_of: Callable[[int, int], str],
-) -> Draft:
+def assemble(chosen: Sequence[Chosen], leftover: Sequence[Item], words_of: Callable[[int, int], str]) -> Draft:
     """Build the draft of a request from its spans, in the order of the text."""
-    steps = _Steps()
-    cursor = _Cursor()
-    pieces: list[Chosen | _Group] = [*chosen, *_groups(leftover)]
-    pieces.sort(key=lambda piece: piece.first)
-    for number, piece in enumerate(pieces):
-        if isinstance(piece, _Group):
-            words = words_of(piece.first, piece.last)
-            following = pieces[number + 1] if number + 1 < len(pieces) else None
-            if _is_rest_of_path(cursor, piece, following):
-                _extend_path(steps, cursor, words_of(cursor.place.first, piece.last) if cursor.place else "")
-            else:
-                cue = cursor.cue.words if cursor.cue else None
-                steps.leave(Leftover(_slot_at(cursor, piece, following), words, cue, _why(words)))
-            cursor.cue = None
-        else:
+    steps, cursor = _Steps(), _Cursor()
+    pieces: list[Chosen | Sequence[Item]] = [*chosen, *runs_of(leftover)]
+    pieces.sort(key=_first)
+    for piece, following in zip(pieces, [*pieces[1:], None], strict=True):
+        if isinstance(piece, Chosen):
             _follow(piece, cursor, steps)
-    if cursor.cue is not None:
-        steps.leave(Leftover(str(cursor.cue.value), cursor.cue.words))
+            continue
+        words = words_of(piece[0].first, piece[-1].last)
+        after = following if isinstance(following, Chosen) and following.first == piece[-1].last else None
+        place = cursor.place if cursor.last == piece[0].first else None
+        if place and after and after.name == "place in another language":
+            _extend_path(steps, place, words_of(place.first, piece[-1].last))
+        else:
+            cue = cursor.cue.words if cursor.cue else None
+            steps.leave(Leftover(_slot_at(cursor, place, piece, after), words, cue, _why(words)))
+        cursor.cue = None
+    _dangle(cursor, steps)
     return steps.done()
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Unowned words that stand together."""
-
-    items: tuple[Item, ...]
-
-    @property
-    def first(self) -> int:
-        """The first token."""
-        return self.items[0].first
-
-    @property
-    def last(self) -> int:
-        """One past the last token."""
-        return self.items[-1].last
-
-
-def runs_of(leftover: Sequence[Item]) -> list[tuple[int, int]]:
-    """Give the token ranges of unowned words that stand together."""
-    return [(group.first, group.last) for group in _groups(leftover)]
-
-
-def _groups(leftover: Sequence[Item]) -> list[_Group]:
-    groups: list[_Group] = []
-    for item in leftover:
-        if groups and groups[-1].last == item.first:
-            groups[-1] = _Group((*groups[-1].items, item))
-        else:
-            groups.append(_Group((item,)))
-    return groups
+def _first(piece: Chosen | Sequence[Item]) -> int:
+    return piece.first if isinstance(piece, Chosen) else piece[0].first
 
 
 def _why(words: str) -> str:
     """Say what kind of clause unowned words open, if that helps: a condition, a question, another language."""
     said = f"{words.lower()} ".replace("\u2019", "'")
-    for kind, message in _WHY.items():
-        if any(said.startswith(f"{opening} ") for opening in words_of(kind)):
-            return message
-    return "" if words.isascii() or not any(letter.isalpha() and not letter.isascii() for letter in words) else _ENGLISH
+    openings = table("clause") | table("sentence") | dict.fromkeys(listed("foreign_word"), _ENGLISH)
+    kinds = [kind for opening, kind in openings.items() if said.startswith(f"{opening} ")]
+    if not words.isascii() and any(letter.isalpha() and not letter.isascii() for letter in words):
+        kinds.append(_ENGLISH)
+    return NO_REQUEST.get(kinds[0], _ENGLISH if _ENGLISH in kinds else "") if kinds else ""
 
 
-def _slot_at(cursor: _Cursor, group: _Group, following: Chosen | _Group | None) -> str:
-    if any(is_rate_unit(item.text) for item in group.items):
+def _slot_at(cursor: _Cursor, place: Fact | None, run: Sequence[Item], after: Chosen | None) -> str:
+    if any(is_rate_unit(item.text) for item in run):
         return "rate_limit_bps"
     if cursor.cue is not None:
         return str(cursor.cue.value)
-    unheard = all(item.symbol.startswith(UNKNOWN_MARK) for item in group.items)
-    if unheard and following and following.first == group.last and getattr(following, "name", "") in _CONTENT:
+    if after and after.name in _CONTENT and all(item.symbol.startswith(UNKNOWN_MARK) for item in run):
         return "which"
     # Unknown words right after a location may belong to a path with spaces.
-    first = group.items[0]
-    unknown = first.symbol.startswith((UNKNOWN_MARK, "<")) and any(letter.isalnum() for letter in first.text)
-    if cursor.place is not None and cursor.last == group.first and unknown:
-        return _PLACES[cursor.place.slot]
-    return cursor.slot
+    unknown = run[0].symbol.startswith((UNKNOWN_MARK, "<")) and any(letter.isalnum() for letter in run[0].text)
+    return _PLACES[place.slot] if place and unknown else cursor.slot
 
 
-def _follow(piece: Chosen, cursor: _Cursor, steps: _Steps) -> None:
+def _follow(piece: Chosen, cursor: _Cursor, steps: _Steps) -> None:  # noqa: C901
     """Take in a chosen span, and note what unowned words after it would be about."""
     if _clings(piece, cursor):
-        place = cursor.place
-        steps.leave(Leftover(_PLACES[place.slot] if place else "action", piece.words))
+        steps.leave(Leftover(_PLACES[cursor.place.slot] if cursor.place else "action", piece.words))
         return
     if not piece.facts:
         if piece.words in (".", ";", "!", "?"):
             cursor.slot = "action"
-        _dangle(cursor, steps, closes=piece.words in (",", ".", ";", ":", "!", "?", ")"))
+        if piece.words in (",", ".", ";", ":", "!", "?", ")"):
+            _dangle(cursor, steps)
         cursor.place = None
         return
-    fact = piece.facts[0]
-    if fact.slot == "cue":
-        _dangle(cursor, steps, closes=True)
-        cursor.cue, cursor.place = fact, None
+    if piece.facts[0].slot == "cue":
+        _dangle(cursor, steps)
+        cursor.cue, cursor.place = piece.facts[0], None
         return
-    if cursor.cue is not None and any(one.slot == cursor.cue.value for one in piece.facts):
+    if cursor.cue is not None and cursor.cue.value in piece.slots:
         cursor.cue = None
-    _dangle(cursor, steps, closes=fact.slot not in ("place", "source", "destination"))
+    if piece.facts[0].slot not in ("place", "source", "destination"):
+        _dangle(cursor, steps)
     for one in piece.facts:
         steps.add(one)
-    slots = {one.slot for one in piece.facts}
-    if "action" in slots:
+    if "action" in piece.slots:
         value = next(one.value for one in piece.facts if one.slot == "action")
         if isinstance(value, str):
-            cursor.slot = "source" if value in _TRANSFERS else "target"
-    elif (slots & set(_PLACES) and cursor.slot == "source") or (not slots <= _TRANSPARENT and cursor.slot != "target"):
+            cursor.slot = "source" if value in TRANSFERS else "target"
+    elif (piece.slots & set(_PLACES) and cursor.slot == "source") or (
+        not piece.slots <= _TRANSPARENT and cursor.slot != "target"
+    ):
         cursor.slot = "action"
     placed = [one for one in piece.facts if one.slot in _PLACES and isinstance(one.value, Place)]
     cursor.place = placed[-1] if placed else None
@@ -267,41 +230,23 @@ def _follow(piece: Chosen, cursor: _Cursor, steps: _Steps) -> None:
 
 def _clings(piece: Chosen, cursor: _Cursor) -> bool:
     """Say whether a plain noun or article stands right after a path: it may be part of the path."""
-    place = cursor.place
-    if place is None or cursor.last != piece.first or not isinstance(place.value, Place) or place.value.literal:
+    place = cursor.place.value if cursor.place and cursor.last == piece.first else None
+    if not isinstance(place, Place) or place.literal or place.path is None:
         return False
-    if place.value.path is None:
-        return False
-    nothing = not piece.facts or {fact.slot for fact in piece.facts} <= {"noun", "named"}
-    return nothing and piece.name in _NOUNS and piece.words[:1].isalnum()
+    return piece.slots <= {"noun", "named"} and piece.name in _NOUNS and piece.words[:1].isalnum()
 
 
-def _dangle(cursor: _Cursor, steps: _Steps, *, closes: bool) -> None:
+def _dangle(cursor: _Cursor, steps: _Steps) -> None:
     """Ask about a cue word that nothing followed."""
-    if cursor.cue is None or not closes:
-        return
-    steps.leave(Leftover(str(cursor.cue.value), cursor.cue.words))
-    cursor.cue = None
+    if cursor.cue is not None:
+        steps.leave(Leftover(str(cursor.cue.value), cursor.cue.words))
+        cursor.cue = None
 
 
-def _is_rest_of_path(cursor: _Cursor, group: _Group, following: Chosen | _Group | None) -> bool:
-    """Say whether words are the end of a path with spaces, in a sentence that is not English."""
-    return (
-        cursor.place is not None
-        and cursor.last == group.first
-        and not isinstance(following, _Group)
-        and following is not None
-        and following.name == "place in another language"
-        and following.first == group.last
-    )
-
-
-def _extend_path(steps: _Steps, cursor: _Cursor, words: str) -> None:
-    fact = cursor.place
-    if fact is None or not isinstance(fact.value, Place) or fact.value.path is None:
-        return
-    _, _, path = words.rpartition(fact.value.path)
-    longer = replace(fact.value, words=words, path=fact.value.path + path)
-    step = steps.steps[-1]
-    facts = tuple(replace(one, value=longer) if one is fact else one for one in step.facts)
-    steps.steps[-1] = replace(step, facts=facts)
+def _extend_path(steps: _Steps, fact: Fact, words: str) -> None:
+    """Take words for the end of a path with spaces, in a sentence that is not English."""
+    if isinstance(fact.value, Place) and fact.value.path is not None:
+        path = fact.value.path + words.rpartition(fact.value.path)[2]
+        longer = replace(fact, value=replace(fact.value, words=words, path=path))
+        step = steps.steps[-1]
+        steps.steps[-1] = replace(step, facts=tuple(longer if one is fact else one for one in step.facts))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
-from headrace.guardrails.language.phrases import Item
+from headrace.guardrails.language.phrases import Item, listed
 from headrace.guardrails.language.units import is_unit
 from headrace.guardrails.language.zones import is_zone_name
 from headrace.guardrails.resolve.dot_names import is_ending
@@ -25,15 +25,11 @@ _FILE_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}")
 _HEX_ID = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{2,40}", re.IGNORECASE)
 _LONG_ID = re.compile(r"tr_[A-Za-z0-9]{1,60}")
 _DATE = re.compile(r"\d{1,4}/\d{1,2}(?:/\d{1,4})?", re.ASCII)
-_PER = frozenset({"/s", "/sec", "/second", "/h", "/hour", "/min", "/minute", "/day", "/d"})
 _LEADING_NUMBER = re.compile(r"[\d.,]+", re.ASCII)
-_WORD_PAIRS = frozenset({"and/or", "he/she", "his/her", "i/o", "n/a", "w/o", "either/or", "a/c"})
 _BRACKETS = dict.fromkeys("([{", "<open>") | dict.fromkeys(")]}", "<close>")
 _SHORTEST_ID = 2
 _SHORTEST_UNKNOWN_ID = 6
-_HALVES = ("am", "pm")
 _QUANTITY = re.compile(r"\d+(?:[bdgkmhpstw]|e\d+)", re.IGNORECASE | re.ASCII)
-_FILES = frozenset({"file", "files", "movie", "movies", "image", "images", "frames", "s"})
 _ABSOLUTE = ("/", "~", "$", "\\", "..")
 
 
@@ -138,7 +134,7 @@ def _single(tokens: Sequence[Token], at: int, names: Names) -> Item:  # noqa: PL
     if place is not None and not _is_plain(tokens, at):
         return _item("", token, at, place)
     following = tokens[at + 1].word if at + 1 < len(tokens) else ""
-    if glob := _glob(value, of_files=following in _FILES):
+    if glob := _glob(value, of_files=following in listed("of_files")):
         return _item("<glob>", token, at, glob)
     if value.endswith(("'s", "\u2019s")) and find_endpoint(value[:-2], names.context):
         return _item("<ep>", token, at, Place(token.text, value[:-2]))
@@ -146,7 +142,7 @@ def _single(tokens: Sequence[Token], at: int, names: Names) -> Item:  # noqa: PL
         return _item("<id>", token, at, value.removeprefix("#"))
     if value in _basenames(names.context):
         return _item("<ref>", token, at, value)
-    if _FILE_NAME.fullmatch(value) and token.word not in ("a.m", "p.m", "e.g", "i.e"):
+    if _FILE_NAME.fullmatch(value) and token.word not in listed("no_file_name"):
         return _item("<file>", token, at, value)
     return Item(token.word, at, at + 1, token.value)
 
@@ -155,10 +151,12 @@ def _is_plain(tokens: Sequence[Token], at: int) -> bool:
     """Say whether a slash in a word makes no path: units, dates, zones, "and/or"."""
     value = tokens[at].value
     rest = _LEADING_NUMBER.sub("", value, count=1) if value[0].isdigit() else value
-    if value.lower() in _PER:
+    if value.lower() in listed("per_time"):
         before = tokens[at - 1].value if at else ""
         return is_unit(_LEADING_NUMBER.sub("", before, count=1))
-    return is_unit(rest) or _DATE.fullmatch(value) is not None or is_zone_name(value) or value.lower() in _WORD_PAIRS
+    return (
+        is_unit(rest) or _DATE.fullmatch(value) is not None or is_zone_name(value) or value.lower() in listed("no_path")
+    )
 
 
 def _place(token: Token, names: Names) -> Place | None:
@@ -221,7 +219,7 @@ def _basenames(context: Context) -> set[str]:
 def _is_id(value: str, context: Context) -> bool:
     text = value.removeprefix("#").lower()
     rest = _LEADING_NUMBER.sub("", text, count=1)
-    if _QUANTITY.fullmatch(text) or rest in _HALVES or (rest != text and is_unit(rest)):
+    if _QUANTITY.fullmatch(text) or rest in listed("half") or (rest != text and is_unit(rest)):
         return False
     if len(text) >= _SHORTEST_UNKNOWN_ID and _HEX_ID.fullmatch(text):
         return True

@@ -14,20 +14,19 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
-from headrace.guardrails.language.grammar import BACKGROUND, BACKGROUND_WORDS, TRANSFERS, words_of
-from headrace.guardrails.language.phrases import CAPITAL_MARK, SENTENCE_ENDS, UNKNOWN_MARK, plain_word
+from headrace.guardrails.language.grammar import BACKGROUND, BACKGROUND_WORDS, TRANSFERS
+from headrace.guardrails.language.phrases import CAPITAL_MARK, SENTENCE_ENDS, UNKNOWN_MARK, listed, plain_word
+from headrace.guardrails.language.spans import Chosen, in_order, owners, within
 from headrace.guardrails.language.statements import PLAIN_NOUNS, Beside, heads, tells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headrace.guardrails.intents.draft import Value
-    from headrace.guardrails.language.clauses import Make, Words
-    from headrace.guardrails.language.lattice import Chosen
-    from headrace.guardrails.language.phrases import Item
+    from headrace.guardrails.language.phrases import Item, Line
 
 _ENDS = frozenset({",", ".", ";", "!", "?", ":", "<open>", "<close>", "<end>", "-"})
-_GOES_ON = frozenset(words_of("after_background"))
+_GOES_ON = listed("after_background")
 # What a span inside may fill without saying what is to be done; an endpoint may be named as the place of something.
 _SAYS_NOTHING = frozenset({"step", "noun", "it", "marker", "cue", "turn", "start", "at", "place"})
 _ASKED_OF_ONE = frozenset({"cancel", "pause", "resume", "status", "list"})
@@ -35,11 +34,11 @@ _ACTIONS = _ASKED_OF_ONE | {*TRANSFERS, "modify", "confirm"}
 _TIMES = frozenset({"start", "deadline", "window"})
 _MAX_ITEMS = 24
 _MAX_NAMES = 10
-_CLOSINGS = frozenset(words_of("closing_word"))
-_TITLES = frozenset(words_of("title"))
-_RUNS_ON = frozenset(words_of("runs_on"))
-_OPENERS = _RUNS_ON | {*words_of("opens_background")}
-_GREETINGS = frozenset(words_of("calls"))
+_CLOSINGS = listed("closing_word")
+_TITLES = listed("title")
+_RUNS_ON = listed("runs_on")
+_OPENERS = _RUNS_ON | {*listed("opens_background")}
+_GREETINGS = listed("calls")
 _INITIALS = re.compile(r"[A-Z]{2}")
 
 
@@ -57,7 +56,7 @@ class _Text:
     said: Sequence[frozenset[Value]]
     timed: Sequence[bool]
     unknown: Sequence[bool]
-    within: Sequence[bool]
+    inside: Sequence[bool]
     times_said: Counter[Value]
     times: int
 
@@ -76,22 +75,22 @@ class _Text:
         return Beside(of_one, "resume" in orders, self.times > sum(self.timed[at:end]), places, opens)
 
 
-def with_background(chosen: list[Chosen], items: Sequence[Item], words: Words, make: Make) -> list[Chosen]:
+def with_background(chosen: list[Chosen], line: Line) -> list[Chosen]:
     """Give the spans with each clause of background as one that fills nothing, if anything else says what to do."""
-    owners = {token: span for span in chosen for token in range(span.first, span.last)}
-    owned = [owners.get(item.first) for item in items]
+    items, owner = line.items, owners(chosen)
+    owned = [owner.get(item.first) for item in items]
     said = [_said(span) for span in owned]
     timed = [span is not None and any(fact.slot in _TIMES for fact in span.facts) for span in owned]
     unknown = [span is None or any(fact.slot == "purpose" for fact in span.facts) for span in owned]
-    within = [span is not None and span.first < item.first for span, item in zip(owned, items, strict=True)]
-    text = _Text(items, said, timed, unknown, within, Counter(value for one in said for value in one), sum(timed))
+    inside = [span is not None and span.first < item.first for span, item in zip(owned, items, strict=True)]
+    text = _Text(items, said, timed, unknown, inside, Counter(value for one in said for value in one), sum(timed))
     goals = {_name(fact.value) for span in chosen for fact in span.facts if fact.slot == "destination"} - {""}
     goals = goals if any(one & {*TRANSFERS} for one in said) else set()
     at, end = 0, None
     while at < len(items) and any(said):
         if end := _signature(items, at) or _end_of(text, at):
             # A mark that belongs to the last word's span goes with it: "so that we have a copy - ...".
-            span = owners.get(items[end - 1].first)
+            span = owner.get(items[end - 1].first)
             while end < len(items) and span and items[end].symbol in _ENDS and items[end].first < span.last:
                 end += 1
             # "archive is full" beside a copy to archive is asked about.
@@ -99,20 +98,21 @@ def with_background(chosen: list[Chosen], items: Sequence[Item], words: Words, m
                 # "7f3a21 eats the link, pause it": the transfer that is named stays named.
                 named = next((n for n in range(at, end) if items[n].symbol == "<id>"), end)
                 for start, stop in ((at, named), (named + 1, end)):
-                    chosen = _passed_over(chosen, items[start:stop], words, make)
+                    chosen = _passed_over(chosen, items[start:stop], line)
         at = end or at + 1
-    return sorted(chosen, key=lambda span: span.first)
+    return in_order(chosen)
 
 
-def _passed_over(chosen: list[Chosen], clause: Sequence[Item], words: Words, make: Make) -> list[Chosen]:
+def _passed_over(chosen: list[Chosen], clause: Sequence[Item], line: Line) -> list[Chosen]:
     """Give the spans with one that fills nothing in place of those in a clause, if none reaches over its ends."""
-    if not clause:
+    first, last = (clause[0].first, clause[-1].last) if clause else (0, 0)
+    inside = within(chosen, first, last)
+    if inside is None or not clause:
         return chosen
-    first, last = clause[0].first, clause[-1].last
-    inside = [span for span in chosen if first <= span.first < last or first < span.last <= last]
-    if not all(first <= span.first and span.last <= last for span in inside):
-        return chosen
-    return [*(span for span in chosen if span not in inside), make("background", (), words(first, last), first, last)]
+    return [
+        *(one for one in chosen if one not in inside),
+        Chosen("background", (), line.words(first, last), first, last),
+    ]
 
 
 def _name(value: Value | None) -> str:
@@ -147,7 +147,7 @@ def _end_of(text: _Text, at: int) -> int | None:
     """Give the end of the longest clause of background that starts here."""
     items, said = text.items, text.said
     opens = at == 0 or items[at - 1].symbol in _ENDS or plain_word(items[at - 1]) in _GREETINGS
-    if text.within[at] or (not opens and plain_word(items[at]) not in _OPENERS):
+    if text.inside[at] or (not opens and plain_word(items[at]) not in _OPENERS):
         return None
     limit = min(at + _MAX_ITEMS, len(items) - 1)
     runs_on = plain_word(items[at]) in _RUNS_ON or items[at].text.startswith("@")
@@ -159,9 +159,9 @@ def _end_of(text: _Text, at: int) -> int | None:
     patterns = [_pattern(kind) for kind in (*kinds, *(["background of a control"] if stopped else []))]
     for end in reversed(ends):
         clause = "".join(f"{_symbol(item)} " for item in items[at:end])
-        listed = any(pattern.fullmatch(clause) for pattern in patterns)
+        known = any(pattern.fullmatch(clause) for pattern in patterns)
         silent = _ACTIONS if before else _ACTIONS | {"purpose"}
-        if listed and all(one <= silent for one in said[at:end]):
+        if known and all(one <= silent for one in said[at:end]):
             return end
         beside = text.beside(at, end) if any(text.unknown[at:end]) else None
         if beside and (tells(items[at:end], beside) or (not before and heads(items, at, end))):

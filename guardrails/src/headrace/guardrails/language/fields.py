@@ -15,8 +15,8 @@ from headrace.guardrails.language.scope import FIELD, OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headrace.guardrails.language.lattice import Chosen
     from headrace.guardrails.language.phrases import Item
+    from headrace.guardrails.language.spans import Chosen
 
 _SEPARATORS = frozenset({":", "="})
 # What a field may follow: the end of another, a bullet, a bracket.
@@ -66,14 +66,12 @@ def labelled(items: Sequence[Item]) -> list[Item]:
 def apart(chosen: Sequence[Chosen]) -> list[Chosen]:
     """Ask of what transfer a form is that holds options and nothing else."""
     fields = [span for span in chosen if span.name.startswith(FIELD)]
-    slots = {fact.slot for span in chosen for fact in span.facts}
-    if len(fields) < _SEVERAL or not slots <= OPTIONS:
+    if len(fields) < _SEVERAL or not all(span.slots <= OPTIONS for span in chosen):
         return list(chosen)
     doubt = Doubt("say what these are options of: a new transfer with source and destination, or one that exists")
-    asked = replace(
-        fields[0], facts=(*fields[0].facts, Fact("action", doubt, fields[0].words, fields[0].first, fields[0].last))
-    )
-    return [asked if span is fields[0] else span for span in chosen]
+    one = fields[0]
+    asked = replace(one, facts=(*one.facts, Fact("action", doubt, one.words, one.first, one.last)))
+    return [asked if span is one else span for span in chosen]
 
 
 def _before(items: Sequence[Item], *, in_form: bool, bracket: bool) -> tuple[int, str] | None:

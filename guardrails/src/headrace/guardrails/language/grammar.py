@@ -31,6 +31,7 @@ from headrace.guardrails.language.phrases import (
     Reading,
     Rule,
     choices,
+    listed,
     members,
     read_phrase,
     rule,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 # Earlier files win when two spans of the same length fill different slots in a harmless way.
 FILES = (
     "lexicon", "refusals", "forms", "flags", "places", "deletes", "options", "rates", "filters", "schedules", "actions",
-    "controls", "followups", "steps", "foreign", "cues", "courtesy", "slips",
+    "controls", "followups", "steps", "foreign", "cues", "courtesy", "slips", "values", "closed",
 )  # fmt: skip
 _KINDS: dict[str, type] = {
     "place": Place,
@@ -55,7 +56,7 @@ _KINDS: dict[str, type] = {
     "length": Length,
     "hours": Hours,
 }
-_GROUP = re.compile(r"\{(?P<name>[a-z_.0-9]+)\} = (?P<words>.*)")
+_GROUP = re.compile(r"\{(?P<name>[\w.,/-]+)\} = (?P<words>.*)")
 _DOUBT = re.compile(r"(?P<slot>\w+) \?(?:\((?P<reading>\w+)\))? (?P<message>.*)")
 _VALUE = re.compile(r"<(?P<kind>[a-z]+)(?: (?P<which>\d|last))?>")
 _PARTS = re.compile(r"; (?=@|\w+ [=?])")
@@ -78,6 +79,9 @@ def _lines(text: str) -> Iterator[str]:
         yield whole
 
 
+VALUES: list[str] = []
+"""The groups whose words are parts of values."""
+
 _Written = tuple[str, "Meaning", list[str]]
 
 
@@ -88,6 +92,8 @@ def _read(name: str) -> list[_Written]:
     for line in _lines(text):
         if match := _GROUP.fullmatch(line):
             _define(match["name"], match["words"])
+            if name == "values":
+                VALUES.append(match["name"])
         elif line.startswith("- "):
             found[-1][2].append(line[2:])
         else:
@@ -153,15 +159,8 @@ def _doubt(slot: str, message: str, reading: str | None, hit: Hit) -> Sequence[R
 
 def _member(slot: str, group: str, many: str, hit: Hit) -> Sequence[Reading]:
     """Find which members of a group the words name."""
-    said = f" {hit.line}"
-    found = [
-        name
-        for name in members(group)
-        if any(f" {spelling} " in said for spelling in choices(GROUPS[f"{group}.{name}"]))
-    ]
-    if many == "*":
-        return ((slot, tuple(found)),)
-    return ((slot, found[0]),) if found else ()
+    found = hit.members(group)
+    return ((slot, found if many == "*" else found[0]),) if found or many == "*" else ()
 
 
 def _rules(*files: str) -> Iterator[Rule]:
@@ -171,17 +170,15 @@ def _rules(*files: str) -> Iterator[Rule]:
 
 
 RULES = tuple(_rules(*FILES))
-KNOWN = frozenset(KNOWN_WORDS)
+_OF_PHRASES = frozenset(KNOWN_WORDS)
+_OF_VALUES = frozenset(
+    word for group in VALUES for choice in choices(GROUPS[group]) for word in choice.split() if len(word) > 1
+)
+KNOWN = _OF_PHRASES | _OF_VALUES | listed("turns_round", "zone_abbreviation")
+"""The words that the reader knows: those of phrases, and those of numbers, units and times."""
 BACKGROUND = tuple(_rules("background"))
 """Rules of whole clauses beside a request, with words of their own; those of `RULES` are parts of a request."""
-BACKGROUND_WORDS = (
-    frozenset(KNOWN_WORDS).union(*(choices(GROUPS[one]) for one in ("reaches", "of_the_request"))) - KNOWN
-)
-
-
-def words_of(group: str) -> list[str]:
-    """Give the words of a group that holds no other."""
-    return choices(GROUPS[group])
+BACKGROUND_WORDS = frozenset(KNOWN_WORDS).union(listed("reaches", "of_the_request")) - _OF_PHRASES
 
 
 def pattern_of(phrase: str) -> str:
@@ -192,21 +189,20 @@ def pattern_of(phrase: str) -> str:
     return expression
 
 
-def heads_of(group: str) -> frozenset[str]:
-    """Give the first words of a group's choices."""
-    depth, choice, text = 0, "", f"{GROUPS[group].replace('{not}', '(' + GROUPS['not'] + ')')}|"
+def heads_of(*groups: str) -> frozenset[str]:
+    """Give the first words of the choices of some groups."""
     words: set[str] = set()
-    for letter in text:
-        depth += {"(": 1, ")": -1}.get(letter, 0)
-        choice += letter
-        if letter == "|" and not depth:
-            heads = choice[: choice.find(")")] if choice.strip().startswith("(") else choice.split("(")[0]
-            words |= {one.strip(" (").split(" ")[0] for one in heads.rstrip("|").split("|")}
-            choice = ""
+    for group in groups:
+        depth, choice = 0, ""
+        for letter in f"{GROUPS[group].replace('{not}', '(' + GROUPS['not'] + ')')}|":
+            depth += {"(": 1, ")": -1}.get(letter, 0)
+            choice += letter
+            if letter == "|" and not depth:
+                heads = choice[: choice.find(")")] if choice.strip().startswith("(") else choice.split("(")[0]
+                words |= {one.strip(" (").split(" ")[0] for one in heads.rstrip("|").split("|")}
+                choice = ""
     return frozenset(word for word in words if word.replace("'", "").isalpha())
 
 
 TRANSFERS = ("copy", "sync", "move", "stream")
-ACTION_OF = {verb: action for action in TRANSFERS for verb in choices(GROUPS[f"verb.{action}"])}
-UNSURE_VERBS = frozenset(choices(GROUPS["verb.unsure"]))
-"""Verbs with more than one meaning."""
+ACTION_OF = {verb: action for action in TRANSFERS for verb in listed(f"verb.{action}")}

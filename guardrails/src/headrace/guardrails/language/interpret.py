@@ -11,17 +11,17 @@ from headrace.guardrails.intents.answer import Interpretation, Question, Refusal
 from headrace.guardrails.intents.limits import MAX_CHARACTERS
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Intent
-from headrace.guardrails.language.assemble import assemble, runs_of
-from headrace.guardrails.language.lattice import Chosen, read
+from headrace.guardrails.language.assemble import assemble
+from headrace.guardrails.language.lattice import read
 from headrace.guardrails.language.restarts import settled
+from headrace.guardrails.language.spans import Chosen, owners, runs_of
 from headrace.guardrails.language.tokens import Token, scan
 from headrace.guardrails.resolve.request import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from headrace.guardrails.intents.context import Context
-    from headrace.guardrails.intents.draft import Fact
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -37,18 +37,20 @@ def interpret(text: str, context: Context) -> Interpretation:
     if refusals := _screened(text):
         return Interpretation("refuse", Intent(), refusals=refusals)
     tokens = scan(text)
-    chosen, leftover = read(tokens, context, text)
 
     def words_of(first: int, last: int) -> str:
         owned = tokens[first : min(last, len(tokens))]
         return text[owned[0].start : owned[-1].end] if owned else ""
 
+    chosen, leftover = read(tokens, context, words_of)
     draft = assemble(chosen, leftover, words_of)
     resolved = resolve(draft, context)
     answer = settled(resolved, draft.steps, chosen, words_of)
-    answer = _end_checked(answer, resolved.unused, _unowned(tokens, chosen), words_of)
-    owned = [(one.first, one.last) for one in chosen] + runs_of(leftover)
-    return _explained(_placed(answer, text, tokens, owned), chosen, tokens)
+    owned = owners(chosen)
+    unowned = [words_of(number, number + 1) for number in range(len(tokens)) if number not in owned]
+    answer = _end_checked(answer, [*unowned, *(fact.words for fact in resolved.unused)])
+    stretches = [(one.first, one.last) for one in chosen] + [(run[0].first, run[-1].last) for run in runs_of(leftover)]
+    return replace(_placed(answer, text, tokens, stretches), spans=tuple(spans_of(answer, chosen, tokens)))
 
 
 def _placed(
@@ -68,23 +70,13 @@ def _placed(
     return replace(answer, questions=tuple(placed))
 
 
-def _unowned(tokens: Sequence[Token], chosen: Sequence[Chosen]) -> list[int]:
-    owned = {number for one in chosen for number in range(one.first, one.last)}
-    return [number for number in range(len(tokens)) if number not in owned]
-
-
-def _end_checked(
-    answer: Interpretation, unused: Sequence[Fact], unowned: Sequence[int], words_of: Callable[[int, int], str]
-) -> Interpretation:
+def _end_checked(answer: Interpretation, lost: Sequence[str]) -> Interpretation:
     """Let an intent leave only if every word was understood, and everything that was understood reached it."""
-    if answer.outcome != "intent":
-        return answer
-    lost = [words_of(number, number + 1) for number in unowned] + [fact.words for fact in unused]
     questions = tuple(
         Question("action", f"`{shown(words)}` does not go with the rest of the request", words)
         for words in dict.fromkeys(lost)
     )
-    return replace(answer, outcome="ask", questions=questions) if questions else answer
+    return replace(answer, outcome="ask", questions=questions) if questions and answer.outcome == "intent" else answer
 
 
 def _screened(text: str) -> tuple[Refusal, ...]:
@@ -101,10 +93,6 @@ def _screened(text: str) -> tuple[Refusal, ...]:
             message = f"the request holds {what} ({name}) at `{shown(around)}`: take it out"
             return (Refusal(rule, message, shown(around)),)
     return ()
-
-
-def _explained(answer: Interpretation, chosen: Sequence[Chosen], tokens: Sequence[Token]) -> Interpretation:
-    return replace(answer, spans=tuple(spans_of(answer, chosen, tokens)))
 
 
 def spans_of(answer: Interpretation, chosen: Sequence[Chosen], tokens: Sequence[Token]) -> list[Span]:

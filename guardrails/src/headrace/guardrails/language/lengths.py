@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Length
 from headrace.guardrails.language.numbers import Number, number_at
+from headrace.guardrails.language.phrases import phrase_at, table, text_of, word_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,22 +18,9 @@ if TYPE_CHECKING:
     from headrace.guardrails.language.phrases import Item
 
 MAX_DAYS = 3660
-
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _DAYS = {"day": 1, "week": 7, "fortnight": 14}
-_SPELLINGS = {
-    "second": ("s", "sec", "secs", "second", "seconds"),
-    "minute": ("min", "mins", "minute", "minutes"),
-    "hour": ("h", "hr", "hrs", "hour", "hours"),
-    "day": ("d", "day", "days"),
-    "week": ("w", "wk", "wks", "week", "weeks"),
-    "fortnight": ("fortnight", "fortnights"),
-    "month": ("month", "months"),
-    "year": ("year", "years", "yr", "yrs"),
-}
-_UNITS = {spelling: unit for unit, spellings in _SPELLINGS.items() for spelling in spellings}
 _MIXED = re.compile(r"(\d{1,4})h(\d{1,2})(?:m|min)?", re.ASCII | re.IGNORECASE)
-LENGTH_WORDS = frozenset(spelling for spelling in _UNITS if len(spelling) > 1)
 
 
 def length_at(items: Sequence[Item], at: int) -> tuple[int, Length] | None:
@@ -40,60 +29,46 @@ def length_at(items: Sequence[Item], at: int) -> tuple[int, Length] | None:
         spent = timedelta(hours=int(mixed[1]), minutes=int(mixed[2]))
         return 1, Length(items[at].text, exact=spent, unit="minute")
     found = _single(items, at)
-    if found is None:
-        return None
-    width, length = found
-    following = at + width + (1 if _word(items, at + width) == "and" else 0)
-    if length.unit == "hour" and following < len(items):
-        if [_word(items, following + step) for step in range(2)] == ["a", "half"]:
-            return _joined(items, at, following + 2, length, timedelta(minutes=30))
-        minutes = _single(items, following)
-        if minutes and minutes[1].unit == "minute" and minutes[1].exact:
-            return _joined(items, at, following + minutes[0], length, minutes[1].exact)
-    return found
-
-
-def _joined(items: Sequence[Item], at: int, end: int, length: Length, more: timedelta) -> tuple[int, Length]:
-    total = None if length.exact is None else length.exact + more
-    return end - at, Length(_words(items, at, end), exact=total, doubt=length.doubt, unit="minute")
+    if found is None or found[1].unit != "hour" or found[1].exact is None:
+        return found
+    end, more = at + found[0], timedelta(minutes=30)
+    if half := phrase_at(items, end, "more_by_half")[0]:
+        end += half
+    else:
+        following = end + (word_at(items, end) == "and")
+        minutes = _single(items, following) if following < len(items) else None
+        if minutes is None or minutes[1].unit != "minute" or minutes[1].exact is None:
+            return found
+        end, more = following + minutes[0], minutes[1].exact
+    return end - at, Length(text_of(items, at, end), exact=found[1].exact + more, unit="minute")
 
 
 def _single(items: Sequence[Item], at: int) -> tuple[int, Length] | None:
     number = number_at(items, at)
     if number is None:
         return None
-    unit_text, width = number.rest.lower(), number.width
-    if not unit_text:
-        unit_text = _word(items, at + width)
-        width += 1
-    unit = _UNITS.get(unit_text)
-    if unit is None or (len(unit_text) == 1 and not items[at].text[0].isdigit()):
+    spelled, width = number.rest.lower(), number.width
+    if not spelled:
+        spelled, width = word_at(items, at + width), width + 1
+    unit = table("length").get(spelled)
+    if unit is None or (len(spelled) == 1 and not items[at].text[0].isdigit()):
         return None
-    return width, _length(number, unit, _words(items, at, at + width))
+    return width, _length(number, Length(text_of(items, at, at + width), unit=unit))
 
 
-def _length(number: Number, unit: str, words: str) -> Length:  # noqa: PLR0911
+def _length(number: Number, said: Length) -> Length:  # noqa: PLR0911
     if number.value is None:
-        return Length(words, doubt=number.doubt, unit=unit)
-    count = int(number.value)
+        return replace(said, doubt=number.doubt)
     if number.value <= 0:
-        return Length(words, doubt=f"`{words}` is no time at all", unit=unit)
-    if unit in _SECONDS:
-        seconds = number.value * _SECONDS[unit]
-        if seconds > MAX_DAYS * 86400:
-            return Length(words, doubt=f"`{words}` is too long", unit=unit)
-        return Length(words, exact=timedelta(seconds=float(seconds)), unit=unit, count=count)
-    if unit not in _DAYS:
-        return Length(words, doubt=f"`{words}` has no fixed number of days", unit=unit, count=count)
-    days = number.value * _DAYS[unit]
-    if days > MAX_DAYS or days != Fraction(int(days)):
-        return Length(words, doubt=f"`{words}` is no whole number of days", unit=unit)
-    return Length(words, days=int(days), unit=unit, count=count)
-
-
-def _word(items: Sequence[Item], at: int) -> str:
-    return items[at].symbol if at < len(items) and items[at].value is None else ""
-
-
-def _words(items: Sequence[Item], at: int, end: int) -> str:
-    return " ".join(item.text for item in items[at:end])
+        return replace(said, doubt=f"`{said.words}` is no time at all")
+    counted = replace(said, count=int(number.value))
+    if said.unit not in _SECONDS and said.unit not in _DAYS:
+        return replace(counted, doubt=f"`{said.words}` has no fixed number of days")
+    days = number.value * (_DAYS.get(said.unit) or Fraction(_SECONDS[said.unit], 86400))
+    if days > MAX_DAYS:
+        return replace(said, doubt=f"`{said.words}` is too long")
+    if said.unit in _SECONDS:
+        return replace(counted, exact=timedelta(seconds=float(number.value * _SECONDS[said.unit])))
+    if days.denominator != 1:
+        return replace(said, doubt=f"`{said.words}` is no whole number of days")
+    return replace(counted, days=int(days))

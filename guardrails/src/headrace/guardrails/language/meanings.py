@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Amount, Clock, Day, Doubt, Hours, Length, Place, Repeat, When
-from headrace.guardrails.language.phrases import GROUPS, UNKNOWN_MARK, Hit, Reading, choices, members
+from headrace.guardrails.language.phrases import UNKNOWN_MARK, Hit, Reading, listed, table
 from headrace.guardrails.resolve.recurrence import RRULE_DAYS, repeat_on, with_day
 
 if TYPE_CHECKING:
@@ -17,44 +17,18 @@ if TYPE_CHECKING:
 
     from headrace.guardrails.intents.draft import Value
 
-_FREQUENCIES = {
-    "hour": "HOURLY", "hourly": "HOURLY",
-    "day": "DAILY", "daily": "DAILY", "night": "DAILY", "nightly": "DAILY", "morning": "DAILY",
-    "evening": "DAILY", "afternoon": "DAILY", "nights": "DAILY", "mornings": "DAILY", "evenings": "DAILY",
-    "week": "WEEKLY", "weekly": "WEEKLY", "month": "MONTHLY", "monthly": "MONTHLY",
-    "minute": "MINUTELY", "year": "YEARLY", "yearly": "YEARLY",
-    "fortnight": "WEEKLY",
-}  # fmt: skip
-_UNIT_FREQUENCIES = {
-    "minute": "MINUTELY",
-    "hour": "HOURLY",
-    "day": "DAILY",
-    "week": "WEEKLY",
-    "month": "MONTHLY",
-}
-_PARTS = {"night": "night", "nightly": None, "morning": "morning", "evening": "evening", "afternoon": "afternoon"}
-_ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": -1}
 _UNIT_LENGTHS = {
     "hour": Length("hour", exact=timedelta(hours=1), unit="hour", count=1),
     "day": Length("day", days=1, unit="day", count=1),
     "week": Length("week", days=7, unit="week", count=1),
 }
+_NOT_PLANNED = "is no repetition that can be planned"
 _YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _MOST_TIMES = 24
 _NOON = 12
 _ALIKE = 3
 _NUMBERED = re.compile(r"[\d.]+")
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
-
-
-def _named(hit: Hit, group: str) -> list[str]:
-    """Give the members of a group whose words are in the phrase."""
-    said = f" {hit.line}"
-    return [name for name in members(group) if any(f" {word} " in said for word in choices(GROUPS[f"{group}.{name}"]))]
-
-
-def _words(group: str) -> list[str]:
-    return choices(GROUPS[group])
 
 
 def names_of(hit: Hit) -> tuple[str, ...]:
@@ -98,10 +72,10 @@ def _in_unit_of(amount: Amount, number: str) -> Amount:
 
 def folder(hit: Hit) -> Sequence[Reading]:
     """Take the word beside "folder" as its name, unless it may only describe the folder."""
-    kinds = _words("folder_noun")
+    kinds = listed("folder_noun")
     at = next(number for number, item in enumerate(hit.items) if item.symbol in kinds)
     named = hit.items[-1] if hit.has("called", "named") or at == len(hit.items) - 2 else hit.items[at - 1]
-    if hit.items[at - 1].symbol in _words("describing"):
+    if hit.items[at - 1].symbol in listed("describing"):
         return (("exclude", Doubt(f"`{hit.words}`: write the name of the folder, such as old/")),)
     return (("exclude", (f"{named.text.rstrip('/')}/",)),)
 
@@ -136,7 +110,7 @@ def lately(slot: str, hit: Hit) -> Sequence[Reading]:
 def in_year(hit: Hit) -> Sequence[Reading]:
     """Read "changed since 2025", "skip anything before 2025": from or to the first of January."""
     number = next(item.text for item in hit.items if item.symbol == "<num>")
-    skips = any(f" {hit.line}".startswith(f" {word} ") for word in _words("skipping"))
+    skips = any(f" {hit.line}".startswith(f" {word} ") for word in listed("skipping"))
     if not _YEAR.fullmatch(number) or (skips and hit.has("in", "from")):
         return (("modified_after", Doubt(f"`{hit.words}`: say the day")),)
     year = int(number)
@@ -171,9 +145,9 @@ def hours(hit: Hit) -> Sequence[Reading]:
 
 def hours_around(hit: Hit) -> Sequence[Reading]:
     """Read "outside 08:00-18:00" as the hours from 18:00 to 08:00."""
-    ready = hit.all(Hours)
-    opens, closes = (ready[0].opens, ready[0].closes) if ready else hit.all(When)
-    return (("window", Hours(hit.words, closes, opens)),)
+    return tuple(
+        (slot, Hours(hit.words, said.closes, said.opens)) for slot, said in hours(hit) if isinstance(said, Hours)
+    )
 
 
 def day_then_clock(hit: Hit) -> Sequence[Reading]:
@@ -211,35 +185,33 @@ def in_days(hit: Hit) -> Sequence[Reading]:
 
 def repeat(hit: Hit) -> Sequence[Reading]:
     """Read "every night", "weekly on Monday"."""
-    word = next(item.symbol for item in hit.items if item.symbol in _FREQUENCIES)
-    interval = 2 if hit.has("other", "second", "fortnight") else 1
-    repeat = Repeat(hit.words, _FREQUENCIES[word], interval, part=_PARTS.get(word))
-    return (("repeat", with_day(repeat, _clock(hit))),)
+    word = next(item.symbol for item in hit.items if item.symbol in table("frequency"))
+    part = word if word in listed("day_part") else None
+    again = Repeat(hit.words, table("frequency")[word].upper(), 1 + hit.has(*listed("every_other")), part=part)
+    return (("repeat", with_day(again, _clock(hit))),)
 
 
 def repeat_in_steps(hit: Hit) -> Sequence[Reading]:
     """Read "every 4 hours"."""
     length = hit.one(Length)
-    freq = _UNIT_FREQUENCIES.get(length.unit)
-    if freq is None or length.count < 1 or (length.doubt and length.unit != "month"):
-        doubt = Doubt(f"`{hit.words}` is no repetition that can be planned")
-        return (("repeat", doubt),)
+    freq = table("frequency").get(length.unit, "yearly").upper()
+    if freq == "YEARLY" or length.count < 1 or (length.doubt and length.unit != "month"):
+        return _not_planned(hit)
     return (("repeat", with_day(Repeat(hit.words, freq, length.count), _clock(hit))),)
 
 
 def repeat_on_days(hit: Hit) -> Sequence[Reading]:
     """Read "every Monday and Thursday at 6pm": days from each part, the clock from the one with it."""
-    interval = 2 if hit.has("other", "second") else 1
-    return (("repeat", repeat_on(hit.words, hit.all(When), interval)),)
+    return (("repeat", repeat_on(hit.words, hit.all(When), 1 + hit.has(*listed("every_other")))),)
 
 
 def monthly_weekday(hit: Hit) -> Sequence[Reading]:
     """Read "the first Monday of each month"."""
-    when = hit.all(When)[0]
-    place = next((place for word, place in _ORDINALS.items() if hit.has(word)), None)
-    if when.day is None or when.day.weekday is None or place is None:
-        return (("repeat", Doubt(f"`{hit.words}` is no repetition that can be planned")),)
-    code = f"{place}{RRULE_DAYS[when.day.weekday]}"
+    day, ordinals = hit.all(When)[0].day, hit.members("ordinal")
+    which = ordinals[0] if ordinals else "-1" if day and day.which == "last" else ""
+    if day is None or day.weekday is None or not which:
+        return _not_planned(hit)
+    code = f"{which}{RRULE_DAYS[day.weekday]}"
     clock = next((found for found in hit.all(When) if found.clock), None)
     return (("repeat", Repeat(hit.words, "MONTHLY", days=(code,), clock=clock)),)
 
@@ -248,13 +220,9 @@ def monthly_day(hit: Hit) -> Sequence[Reading]:
     """Read "the 3rd of each month", "the last Sunday of each month"."""
     day = hit.all(When)[0].day if hit.all(When) else None
     if day is not None and day.weekday is not None and day.which == "last":
-        code = f"-1{RRULE_DAYS[day.weekday]}"
-        clock = next((found for found in hit.all(When) if found.clock), None)
-        return (("repeat", Repeat(hit.words, "MONTHLY", days=(code,), clock=clock)),)
-    if hit.has("last"):
-        return (("repeat", Repeat(hit.words, "MONTHLY", monthdays=(-1,), clock=_clock(hit))),)
-    if hit.has("first"):
-        return (("repeat", Repeat(hit.words, "MONTHLY", monthdays=(1,), clock=_clock(hit))),)
+        return monthly_weekday(hit)
+    if ordinals := hit.members("ordinal"):
+        return (("repeat", Repeat(hit.words, "MONTHLY", monthdays=(int(ordinals[0]),), clock=_clock(hit))),)
     return (("repeat", repeat_on(hit.words, hit.all(When))),)
 
 
@@ -266,14 +234,15 @@ def rrule(hit: Hit) -> Sequence[Reading]:
 
 def times_a_day(hit: Hit) -> Sequence[Reading]:
     """Read "twice a day"; its clock times are named elsewhere."""
-    words = {"twice": 2, "three times": 3, "four times": 4}
-    lengths = hit.all(Length)
-    numbers = [item.text for item in hit.items if item.symbol == "<num>"]
-    named = [count for word, count in words.items() if f" {word} " in f" {hit.line}"]
-    count = named[0] if named else int(numbers[0]) if numbers and numbers[0].isdecimal() else 0
-    if not 1 <= count <= _MOST_TIMES or any(length.days != 1 for length in lengths):
-        return (("repeat", Doubt(f"`{hit.words}` is no repetition that can be planned")),)
+    named = [*hit.members("times"), *(item.text for item in hit.items if item.symbol == "<num>")]
+    count = int(named[0]) if named and named[0].isdecimal() else 0
+    if not 1 <= count <= _MOST_TIMES or any(length.days != 1 for length in hit.all(Length)):
+        return _not_planned(hit)
     return (("repeat", Repeat(hit.words, "DAILY", times=count)),)
+
+
+def _not_planned(hit: Hit) -> Sequence[Reading]:
+    return (("repeat", Doubt(f"`{hit.words}` {_NOT_PLANNED}")),)
 
 
 def _clock(hit: Hit) -> When | None:
@@ -281,14 +250,9 @@ def _clock(hit: Hit) -> When | None:
     return found[-1] if found else None
 
 
-def weekdays(hit: Hit) -> Sequence[Reading]:
-    """Read "every weekday"."""
-    return (("repeat", Repeat(hit.words, "WEEKLY", days=RRULE_DAYS[:5], clock=_clock(hit))),)
-
-
-def weekend(hit: Hit) -> Sequence[Reading]:
-    """Read "every weekend"."""
-    return (("repeat", Repeat(hit.words, "WEEKLY", days=RRULE_DAYS[5:], clock=_clock(hit))),)
+def weekly(days: str, hit: Hit) -> Sequence[Reading]:
+    """Read "every weekday", "every weekend"."""
+    return (("repeat", Repeat(hit.words, "WEEKLY", days=tuple(days.split(",")), clock=_clock(hit))),)
 
 
 def who(hit: Hit) -> Sequence[Reading]:
@@ -307,7 +271,7 @@ def who(hit: Hit) -> Sequence[Reading]:
 
 def about(hit: Hit) -> Sequence[Reading]:
     """Give the transfer that a phrase names, and the state of those it means."""
-    return [*who(hit), *(("state", state) for state in _named(hit, "state")[:1])]
+    return [*who(hit), *(("state", state) for state in hit.members("state")[:1])]
 
 
 def whether_all(hit: Hit) -> Sequence[Reading]:
@@ -338,7 +302,7 @@ MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     for made in (
         about, ahead, bare_hour, day_then_clock, days_or_starts, flag_amount, flag_names, folder, hours,
         hours_around, in_days, in_year, lately, moment, monthly_day, monthly_weekday, of_kind, overwriting, prefix,
-        repeat, repeat_in_steps, repeat_on_days, rrule, same, size_range, times_a_day, weekdays, weekend, whether_all,
-        who, whole_day,
+        repeat, repeat_in_steps, repeat_on_days, rrule, same, size_range, times_a_day, weekly, whether_all, who,
+        whole_day,
     )
 }  # fmt: skip

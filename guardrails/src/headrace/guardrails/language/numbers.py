@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from headrace.guardrails.language.phrases import phrase_at, text_of, word_at
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,35 +21,7 @@ _NUMBER_LIKE = re.compile(
     r"(?P<rest>%|[^\d\s].*)?",
     re.IGNORECASE | re.DOTALL,
 )
-
-WORDS = {
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-    "fifteen": 15,
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
-}
-_TENS = {word: value for word, value in WORDS.items() if value >= 20 and value % 10 == 0}  # noqa: PLR2004
-_UNITS = {word: value for word, value in WORDS.items() if value < 10}  # noqa: PLR2004
-_SCALES = {"hundred": 100, "thousand": 1000}
-_VAGUE = {"few", "couple", "several", "dozen", "some"}
-NUMBER_WORDS = frozenset(WORDS) | set(_SCALES) | _VAGUE | {"half", "quarter", "a", "an"}
+_TWENTY, _TEN = 20, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +37,9 @@ class Number:
 
 def number_at(items: Sequence[Item], at: int) -> Number | None:
     """Read a number, if one starts here; "a" and "half a" count, for a unit follows."""
-    item = items[at]
-    if item.value is not None:
+    if items[at].value is not None:
         return None
-    if match := _NUMBER_LIKE.fullmatch(item.text):
+    if match := _NUMBER_LIKE.fullmatch(items[at].text):
         return _digits(match["number"], match["rest"] or "")
     return _in_words(items, at)
 
@@ -85,45 +58,21 @@ def _digits(number: str, rest: str) -> Number:
     return Number(None, 1, rest, doubt, in_digits=True)
 
 
-def _word(items: Sequence[Item], at: int) -> str:
-    return items[at].symbol if at < len(items) and items[at].value is None else ""
-
-
 def _in_words(items: Sequence[Item], at: int) -> Number | None:
-    word = _word(items, at)
-    if word == "half" and _word(items, at + 1) in ("a", "an"):
-        return Number(Fraction(1, 2), 2)
-    if word in ("a", "an"):
-        return _after_article(items, at)
-    if word in _VAGUE:
-        return Number(None, 1, "", f"`{word}` is no number")
-    if word not in WORDS:
+    width, part = phrase_at(items, at, "part_of_one")
+    if width:
+        return Number(Fraction(part), width)
+    if width := phrase_at(items, at, "no_number")[0]:
+        return Number(None, width, doubt=f"`{text_of(items, at, at + width)}` is no number")
+    width, said = (1, "1") if word_at(items, at) in ("a", "an") else phrase_at(items, at, "number")
+    if not width:
         return None
-    value, width = WORDS[word], 1
-    following = _word(items, at + 1)
-    if word in _TENS and following in _UNITS:
-        value, width = value + _UNITS[following], 2
-    elif following in _SCALES:
-        value, width = value * _SCALES[following], 2
-    return _and_a_half(items, at, Number(Fraction(value), width))
-
-
-def _after_article(items: Sequence[Item], at: int) -> Number:
-    following = _word(items, at + 1)
-    if following in _SCALES:
-        return Number(Fraction(_SCALES[following]), 2)
-    if following in _VAGUE:
-        width = 3 if _word(items, at + 2) == "of" else 2
-        return Number(None, width, "", f"`{following}` is no number")
-    if following == "quarter" and _word(items, at + 2) == "of" and _word(items, at + 3) == "a":
-        return Number(Fraction(1, 4), 4)
-    if following == "half":
-        return Number(Fraction(1, 2), 2)
-    return Number(Fraction(1), 1)
-
-
-def _and_a_half(items: Sequence[Item], at: int, number: Number) -> Number:
-    end = at + number.width
-    if [_word(items, end + step) for step in range(3)] == ["and", "a", "half"] and number.value:
-        return Number(number.value + Fraction(1, 2), number.width + 3)
-    return number
+    value = int(said)
+    unit, units = phrase_at(items, at + width, "number")
+    scale, times = phrase_at(items, at + width, "scale")
+    if unit and value >= _TWENTY and int(units) < _TEN:
+        value, width = value + int(units), width + unit
+    elif scale:
+        value, width = value * int(times), width + scale
+    half = phrase_at(items, at + width, "more_by_half")[0]
+    return Number(value + Fraction(bool(half), 2), width + half)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from headrace.guardrails.intents.draft import Value
 
@@ -58,28 +58,6 @@ def plain_word(item: Item) -> str:
     return item.symbol.removeprefix(UNKNOWN_MARK).removeprefix(CAPITAL_MARK)
 
 
-class Openings:
-    """Literal phrases that open a clause, found by their first word."""
-
-    def __init__(self, phrases: Iterable[str]) -> None:
-        """Take the phrases, as words separated by spaces."""
-        self._by_first: dict[str, list[list[str]]] = {}
-        for phrase in sorted(phrases, key=len, reverse=True):
-            words = phrase.split(" ")
-            self._by_first.setdefault(words[0], []).append(words)
-
-    def __contains__(self, phrase: str) -> bool:
-        """Say whether a phrase is one of these."""
-        return phrase.split(" ") in self._by_first.get(phrase.split(" ", maxsplit=1)[0], ())
-
-    def at(self, items: Sequence[Item], at: int) -> str:
-        """Give the longest phrase that stands here, or nothing."""
-        for words in self._by_first.get(plain_word(items[at]), ()):
-            if [plain_word(item) for item in items[at : at + len(words)]] == words:
-                return " ".join(words)
-        return ""
-
-
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A phrase found: the items it covers and the words it matched."""
@@ -99,6 +77,11 @@ class Hit:
     def has(self, *words: str) -> bool:
         """Say whether one of these words is among the words of the phrase."""
         return any(item.symbol in words for item in self.items)
+
+    def members(self, group: str) -> tuple[str, ...]:
+        """Give the members of a group whose words are in the phrase, in the order of the grammar."""
+        said = f" {self.line}"
+        return tuple(dict.fromkeys(one for words, one in table(group).items() if f" {words} " in said))
 
     @property
     def first(self) -> int:
@@ -140,6 +123,46 @@ def choices(source: str) -> list[str]:
 def members(group: str) -> list[str]:
     """Give the names of a group's members, in the order of the grammar."""
     return [name.partition(".")[2] for name in GROUPS if name.startswith(f"{group}.")]
+
+
+@cache
+def table(group: str) -> dict[str, str]:
+    """Give the member that each choice of a group belongs to; a group without members has itself alone."""
+    named = {f"{group}.{one}": one for one in members(group)} or {group: ""}
+    return {choice: one for name, one in named.items() for choice in choices(GROUPS[name])}
+
+
+@cache
+def listed(*groups: str) -> frozenset[str]:
+    """Give the choices of some groups that hold no other."""
+    return frozenset(choice for group in groups for choice in table(group))
+
+
+@cache
+def _by_first_word(group: str) -> dict[str, list[tuple[list[str], str]]]:
+    found: dict[str, list[tuple[list[str], str]]] = {}
+    for choice, member in sorted(table(group).items(), key=lambda one: -one[0].count(" ")):
+        words = choice.split(" ")
+        found.setdefault(words[0], []).append((words, member))
+    return found
+
+
+def phrase_at(items: Sequence[Item], at: int, group: str) -> tuple[int, str]:
+    """Find the longest choice of a group that stands here: how many items it takes (0: none), and its member."""
+    for words, member in _by_first_word(group).get(plain_word(items[at]), ()) if at < len(items) else ():
+        if [plain_word(item) for item in items[at : at + len(words)]] == words:
+            return len(words), member
+    return 0, ""
+
+
+def word_at(items: Sequence[Item], at: int) -> str:
+    """Give the word at a position, or nothing where a value or the end is."""
+    return items[at].symbol if 0 <= at < len(items) and items[at].value is None else ""
+
+
+def text_of(items: Sequence[Item], first: int, last: int) -> str:
+    """Give the text of some items."""
+    return " ".join(item.text for item in items[first:last])
 
 
 @cache
@@ -222,16 +245,6 @@ def _word(piece: str) -> _Part:
     return _Part(f"{re.escape(piece)} ", 1, (frozenset({piece}),))
 
 
-def say(name: str, slot: str, value: Value, *sources: str) -> list[Rule]:
-    """Rules for phrases that always mean the same value."""
-    return rule(name, lambda _hit: ((slot, value),), *sources)
-
-
-def take(name: str, slot: str, kind: type[_VALUE], *sources: str) -> list[Rule]:
-    """Rules for phrases whose slot is the value of a kind inside them."""
-    return rule(name, lambda hit: ((slot, cast("Value", hit.one(kind))),), *sources)
-
-
 def rule(name: str, make: Callable[[Hit], Sequence[Reading]], *sources: str) -> list[Rule]:
     """Rules for phrases whose slots are worked out from the words."""
     return [Rule(name, *read_phrase(source), make) for source in sources]
@@ -240,23 +253,23 @@ def rule(name: str, make: Callable[[Hit], Sequence[Reading]], *sources: str) -> 
 class Line:
     """The items of a request as one line of symbols that phrases are matched against."""
 
-    def __init__(self, items: Sequence[Item], words_of: Callable[[int, int], str]) -> None:
-        """Lay out `items`; `words_of` gives the person's words of a token range."""
-        self._items = tuple(items)
-        self._words_of = words_of
+    def __init__(self, items: Sequence[Item], words: Callable[[int, int], str]) -> None:
+        """Lay out `items`; `words` gives the person's words of a token range."""
+        self.items = tuple(items)
+        self.words = words
         self._index: dict[int, int] = {}
         offset = 0
-        for number, item in enumerate(self._items):
+        for number, item in enumerate(self.items):
             self._index[offset] = number
             offset += len(item.symbol) + 1
-        self._index[offset] = len(self._items)
-        self.text = "".join(f"{item.symbol} " for item in self._items)
-        self._symbols = frozenset(item.symbol for item in self._items)
+        self._index[offset] = len(self.items)
+        self.text = "".join(f"{item.symbol} " for item in self.items)
+        self._symbols = frozenset(item.symbol for item in self.items)
 
     def sentences(self) -> Iterator[tuple[int, int]]:
         """Give the token range of each sentence, without the mark that ends it."""
         start = 0
-        for item in self._items:
+        for item in self.items:
             if item.symbol in SENTENCE_ENDS:
                 if start < item.first:
                     yield start, item.first
@@ -271,5 +284,5 @@ class Line:
             # On from the next item, not from the end: phrases of one rule may overlap.
             position = self.text.index(" ", match.start()) + 1 if match.start() < len(self.text) else match.end() + 1
             if match.end() > match.start():
-                items = self._items[self._index[match.start()] : self._index[match.end()]]
-                yield Hit(items, match[0], self._words_of(items[0].first, items[-1].last))
+                items = self.items[self._index[match.start()] : self._index[match.end()]]
+                yield Hit(items, match[0], self.words(items[0].first, items[-1].last))

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING
 from headrace.guardrails.intents.answer import Choice, Interpretation, Question
 from headrace.guardrails.intents.values import TRANSFER_ACTIONS, Intent
 from headrace.guardrails.language.canonical import canonical_sentence
-from headrace.guardrails.language.grammar import words_of
+from headrace.guardrails.language.phrases import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from headrace.guardrails.intents.draft import Step
-    from headrace.guardrails.language.lattice import Chosen
+    from headrace.guardrails.language.spans import Chosen
     from headrace.guardrails.resolve.request import Resolved
 
-# What makes two orders two: one after the other, or one beside the other.
-_IN_A_ROW = frozenset({"and", "then", "also", "plus", "&", ".", ";", "!"})
-_HESITATIONS = frozenset((*words_of("filler"), *words_of("hesitation")))
 _NO_OBJECT = frozenset({"marker", "turn", "confirm", "retract", "polarity", "step"})
 _QUESTIONS = ("status", "list")
 _ON_GOING = ("cancel", "pause", "resume", "modify")
@@ -95,9 +92,11 @@ def _joint(chosen: Sequence[Chosen], end: int, start: int) -> str:
     between = [span for span in chosen if end <= span.first and span.last <= start]
     said = {word for span in between for word in span.words.lower().replace(",", " ").split()}
     said |= {word for span in chosen if span.last == end for word in span.words.lower().split()[-1:]}
-    if not said.isdisjoint(_IN_A_ROW) or any(fact.slot == "step" for span in between for fact in span.facts):
+    if not said.isdisjoint(listed("one_after_the_other")) or any(
+        fact.slot == "step" for span in between for fact in span.facts
+    ):
         return "row"
-    return "turn" if not said.isdisjoint(_HESITATIONS) else "list"
+    return "turn" if not said.isdisjoint(listed("filler", "hesitation")) else "list"
 
 
 def _first(step: Step) -> int:

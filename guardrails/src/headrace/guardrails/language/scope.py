@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.intents.draft import Doubt, Fact
-from headrace.guardrails.language.grammar import heads_of, words_of
+from headrace.guardrails.language.grammar import heads_of
+from headrace.guardrails.language.phrases import listed
 
 if TYPE_CHECKING:
-    from headrace.guardrails.language.lattice import Chosen
+    from headrace.guardrails.language.spans import Chosen
 
 _INVERSE = {
     "include": "exclude",
@@ -25,227 +25,175 @@ FIELD = "field: "
 FILTERS = frozenset({*_INVERSE, "exclude", "weak_action"})
 # What a "don't" before "and" may or may not reach.
 _REACHED = frozenset({"verify", "encryption", "on_conflict", "delete_source", "delete_extraneous"})
-
-
-def _heads(*groups: str) -> frozenset[str]:
-    """Give the first words of the choices of some groups."""
-    return frozenset(word for group in groups for word in heads_of(group))
-
-
-_SKIPS = _heads("skip", "not") - {"everything", "anything", "all", "any", "every", "but"}
-_ONLYS = _heads("only") - {"i", "we", "everything"}
-_NEGATIONS = _heads("not") | {"no", "without", "not", "never"}
-_COMPARING = _heads("bigger", "smaller", "changed") | {"newer", "older", "younger", "in", "from", "within", "during"}
-_DENIALS = frozenset({"no", "not", "never", "without", "don't", "dont", "nor", "neither", "cannot", "can't"})
 OPTIONS = frozenset(
     {*FILTERS, *_REACHED, "rate_limit_bps", "priority", "preserve", "start", "deadline", "window", "repeat"}
 )
-# An order of its own: "overwrite, skip *.tmp".
-_OWN_ORDER = frozenset({"skip", "exclude", "ignore", "omit", "leave", "include", "--exclude", "--include", "drop"})
 # "overwrite only *.log" chooses what is overwritten, not what is copied; "verify it at 18:00" says when it is verified.
 _OWNING = frozenset({*_REACHED, "preserve", "delete_nothing", "keep_place"})
 _TIMES = frozenset({"start", "window", "repeat"})
-_OWN_A_TIME = _heads("doing_option")
-_MAY_REACH_BACK = tuple(words_of("excepting"))
 # A size or an age, said of the files before it or of all.
 LIMITS = frozenset({"min_size", "max_size", "modified_after", "modified_before"})
-_LEFT_OUT = frozenset(words_of("left_out"))
-_MEANT_AS_LIMIT = frozenset({"max", "maximum", "min", "minimum", "most", "least", "limit", "up", "larger", "maximal"})
-_ADDING = frozenset({"too", "as well", "plus", "and also", "also", "additionally", "in addition"})
-_JOINERS = frozenset({"and", "or", "as well as", "plus", "and also", ", and", ", or"})
+_SKIPS = heads_of("skip", "not") - listed("heads_no_skip")
+_ONLYS = heads_of("only") - listed("heads_no_only")
+_NEGATIONS = heads_of("not") | listed("denies")
+_COMPARING = heads_of("bigger", "smaller", "changed") | listed("compares")
+_OWN_A_TIME = heads_of("doing_option")
+_HEADS = _SKIPS | _ONLYS | _NEGATIONS
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What came before a span: the head of a list, an option that may own what follows, and the words between."""
+
+    before: Chosen | None = None
+    joiner: str = ""
+    in_list: bool = False
+    owner: Chosen | None = None
+    apart: bool = False
 
 
 def scoped(chosen: list[Chosen]) -> list[Chosen]:
     """Carry a "skip" over "and" to what has no word of its own; doubt where the reach is not clear."""
     result: list[Chosen] = []
-    before: Chosen | None = None
-    joiner = ""
-    owner: Chosen | None = None
-    owner_at = 0
-    apart = listed = False
-    for span in (_guarded(*pair) for pair in zip([None, *chosen], chosen, strict=False)):
-        if _is_joiner(span):
-            apart = apart or span.words != "but"
-            joiner = f"{joiner} {span.words.lower()}".strip()
+    scope = _Scope()
+    for previous, given in zip([None, *chosen], chosen, strict=False):
+        span = given if previous is None else _guarded(previous, given)
+        if span.spoken in listed("joins") and span.slots <= {"marker"}:
+            scope.apart = scope.apart or span.words != "but"
+            scope.joiner = f"{scope.joiner} {span.spoken}".strip()
             result.append(span)
             continue
-        joined = span.words.lower().startswith(("and ", "also "))
-        owner = None if span.name.startswith(FIELD) else owner
-        reached = span if owner is None else _owned(owner, span, apart=apart or joined)
-        if owner is not None and not apart and (reached is not span or _limits(span)):
+        field = span.name.startswith(FIELD)
+        owner = None if field else scope.owner
+        reached = _owned(owner, span, apart=scope.apart) if owner else span
+        if owner and not scope.apart and (reached is not span or span.name == "only" or span.says("cue", "include")):
             # "encrypt only the metadata": the option itself holds for a part at most.
-            result[owner_at] = _doubted(
-                owner, f"say whether it holds for the whole transfer, and leave out `{span.words}`"
-            )
-        if reached is span and before is not None and (joiner or span.words.lower().startswith("and ")):
-            reached = _reached(before, joiner or "and", span)
-        if reached is span and before is not None:
-            reached = _left_out(before, joiner, span)
+            doubt = f"say whether it holds for the whole transfer, and leave out `{span.words}`"
+            result[_index(result, owner)] = owner.doubted(doubt)
+        if reached is span and scope.before:
+            reached = _carried(scope, span)
         result.append(reached)
         # The head of a list reaches over all of it: "skip a, b and c".
-        if result[-1] is reached and before is not None and _names_alone(before, joiner, listed, reached):
-            at = result.index(before)
-            result[at] = _doubted(before, f"say whether `{reached.words}` is said of these files alone")
-        listed = bool(joiner)
-        before = _head_of(before, reached, carried=reached is not span)
-        joiner = ""
-        if _slots(span) & {"turn", "cue"} or span.name == "only":
-            continue
-        owner, apart = (span, False) if _slots(span) & _OWNING and not span.name.startswith(FIELD) else (None, False)
-        owner_at = len(result) - 1
+        if reached is span and scope.before and _names_alone(scope, span):
+            doubt = f"say whether `{span.words}` is said of these files alone"
+            result[_index(result, scope.before)] = scope.before.doubted(doubt)
+        if reached is span or scope.before is None:
+            scope.before = reached
+        scope.in_list, scope.joiner = bool(scope.joiner), ""
+        if not (span.slots & {"turn", "cue"} or span.name == "only"):
+            scope.owner, scope.apart = (reached if span.slots & _OWNING and not field else None), False
     return _united(result)
 
 
-def _limits(span: Chosen) -> bool:
-    """Say whether a span opens what an option is limited to: the "only" of "encrypt only the metadata"."""
-    return span.name == "only" or any(fact.slot == "cue" and fact.value == "include" for fact in span.facts)
+def _index(spans: list[Chosen], span: Chosen) -> int:
+    return next(at for at, one in enumerate(spans) if one.first == span.first)
 
 
-def _is_joiner(span: Chosen) -> bool:
-    words = span.words.lower()
-    return words in ("and", "or", ",", "as well as", "plus", "and also", "also") and all(
-        fact.slot == "marker" for fact in span.facts
-    )
-
-
-def _head_of(before: Chosen | None, span: Chosen, *, carried: bool) -> Chosen:
-    return before if carried and before is not None else span
-
-
-def _first_word(span: Chosen) -> str:
-    words = [word for word in span.words.lower().split() if word not in ("and", "but", "please", "also")]
-    return words[0].replace("\u2019", "'") if words else ""
-
-
-def _slots(span: Chosen) -> set[str]:
-    return {fact.slot for fact in span.facts}
-
-
-def _guarded(before: Chosen | None, span: Chosen) -> Chosen:
+def _guarded(before: Chosen, span: Chosen) -> Chosen:
     """Doubt an option right after a "no" or "not" that belongs to something else, or to nothing."""
-    if before is None or before.last != span.first or not _slots(span) & OPTIONS:
+    if before.last != span.first or not span.slots & OPTIONS:
         return span
-    if _slots(before) == {"turn"} and _slots(span) == {"include"} and _first_word(span) not in _ONLYS:
+    if before.slots == {"turn"} and span.slots == {"include"} and span.first_word not in _ONLYS:
         # "all files but *.bak": what follows is left out, not taken.
-        return _doubted(span, "say whether these are the only ones that are taken, or are left out")
-    if f"{before.words} {_first_word(span)}".lower() in ("instead of", "rather than"):
-        return _doubted(span, f"say whether it holds, after `{before.words}`")
-    last = before.words.lower().replace("\u2019", "'").split()[-1:]
-    if last and last[0] in _DENIALS and not _slots(before) & {*OPTIONS, "polarity"}:
-        return _doubted(span, f"say whether `{last[0]}` belongs to it")
+        return span.doubted("say whether these are the only ones that are taken, or are left out")
+    if f"{before.spoken} {span.first_word}" in listed("replaces"):
+        return span.doubted(f"say whether it holds, after `{before.words}`")
+    last = before.spoken.split()[-1:]
+    if last and last[0] in listed("denies") and not before.slots & {*OPTIONS, "polarity"}:
+        return span.doubted(f"say whether `{last[0]}` belongs to it")
     return span
 
 
-def _reached(before: Chosen, joiner: str, span: Chosen) -> Chosen:
-    head, own = _first_word(before), _first_word(span)
-    if own in _SKIPS | _ONLYS | _NEGATIONS or ":" in own:
+def _owned(owner: Chosen, span: Chosen, *, apart: bool) -> Chosen:
+    """Doubt a filter or a time that may be said of the option before it alone."""
+    apart = apart or span.spoken.startswith(("and ", "also "))
+    filters = bool(span.slots) and span.slots <= FILTERS and span.first_word not in listed("own_order")
+    if filters and (not apart or span.spoken.startswith(tuple(listed("excepting")))):
+        return span.doubted(f"say whether it holds for the whole transfer, or only for `{owner.words}`")
+    if span.slots and span.slots <= _TIMES and not apart and owner.first_word in _OWN_A_TIME:
+        return span.doubted(f"say whether it is the time of the transfer, or only of `{owner.words}`")
+    return span
+
+
+def _carried(scope: _Scope, span: Chosen) -> Chosen:  # noqa: PLR0911
+    """Carry what the head of a list says to a span of it, or doubt whether it reaches so far."""
+    before, joiner = scope.before, scope.joiner or ("and" if span.spoken.startswith("and ") else "")
+    if before is None or not before.facts:
         return span
-    both_filters = _slots(before) <= FILTERS and _slots(span) <= FILTERS and before.facts and span.facts
-    if both_filters and head in _SKIPS and "exclude" not in _slots(span):
+    head, own = before.first_word, span.first_word
+    if not joiner or own in _HEADS or ":" in own:
+        return _left_out(before, scope.joiner, span)
+    filters = before.slots <= FILTERS and bool(span.slots) and span.slots <= FILTERS
+    if filters and head in _SKIPS and "exclude" not in span.slots:
         # "files over 1 GB and older than a week" may mean either or both; "and *.tmp" is one more.
-        clear = own not in _COMPARING and not span.words.lower().endswith(" only")
-        if joiner in _JOINERS and len(span.facts) == 1 and clear:
-            return _inverted(span)
-        return _doubted(span, "say whether these are skipped, too, or the only ones that are taken")
-    if both_filters and head in _ONLYS and joiner != "," and own not in _COMPARING:
-        return _doubted(span, "say whether files must be both, or either")
-    negated = head in _NEGATIONS and _slots(before) <= (_REACHED | {"delete_nothing"}) and before.facts
+        clear = own not in _COMPARING and not span.spoken.endswith(" only")
+        if joiner in listed("joins_a_list") and len(span.facts) == 1 and clear:
+            fact = span.facts[0]
+            return replace(span, name=CARRIED, facts=(replace(fact, slot=_INVERSE.get(fact.slot, fact.slot)),))
+        return span.doubted("say whether these are skipped, too, or the only ones that are taken")
+    if filters and head in _ONLYS and joiner != "," and own not in _COMPARING:
+        return span.doubted("say whether files must be both, or either")
     weakens = any(fact.value in (False, "none") for fact in span.facts)
-    if negated and _slots(span) & _REACHED and joiner != "," and not weakens:
-        return _doubted(span, "say whether `not` reaches this, too")
-    return span
+    negated = head in _NEGATIONS and before.slots <= _REACHED | {"delete_nothing"}
+    if negated and span.slots & _REACHED and joiner != "," and not weakens:
+        return span.doubted("say whether `not` reaches this, too")
+    return _left_out(before, scope.joiner, span)
 
 
 def _left_out(before: Chosen, joiner: str, span: Chosen) -> Chosen:
     """Doubt what may say more of what is left out: an exception from it, or an age of it alone."""
-    slots = _slots(span)
-    if opens_exclusion(before) and before.last == span.first and slots == {"exclude"}:
+    if before.says("cue", "exclude") and before.last == span.first and span.slots == {"exclude"}:
         # "exclude everything but *.mrc": the exception of an exclusion is what is taken.
-        return _doubted(span, f"say whether it is left out, or is all that is taken, after `{before.words}`")
+        return span.doubted(f"say whether it is left out, or is all that is taken, after `{before.words}`")
     if _excepts(before, joiner, span):
-        return _doubted(span, f"say whether it is left out, too, or taken in spite of `{before.words}`")
-    own = _first_word(span)
-    left = not _LEFT_OUT.isdisjoint(before.words.lower().split()) and bool(_slots(before) & LIMITS)
-    if left and joiner and before.facts and slots and slots <= FILTERS and own not in _SKIPS | _ONLYS | _NEGATIONS:
-        return _doubted(span, "say whether these are left out, too, or the only ones that are taken")
-    apart = joiner or own in _SKIPS | _ONLYS | _NEGATIONS or span.words.lower().endswith(" only")
-    if _slots(before) == {"exclude"} and slots and slots <= LIMITS and not apart:
+        return span.doubted(f"say whether it is left out, too, or taken in spite of `{before.words}`")
+    own_head = span.first_word in _HEADS
+    left = bool(before.slots & LIMITS) and not listed("left_out").isdisjoint(before.spoken.split())
+    if left and joiner and span.slots and span.slots <= FILTERS and not own_head:
+        return span.doubted("say whether these are left out, too, or the only ones that are taken")
+    apart = joiner or own_head or span.spoken.endswith(" only")
+    if before.slots == {"exclude"} and span.slots and span.slots <= LIMITS and not apart:
         # "skip *.tmp older than 2 days" leaves out old *.tmp, not every *.tmp.
-        return _doubted(span, f"say whether it is said of `{before.words}` alone")
+        return span.doubted(f"say whether it is said of `{before.words}` alone")
     return span
 
 
-def _names_alone(before: Chosen, joiner: str, listed: bool, span: Chosen) -> bool:  # noqa: FBT001
+def _names_alone(scope: _Scope, span: Chosen) -> bool:
     """Say whether an option right after bare names may be said of them alone: "..., *.mrc encrypted"."""
-    bare = _slots(before) == {"include"} and before.words[:1] in "*?" and " " not in before.words
-    options = bool(span.facts) and _slots(span) <= OPTIONS - FILTERS - _TIMES - {"deadline"}
-    return bare and options and listed and not joiner and before.last == span.first
-
-
-def opens_exclusion(span: Chosen) -> bool:
-    """Say whether a span is a "skip" or "except" without what is left out."""
-    return any(fact.slot == "cue" and fact.value == "exclude" for fact in span.facts)
+    before = scope.before
+    if before is None or before.slots != {"include"} or " " in before.words or before.words[:1] not in "*?":
+        return False
+    options = bool(span.facts) and span.slots <= OPTIONS - FILTERS - _TIMES - {"deadline"}
+    return options and scope.in_list and not scope.joiner and before.last == span.first
 
 
 def _excepts(before: Chosen, joiner: str, span: Chosen) -> bool:
     """Say whether an exception follows what is left out, or a limit: "no files over 1 GB except *.h5"."""
-    if not before.facts or not _slots(before) <= FILTERS or _slots(span) != {"exclude"}:
+    if not before.facts or not before.slots <= FILTERS or span.slots != {"exclude"}:
         return False
-    excepts = span.words.lower().startswith(_MAY_REACH_BACK)
-    if excepts and not _LEFT_OUT.isdisjoint(before.words.lower().split()):
-        return True
-    if _first_word(before) in _SKIPS:
-        other = _first_word(span) == "not" and _first_word(before) != "not" and joiner in ("", ",")
-        return excepts or other
-    return excepts and not _MEANT_AS_LIMIT.isdisjoint(before.words.lower().split())
+    said = listed("left_out", "meant_as_limit") if before.first_word not in _SKIPS else listed("left_out")
+    if span.spoken.startswith(tuple(listed("excepting"))):
+        return before.first_word in _SKIPS or not said.isdisjoint(before.spoken.split())
+    return before.first_word in _SKIPS - {"not"} and span.first_word == "not" and joiner in ("", ",")
 
 
 def _united(chosen: list[Chosen]) -> list[Chosen]:
     """Doubt names beside a size or an age that may be meant in addition: "files over 1 GB, all *.log too"."""
     result: list[Chosen] = []
     first: Chosen | None = None
-    last, joiner = -1, ""
+    joiner, names, doubt = "", False, "say whether files must be both, or either"
     for span in chosen:
-        words = span.words.lower()
-        if _is_joiner(span) or (words in _ADDING and _slots(span) <= {"marker"}):
-            joiner = f"{joiner} {words}".strip()
-            if words in ("too", "as well", "also") and first is not None and last >= 0:
-                result[last] = _doubted(result[last], "say whether files must be both, or either")
+        if span.spoken in listed("joins", "adds") and span.slots <= {"marker"}:
+            joiner = f"{joiner} {span.spoken}".strip()
+            if span.spoken in listed("adds_behind") and names and result[-1] is first:
+                result[-1] = result[-1].doubted(doubt)
             result.append(span)
             continue
-        chooses = bool(span.facts) and _slots(span) <= FILTERS - {"exclude", "weak_action"}
-        chooses = chooses and _first_word(span) not in _SKIPS | _NEGATIONS
-        last = -1
-        if chooses and first is not None and ("include" in _slots(span)) != ("include" in _slots(first)):
-            joins = joiner not in ("", ",") or words.startswith(("and ", "plus ", "or "))
-            plain = _first_word(span) not in _ONLYS | _COMPARING
-            last = len(result)
-            result.append(_doubted(span, "say whether files must be both, or either") if joins and plain else span)
-        else:
-            result.append(span)
+        chooses = bool(span.facts) and span.slots <= FILTERS - {"exclude", "weak_action"}
+        chooses = chooses and span.first_word not in _SKIPS | _NEGATIONS
+        names = chooses and first is not None and ("include" in span.slots) != ("include" in first.slots)
+        joins = joiner not in ("", ",") or span.spoken.startswith(("and ", "plus ", "or "))
+        doubtful = names and joins and span.first_word not in _ONLYS | _COMPARING
+        result.append(span.doubted(doubt) if doubtful else span)
         first, joiner = (span if chooses else None), ""
     return result
-
-
-def _owned(owner: Chosen, span: Chosen, *, apart: bool) -> Chosen:
-    """Doubt a filter or a time that may be said of the option before it alone."""
-    slots, first = _slots(span), _first_word(span)
-    filters = bool(slots) and slots <= FILTERS and first not in _OWN_ORDER
-    if filters and (not apart or span.words.lower().startswith(_MAY_REACH_BACK)):
-        return _doubted(span, f"say whether it holds for the whole transfer, or only for `{owner.words}`")
-    if slots and slots <= _TIMES and not apart and _first_word(owner) in _OWN_A_TIME:
-        return _doubted(span, f"say whether it is the time of the transfer, or only of `{owner.words}`")
-    return span
-
-
-def _inverted(span: Chosen) -> Chosen:
-    fact = span.facts[0]
-    return replace(span, name=CARRIED, facts=(replace(fact, slot=_INVERSE.get(fact.slot, fact.slot)),))
-
-
-def _doubted(span: Chosen, message: str) -> Chosen:
-    def doubt(fact: Fact) -> Fact:
-        reading = fact.value if isinstance(fact.value, str | bool) else None
-        return replace(fact, value=Doubt(f"`{span.words}`: {message}", reading=reading))
-
-    return replace(span, facts=tuple(doubt(fact) for fact in span.facts))

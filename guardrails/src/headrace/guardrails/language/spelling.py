@@ -10,12 +10,11 @@ from functools import lru_cache
 
 from rapidfuzz.distance import OSA
 
-from headrace.guardrails.language.grammar import words_of
-from headrace.guardrails.language.phrases import members
+from headrace.guardrails.language.phrases import listed, table
 
-ORDINARY = frozenset(words_of("ordinary"))
-_REAL_WORDS = frozenset(words_of("real_word"))
-_SLIPS = {slip: word for word in members("slip") for slip in words_of(f"slip.{word}")}
+ORDINARY = listed("ordinary")
+_REAL_WORDS = listed("real_word")
+_SLIPS = table("slip")
 _SHORTEST = 4
 _LONG = 9
 

@@ -13,47 +13,45 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place, When
-from headrace.guardrails.language.grammar import words_of
-from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, Openings, members, plain_word
+from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, listed, phrase_at, plain_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headrace.guardrails.language.phrases import Item
 
-_REACHES = frozenset(words_of("reaches"))
-_OF_THE_REQUEST = frozenset(words_of("of_the_request"))
-_PLAIN = frozenset(word for one in members("plain") for word in words_of(f"plain.{one}")) | {*words_of("occasion")}
-PLAIN_NOUNS = frozenset(words_of("plain.noun"))
-_ADVERBS = frozenset(words_of("plain.adverb"))
-_PREDICATES = _ADVERBS | {*words_of("plain.adjective")}
-_PLAIN_OF_ONE, _READY = frozenset(words_of("plain_of_one")), frozenset(words_of("readiness"))
-_PEOPLE = frozenset(words_of("person"))
-_LITTLE = frozenset(words_of("plain.little"))
-_BE, _HAVE = frozenset(words_of("verb_of.being")), frozenset(words_of("verb_of.having"))
-_WAS = frozenset(words_of("verb_of.before"))
-_PAST, _NOW = frozenset(words_of("verb_of.past")), frozenset(words_of("verb_of.present"))
+_REACHES = listed("reaches")
+_OF_THE_REQUEST = listed("of_the_request")
+_PLAIN = listed("plain", "occasion")
+PLAIN_NOUNS = listed("plain.noun")
+_ADVERBS = listed("plain.adverb")
+_PREDICATES = _ADVERBS | {*listed("plain.adjective")}
+_PLAIN_OF_ONE, _READY = listed("plain_of_one"), listed("readiness")
+_PEOPLE = listed("person")
+_LITTLE = listed("plain.little")
+_BE, _HAVE = listed("verb_of.being"), listed("verb_of.having")
+_WAS = listed("verb_of.before")
+_PAST, _NOW = listed("verb_of.past"), listed("verb_of.present")
 _VERBS = _BE | _HAVE | _PAST | _NOW
-_DETERMINERS = frozenset(words_of("determiner.any"))
-_PRONOUNS = frozenset(words_of("stands_for_data"))
+_DETERMINERS = listed("determiner.any")
+_PRONOUNS = listed("stands_for_data")
 _DATA = _OF_THE_REQUEST - _PRONOUNS
-_DEMONSTRATIVES = frozenset(words_of("determiner.near"))
-_LINKS = frozenset(words_of("plain.link"))
-_SPOILS = frozenset(words_of("spoils"))
+_DEMONSTRATIVES = listed("determiner.near")
+_LINKS = listed("plain.link")
+_SPOILS = listed("spoils")
 _SMALL = 2
-_BY_NUMBER = frozenset(words_of("place_by_number"))
-_NUMBERED = frozenset(words_of("numbered"))
-_OPENS_HEADING = frozenset(words_of("opens_heading"))
-_SIZES = frozenset(words_of("size_of_data"))
+_BY_NUMBER = listed("place_by_number")
+_NUMBERED = listed("numbered")
+_OPENS_HEADING = listed("opens_heading")
+_SIZES = listed("size_of_data")
 _DIGITS = re.compile(r"[0-9]+")
 _TIME_VALUES = frozenset({"<when>", "<whens>", "<dur>", "<day>", "<clock>"})
 _NUMBERS = re.compile(r"<num>|~\^?[a-z]*[-.]?[0-9][a-z0-9._/-]*|~\^?[a-z]+[-_][a-z0-9_-]*[0-9]|[a-z]")
 _UNKNOWN = re.compile(r"~\^?[a-z][a-z'-]*")
 _PLURAL = re.compile(r"[^']*[^siu']s")
-_ANNOUNCES, _PURPOSE = Openings(words_of("announces")), Openings(words_of("opens_purpose"))
-_SPEAKER, _DONE = frozenset(words_of("speaker")), frozenset(words_of("verb_of.done"))
-_GREETINGS = frozenset(words_of("calls"))
-_OPENS = _GREETINGS.union(*(words_of(one) for one in ("runs_on", "opens_background", "after_background")))
+_SPEAKER, _DONE = listed("speaker"), listed("verb_of.done")
+_GREETINGS = listed("calls")
+_OPENS = listed("calls", "runs_on", "opens_background", "after_background")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +68,7 @@ class Beside:
 def tells(clause: Sequence[Item], beside: Beside) -> bool:
     """Say whether a clause is a statement of what was or is, of something other than the data and the transfer."""
     items = _without_asides(clause)
-    if items and (opener := _ANNOUNCES.at(items, 0)):
-        items = items[opener.count(" ") + 1 :]
+    items = items[phrase_at(items, 0, "announces")[0] :]
     while items and plain_word(items[0]) in _OPENS and not (len(items) > 1 and plain_word(items[1]) in _VERBS):
         items = [] if len(items) > 1 and plain_word(items[1]) in _ADVERBS and items[0].symbol == "as" else items[1:]
     words = [plain_word(item) for item in items]
@@ -278,7 +275,7 @@ def heads(items: Sequence[Item], at: int, end: int) -> bool:
     clause = clause[:-1] if clause and plain_word(clause[-1]) in _GREETINGS else clause
     words = [plain_word(item) for item in clause]
     numbered = any(_NUMBERS.fullmatch(item.symbol) and item.text.lower() != "a" for item in clause)
-    opener = _PURPOSE.at(clause, 0) if clause else ""
+    opener = phrase_at(clause, 0, "opens_purpose")[0]
     until = next((n for n in range(end, len(items)) if items[n].symbol in (":", ".", "<end>")), end)
     goes_on = (
         mark.symbol == ","
@@ -289,7 +286,7 @@ def heads(items: Sequence[Item], at: int, end: int) -> bool:
     if words and words[0] in _OPENS_HEADING:
         clause, words = clause[1:], words[1:]
     if opener:
-        clause, words = clause[opener.count(" ") + 1 :], words[opener.count(" ") + 1 :]
+        clause, words = clause[opener:], words[opener:]
         several = any(item.symbol.startswith(UNKNOWN_MARK) and _PLURAL.fullmatch(plain_word(item)) for item in clause)
         several = several or any(_PLURAL.fullmatch(word) for word in words if word in _DATA)
         ends_so = mark.symbol in (":", ",", "-") and not several and _PEOPLE.isdisjoint(words)
@@ -301,9 +298,9 @@ def heads(items: Sequence[Item], at: int, end: int) -> bool:
         word in _VERBS or (word not in _PLAIN and ("'" in word or word.endswith(("ed", "ing")))) for word in words
     )
     nouns = [word for word in words if word not in _LITTLE and word not in _PREDICATES]
-    listed = len(words) == 1 and words[0] in _PLAIN
+    alone = len(words) == 1 and words[0] in _PLAIN
     opens = (
-        not listed
+        not alone
         and not _opens_order(words)
         and words[0] not in _LINKS
         and (words[0] in PLAIN_NOUNS or words[0] not in _ADVERBS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headrace.guardrails.language.fields import label_of
-from headrace.guardrails.language.grammar import words_of
+from headrace.guardrails.language.phrases import listed
 
 # An opening quote and what may close it.
 QUOTES = {
@@ -43,7 +43,7 @@ _COMPARED = re.compile(r"[<>]=?(?=\d)")
 _NEW_SENTENCE = re.compile(r"[ \t]*\n|\s+[A-Z][A-Za-z]*(?:'[a-z]+)?(?=[\s,.!](?!\S*[:/]))")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00b4": "'"})
 
-_ASKED_FOR = words_of("asked_for")
+_ASKED_FOR = listed("asked_for")
 _BEFORE_A_LIST = {".", ";", ":", ","}
 
 Kind = Literal["word", "quoted", "mark"]

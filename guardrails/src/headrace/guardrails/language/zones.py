@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, available_timezones
 
 from headrace.guardrails.intents.draft import Zone
-from headrace.guardrails.language.days import word_at
-from headrace.guardrails.language.grammar import words_of
+from headrace.guardrails.language.phrases import listed, phrase_at, word_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headrace.guardrails.language.phrases import Item
 
-_ABBREVIATIONS = frozenset(words_of("zone_abbreviation"))
 _OFFSET = re.compile(r"(?:utc|gmt)?(?P<sign>[+-])(?P<hours>\d{1,2})(?::?(?P<minutes>\d{2}))?")
-_PLAIN = frozenset({"utc", "gmt", "zulu", "z"})
-ZONE_WORDS = frozenset({"utc", "gmt", "zulu", "local", "time", "our", "my"}) | _ABBREVIATIONS
+_NO_CITIES = ("Etc", "SystemV", "US", "posix", "right")
 
 
 @cache
@@ -32,49 +29,38 @@ def _zone_names() -> dict[str, str]:
 def _cities() -> dict[str, str | None]:
     """Map the last part of each IANA name to it, or to None where two zones share it."""
     cities: dict[str, str | None] = {}
-    for name in available_timezones():
-        area, slash, city = name.partition("/")
-        if slash and area not in ("Etc", "SystemV", "US", "posix", "right"):
-            key = city.rpartition("/")[2].lower().replace("_", " ")
+    for name in _zone_names().values():
+        if not name.startswith(_NO_CITIES):
+            key = name.rpartition("/")[2].lower().replace("_", " ")
             cities[key] = None if key in cities else name
     return cities
 
 
-def zone_at(items: Sequence[Item], at: int) -> tuple[int, Zone] | None:  # noqa: PLR0911
-    """Read a zone that starts here; it only counts after a clock time."""
-    if items[at].symbol == "<ep>" and items[at].text.lower() == "local":
-        # After a clock time the word is the zone, whatever endpoint has that name.
-        return _with_time(items, at, 1, Zone())
-    if items[at].value is not None:
-        return None
+def zone_at(items: Sequence[Item], at: int) -> tuple[int, Zone] | None:
+    """Read a zone that starts here; it only counts after a clock time. "Time" may follow it."""
     text, word = items[at].text, word_at(items, at)
-    if word in _PLAIN:
-        return _with_time(items, at, 1, Zone(UTC))
-    if "/" in text:
-        name = _zone_names().get(text.lower())
-        return None if name is None else _with_time(items, at, 1, Zone(ZoneInfo(name)))
-    if offset := _OFFSET.fullmatch(word):
+    # After a clock time the word "local" is the zone, whatever endpoint has that name.
+    local = items[at].symbol == "<ep>" and text.lower() in listed("zone_word.local")
+    width, kind = (1, "local") if local else phrase_at(items, at, "zone_word")
+    if width:
+        zone = Zone() if kind == "local" else Zone(UTC)
+    elif items[at].value is None and text.lower() in _zone_names():
+        width, zone = 1, Zone(ZoneInfo(_zone_names()[text.lower()]))
+    elif offset := _OFFSET.fullmatch(word):
         return 1, _offset(offset, text)
-    if word in ("our", "my") and word_at(items, at + 1) == "time":
-        return 2, Zone()
-    if word == "local":
-        return _with_time(items, at, 1, Zone())
-    if word in _ABBREVIATIONS:
+    elif word in listed("zone_abbreviation"):
         doubt = f"`{text}` stands for several time zones: write UTC or a name such as Europe/Prague"
-        return _with_time(items, at, 1, Zone(doubt=doubt))
-    return _city(items, at)
-
-
-def _with_time(items: Sequence[Item], at: int, width: int, zone: Zone) -> tuple[int, Zone]:
-    return width + (1 if word_at(items, at + width) == "time" else 0), zone
+        width, zone = 1, Zone(doubt=doubt)
+    else:
+        return _city(items, at)
+    return width + phrase_at(items, at + width, "time_word")[0], zone
 
 
 def _city(items: Sequence[Item], at: int) -> tuple[int, Zone] | None:
     for width in (1, 2, 3):
-        if word_at(items, at + width) == "time":
-            city = " ".join(word_at(items, at + step) for step in range(width))
-            name = _cities().get(city)
-            return None if name is None else (width + 1, Zone(ZoneInfo(name)))
+        name = _cities().get(" ".join(word_at(items, at + step) for step in range(width)))
+        if name and (time := phrase_at(items, at + width, "time_word")[0]):
+            return width + time, Zone(ZoneInfo(name))
     return None
 
 
