@@ -6,9 +6,10 @@ from importlib import resources
 from headrace.guardrails.language import grammar
 from headrace.guardrails.language.phrases import GROUPS
 
-FOLDER = resources.files("headrace.guardrails.language") / "grammar"
+PACKAGE = resources.files("headrace.guardrails.language")
+FOLDER = PACKAGE / "grammar"
 TEXTS = {entry.name.removesuffix(".txt"): entry.read_text("utf-8") for entry in FOLDER.iterdir()}
-CODE = "\n".join(entry.read_text("utf-8") for entry in FOLDER.parent.iterdir() if entry.name.endswith(".py"))
+CODE = "\n".join(entry.read_text("utf-8") for entry in PACKAGE.iterdir() if entry.name.endswith(".py"))
 
 
 def test_every_file_of_the_grammar_is_read() -> None:

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from headrace.guardrails.language.tokens import QUOTES, scan
 from headrace.guardrails.resolve.recurrence import RRULE_DAYS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from headrace.guardrails.intents.values import Changes, Intent, Slots, Target
 
 _SIZES = (
     ("PiB", 2**50), ("PB", 10**15), ("TiB", 2**40), ("TB", 10**12), ("GiB", 2**30), ("GB", 10**9),
-    ("MiB", 2**20), ("MB", 10**6), ("KiB", 2**10), ("kB", 10**3),
+    ("MiB", 2**20), ("MB", 10**6), ("KiB", 2**10), ("kB", 10**3), ("B", 1),
 )  # fmt: skip
-_RATES = (("Tb/s", 10**12), ("Gb/s", 10**9), ("Mb/s", 10**6), ("kbit/s", 10**3))
-_FIXED: dict[str, dict[object, str]] = {
-    "encryption": {True: "encrypted", False: "without encryption"},
-    "verify": {"none": "without verification", "default": "verified"},
-    "on_conflict": {
-        "skip": "skip existing files",
-        "overwrite": "overwrite existing files",
-        "fail": "fail if a file exists",
-        "newer": "overwrite only if newer",
-    },
-    "delete_extraneous": {True: "delete whatever is gone at the source"},
-}
+_RATES = (("Tb/s", 10**12), ("Gb/s", 10**9), ("Mb/s", 10**6), ("kbit/s", 10**3), ("b/s", 1))
 _CLEARED = {
     "rate_limit_bps": "no rate limit",
     "deadline": "no deadline",
@@ -58,14 +49,14 @@ def _step(step: Intent) -> str:
     if step.action == "confirm":
         return "yes"
     if step.action == "modify":
-        changes = [] if step.changes is None else _changes(step.changes)
         about = f"for {step.target.id}: " if step.target and step.target.id else "change it: "
-        return about + ", ".join(changes)
+        return about + ", ".join([] if step.changes is None else _changes(step.changes))
     if step.action in ("status", "list", "cancel", "pause", "resume"):
-        return " ".join([_control(step.action, step.target), *_start(step.start)])
-    source = "" if step.source is None else f" {quoted(str(step.source))}"
-    destination = "" if step.destination is None else f" to {quoted(str(step.destination))}"
-    return ", ".join([f"{step.action}{source}{destination}", *_options(step)])
+        return " ".join([_control(step.action, step.target), *_said(step, _START)])
+    source = "" if step.source is None else f" {_place(step.source)}"
+    destination = "" if step.destination is None else f" to {_place(step.destination)}"
+    deletes = ["delete the source afterwards"] if step.delete_source and step.action != "move" else []
+    return ", ".join([f"{step.action}{source}{destination}", *_said(step, _OPTIONS), *deletes])
 
 
 def _control(action: str, target: Target | None) -> str:
@@ -105,87 +96,29 @@ def quoted(text: str) -> str:
     raise ValueError(message)
 
 
-def _options(slots: Slots) -> list[str]:  # noqa: C901
-    words: list[str] = []
-    if slots.include:
-        words.append(f"only {_list(slots.include)}")
-    if slots.exclude:
-        words.append(f"skip {_list(slots.exclude)}")
-    words += _bounds(slots)
-    words += _start(slots.start)
-    if slots.deadline is not None:
-        words.append(f"finish by {_moment(slots.deadline)}")
-    if slots.window is not None:
-        words.append(f"only between {slots.window[0]} and {slots.window[1]}")
-    if slots.repeat is not None:
-        words.append(_repeat(slots.repeat))
-    if slots.rate_limit_bps is not None:
-        words.append(f"limited to {_amount(slots.rate_limit_bps, _RATES, 'b/s')}")
-    if slots.priority is not None:
-        words.append(f"{slots.priority} priority")
-    for slot, phrases in _FIXED.items():
-        value = getattr(slots, slot)
-        if value is not None and value in phrases:
-            words.append(phrases[value])
-        elif slot == "verify" and value is not None:
-            words.append(f"verify with {value}")
-    if slots.preserve:
-        words.append(f"preserve {' and '.join(slots.preserve)}")
-    if slots.delete_source and getattr(slots, "action", None) != "move":
-        words.append("delete the source afterwards")
-    return words
-
-
-def _bounds(slots: Slots) -> list[str]:
-    words: list[str] = []
-    if slots.min_size is not None:
-        words.append(f"only files of at least {_amount(slots.min_size, _SIZES, 'B')}")
-    if slots.max_size is not None:
-        words.append(f"only files of at most {_amount(slots.max_size, _SIZES, 'B')}")
-    if slots.modified_after is not None:
-        words.append(f"only files changed since {_moment(slots.modified_after)}")
-    if slots.modified_before is not None:
-        words.append(f"only files changed before {_moment(slots.modified_before)}")
-    return words
-
-
-def _changes(changes: Changes) -> list[str]:
-    words: list[str] = []
-    if changes.source is not None:
-        words.append(f"from {quoted(str(changes.source))}")
-    if changes.destination is not None:
-        words.append(f"to {quoted(str(changes.destination))}")
-    words += _options(changes)
-    if changes.add_include:
-        words.append(f"also only {_list(changes.add_include)}")
-    if changes.add_exclude:
-        words.append(f"also skip {_list(changes.add_exclude)}")
-    if changes.drop_exclude:
-        words.append(f"stop skipping {_list(changes.drop_exclude)}")
-    words += [_CLEARED[slot] for slot in changes.cleared if slot in _CLEARED]
-    if changes.exclude:
-        words.append("instead")
-    return words
+def _said(slots: Slots, said: Sequence[tuple[str, str, Callable[[Any], str | None]]]) -> list[str]:
+    """Say each slot that is filled; a value without words of its own is not said."""
+    values = ((getattr(slots, slot), words, say) for slot, words, say in said)
+    told = ((words, say(value)) for value, words, say in values if value not in (None, ()))
+    return [words.format(value) for words, value in told if value is not None]
 
 
 def _list(globs: tuple[str, ...]) -> str:
     return " and ".join(quoted(glob) for glob in globs)
 
 
-def _start(start: datetime | None) -> list[str]:
-    return [] if start is None else [f"start at {_moment(start)}"]
+def _place(place: object) -> str:
+    return quoted(str(place))
 
 
 def _moment(moment: datetime) -> str:
     return moment.isoformat()
 
 
-def _amount(value: int, units: tuple[tuple[str, int], ...], least: str) -> str:
+def _amount(units: tuple[tuple[str, int], ...], value: int) -> str:
     """Write a number in the largest unit that gives it exactly."""
-    for unit, size in units:
-        if value >= size and value % size == 0:
-            return f"{value // size} {unit}"
-    return f"{value} {least}"
+    exact = (f"{value // size} {unit}" for unit, size in units if value >= size and value % size == 0)
+    return next(exact, str(value))
 
 
 def _repeat(rule: str) -> str:
@@ -212,3 +145,44 @@ def _written(parts: dict[str, str]) -> str:
     """Write the parts the way resolution does, to be sure that words give the same rule."""
     order = [key for key in ("FREQ", "INTERVAL", "BYDAY", "BYMONTHDAY", "BYHOUR", "BYMINUTE") if key in parts]
     return ";".join(f"{key}={parts[key]}" for key in order)
+
+
+_VERIFIED = {"none": "without verification", "default": "verified"}
+_START = (("start", "start at {}", _moment),)
+_OPTIONS = (
+    ("include", "only {}", _list),
+    ("exclude", "skip {}", _list),
+    ("min_size", "only files of at least {}", partial(_amount, _SIZES)),
+    ("max_size", "only files of at most {}", partial(_amount, _SIZES)),
+    ("modified_after", "only files changed since {}", _moment),
+    ("modified_before", "only files changed before {}", _moment),
+    *_START,
+    ("deadline", "finish by {}", _moment),
+    ("window", "only between {}", " and ".join),
+    ("repeat", "{}", _repeat),
+    ("rate_limit_bps", "limited to {}", partial(_amount, _RATES)),
+    ("priority", "{} priority", str),
+    ("encryption", "{}", {True: "encrypted", False: "without encryption"}.get),
+    ("verify", "{}", lambda how: _VERIFIED.get(how, f"verify with {how}")),
+    ("on_conflict", "{}", {
+        "skip": "skip existing files",
+        "overwrite": "overwrite existing files",
+        "fail": "fail if a file exists",
+        "newer": "overwrite only if newer",
+    }.get),
+    ("delete_extraneous", "{}", {True: "delete whatever is gone at the source"}.get),
+    ("preserve", "preserve {}", " and ".join),
+)  # fmt: skip
+_PLACES = (("source", "from {}", _place), ("destination", "to {}", _place))
+_MORE = (
+    ("add_include", "also only {}", _list),
+    ("add_exclude", "also skip {}", _list),
+    ("drop_exclude", "stop skipping {}", _list),
+)
+
+
+def _changes(changes: Changes) -> list[str]:
+    deletes = ["delete the source afterwards"] if changes.delete_source else []
+    words = [*_said(changes, _PLACES), *_said(changes, _OPTIONS), *deletes, *_said(changes, _MORE)]
+    words += [_CLEARED[slot] for slot in changes.cleared if slot in _CLEARED]
+    return [*words, "instead"] if changes.exclude else words
