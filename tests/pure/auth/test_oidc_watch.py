@@ -90,14 +90,19 @@ async def test_the_token_that_takes_the_place_of_the_last_one_is_kept_and_none_i
     assert "first" not in repr(await desk.store.identities())
 
 
-async def test_the_groups_of_now_count_where_the_provider_says_any(desk: Desk) -> None:
+@pytest.mark.parametrize("none", [None, []])
+async def test_the_groups_of_now_are_those_of_the_id_token_that_comes_with_the_answer(
+    desk: Desk, none: list[str] | None
+) -> None:
     session = await desk.arrive()
-    desk.answer(id_token=signed(claims(desk.documents, nonce=None, groups=None)))
+    desk.answer()
+    assert not (await desk.door.oidc_watch.look()).changed
+    desk.answer(id_token=signed(claims(desk.documents, nonce=None)))
     assert not (await desk.door.oidc_watch.look()).changed
     assert await desk.is_here(session)
     desk.answer(id_token=signed(claims(desk.documents, nonce=None, groups=["staff"], sub="rob")))
     assert (await desk.door.oidc_watch.look()).away
-    desk.answer(id_token=signed(claims(desk.documents, nonce=None, groups=[])))
+    desk.answer(id_token=signed(claims(desk.documents, nonce=None, groups=none)))
     assert (await desk.door.oidc_watch.look()).changed
     assert not await desk.is_here(session)
 

@@ -95,15 +95,14 @@ class OidcWatch:
             await self._identities.keep_grant(one.issuer, one.subject, one.grant, hidden)
 
     async def _brought_up_to_date(self, provider: Provider, one: IdentityRecord, granted: Granted) -> bool:
-        """Note the groups of now where the provider says any; whether they have changed."""
+        """Note the groups of an ID token as at a sign-in (without the claim it names none); whether they changed."""
         if granted.id_token is None:
             return False
-        signed = await provider.verified(granted.id_token)
-        found = vouched(signed, provider.issuer, None, self._clock())
+        found = vouched(await provider.verified(granted.id_token), provider.issuer, None, self._clock())
         if found.subject != one.subject:
             message = "an ID token of somebody else"
             raise TokenRefused(message)
-        if provider.issuer.groups_claim not in signed.claims or found.groups == one.groups:
+        if found.groups == one.groups:
             return False
         await self._identities.renew(one.issuer, one.subject, found.groups, self._clock())
         return True
