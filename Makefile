@@ -151,6 +151,10 @@ check-engine: setup ## clippy, the engine's Python face, licences of dependencie
 .PHONY: check
 check: lint check-engine check-web ## lints, types, and component tests of the console
 
+.PHONY: keycloak
+keycloak: setup ## sign in at a real Keycloak (downloads 176 MB once; needs Java 17 and Maven)
+	@$(BIN)/python -m pytest -q tests/slow/keycloak/checks.py
+
 .PHONY: bench
 bench: setup ## measure against peers in the same run (ARGS=--service-only: the service alone)
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -1,0 +1,112 @@
+"""Signing in at Keycloak, leaving it, its access tokens and its keys."""
+
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.interfaces.rest.test_sign_in_elsewhere import HERE, PUBLIC, Visitor, visitor
+from tests.servers.site import Site, started_site
+from tests.slow.keycloak.server import Keycloak, keycloak_running, walk
+
+from headrace.api.clock import utc_now
+from headrace.api.settings import Settings
+from headrace.auth import AuthError, read_issuers
+from headrace.auth.oidc_check import check_issuer
+from headrace.client import models as m
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def keycloak() -> Iterator[Keycloak]:
+    with keycloak_running() as running:
+        running.make_realm(PUBLIC)
+        for name in ("pia", "rob", "zoe"):
+            running.person(name, "staff")
+        running.person("eve")
+        yield running
+
+
+def declared(folder: Path, keycloak: Keycloak) -> Path:
+    (folder / "client.secret").write_text("of a client in a test")
+    file = folder / "issuers.toml"
+    file.write_text(
+        f'[[issuer]]\nid = "corp"\nname = "Keycloak"\nurl = "{keycloak.url}"\nclient_id = "headrace"\n'
+        'client_secret_file = "client.secret"\nwatch_people = true\naccess_tokens = true\n'
+        "untyped_access_tokens = true\n"
+    )
+    return file
+
+
+@pytest.fixture
+async def site(tmp_path: Path, keycloak: Keycloak) -> AsyncIterator[Site]:
+    """A site whose staff comes from Keycloak; who has left is asked for by hand."""
+    wanted = Settings(oidc_issuers=str(declared(tmp_path, keycloak)), directory_poll_s=100_000)
+    async with started_site(tmp_path, wanted) as opened:
+        await opened.bind(m.GroupBinding(issuer=keycloak.url, group="staff", roles=["requester"]))
+        yield opened
+
+
+async def sign_in(browser: Visitor, name: str) -> str:
+    """Sign in, and return the session's secret; empty when there is none."""
+    await browser.come_back(walk(await browser.begin(), f"{HERE}/corp/callback", name))
+    return browser.client.cookies.get("headrace") or ""
+
+
+async def is_here(site: Site, secret: str) -> bool:
+    try:
+        await site.use_cases.people.of_session(secret)
+    except AuthError:
+        return False
+    return True
+
+
+async def test_staff_signs_in_and_a_stranger_does_not(site: Site) -> None:
+    async with visitor(site) as pia, visitor(site) as eve:
+        secret = await sign_in(pia, "pia")
+        assert (await pia.me()).roles == ["requester"]
+        assert not await sign_in(eve, "eve")
+        out = await site.use_cases.people.sign_out(secret, "127.0.0.1")
+        assert out.elsewhere is not None
+        assert httpx2.get(out.elsewhere, timeout=60).headers["location"] == f"{PUBLIC}/sign-in"
+
+
+async def test_who_is_disabled_there_or_loses_the_group_is_out_here(site: Site, keycloak: Keycloak) -> None:
+    people = site.use_cases.people
+    async with visitor(site) as one, visitor(site) as other, visitor(site) as third:
+        pia, rob, zoe = [await sign_in(b, n) for b, n in ((one, "pia"), (other, "rob"), (third, "zoe"))]
+        for _ in range(2):
+            await people.ask_providers()
+            assert [await is_here(site, secret) for secret in (pia, rob, zoe)] == [True] * 3
+        keycloak.enable("pia", enabled=False)
+        keycloak.leave("zoe", "staff")
+        await people.ask_providers()
+        assert [await is_here(site, secret) for secret in (pia, rob, zoe)] == [False, True, False]
+        keycloak.enable("pia", enabled=True)
+        assert await is_here(site, await sign_in(one, "pia"))
+
+
+async def test_an_access_token_counts_with_its_scopes_and_an_id_token_does_not(site: Site, keycloak: Keycloak) -> None:
+    async with visitor(site) as rob:
+        await sign_in(rob, "rob")
+    given = keycloak.tokens_of("rob", "openid transfer:read")
+    principal = await site.use_cases.people.of_token(given["access_token"])
+    assert (principal.agent, principal.session, set(principal.scopes)) == ("notebook", False, {"transfer:read"})
+    with pytest.raises(AuthError):
+        await site.use_cases.people.of_token(given["id_token"])
+
+
+async def test_a_key_that_is_new_there_is_known_here_ten_seconds_later(site: Site, keycloak: Keycloak) -> None:
+    async with visitor(site) as rob:
+        assert await sign_in(rob, "rob")
+        keycloak.rotate()
+        site.clock.shift += timedelta(seconds=10)
+        assert await is_here(site, await sign_in(rob, "rob"))
+
+
+async def test_the_check_of_a_configuration_finds_nothing_wrong(tmp_path: Path, keycloak: Keycloak) -> None:
+    [issuer] = read_issuers(declared(tmp_path, keycloak))
+    found = [one async for one in check_issuer(issuer, PUBLIC, utc_now)]
+    assert [one.said for one in found if not one.good] == []
