@@ -103,8 +103,9 @@ def started(folder: Path, **settings: int | str) -> Iterator[dict[str, Any]]:
     source, destination = folder / "source", folder / "destination"
     source.mkdir()
     destination.mkdir()
+    listen = str(settings.pop("listen", "127.0.0.1:0"))
     options = [
-        "--data", str(folder / "data"), "--listen", "127.0.0.1:0", "--hub-listen", "127.0.0.1:0", "--allow-root",
+        "--data", str(folder / "data"), "--listen", listen, "--hub-listen", "127.0.0.1:0", "--allow-root",
         "--root", f"src={source}:read", "--root", f"dst={destination}:delete", "--json",
     ]  # fmt: skip
     kept = surroundings()

@@ -55,6 +55,8 @@ def test_the_environment_wins_over_defaults() -> None:
         ("HEADRACE_PLAN_QUEUE", "-1"),
         ("HEADRACE_TIMEZONE", "Middle/Earth"),
         ("HEADRACE_TLS_CERT", "/only/one/of/two"),
+        ("HEADRACE_TRUSTED_PROXIES", "*"),
+        ("HEADRACE_TRUSTED_PROXIES", "10.0.0.0/8, proxy.example.org"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused_by_its_variable(name: str, value: str) -> None:

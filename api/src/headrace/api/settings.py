@@ -6,6 +6,7 @@ docs/settings.md lists them all (a test compares).
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -38,6 +39,12 @@ class Settings:
     hub_listen: str = _setting("127.0.0.1:8471", "host:port", "where nodes dial in; port 0 picks one")
     hub_advertise: str = _setting("", "host:port", "address that join tokens tell nodes to dial; empty: the hub's own")
     public_url: str = _setting("", "URL", "how browsers reach the service; empty: made from the listening address")
+    trusted_proxies: str = _setting(
+        "",
+        "addresses",
+        "reverse proxies that say whom they pass on (`X-Forwarded-For`): addresses or networks, with commas between; "
+        "empty: nobody is believed",
+    )
     tls_cert: str = _setting("", "path", "certificate chain (PEM); needed for any address but loopback")
     tls_key: str = _setting("", "path", "private key (PEM) of the certificate")
     authority_key: str = _setting(
@@ -121,6 +128,12 @@ class Settings:
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             message = f"`HEADRACE_TIMEZONE` is `{self.timezone}`; give an IANA zone such as `Europe/Berlin`"
             raise SettingError(message) from error
+        for proxy in filter(None, self.trusted_proxies.split(",")):
+            try:
+                ip_network(proxy.strip())
+            except ValueError as error:
+                message = f"`HEADRACE_TRUSTED_PROXIES` has `{proxy}`; give addresses or networks such as `10.0.0.0/24`"
+                raise SettingError(message) from error
         if self.consent_proof not in {"session", "password", "passkey"}:
             message = f"`HEADRACE_CONSENT_PROOF` is `{self.consent_proof}`; give `session`, `password` or `passkey`"
             raise SettingError(message)

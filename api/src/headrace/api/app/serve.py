@@ -11,7 +11,7 @@ import ssl
 import sys
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, NoReturn
 from urllib.parse import urlsplit
@@ -136,7 +136,10 @@ async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool, recov
         if roots:
             node = await _embedded_node(service, roots)
         link = await _bootstrap(service, recover=recover_admin)
-        config = _config(service, _origins(address, port, own_url, public_url))
+        origins = _origins(address, port, own_url, public_url)
+        if settings.trusted_proxies:
+            origins = replace(origins, proxied=True)
+        config = _config(service, origins)
         ready = Ready(public_url, service.whole.core.hub.address, link, metrics_url(for_monitoring))
         async with answering_monitoring(service.whole.use_cases.metrics, for_monitoring):
             await _serve(service, Server(config, lambda: ready.say(as_json=as_json)), listener)
@@ -283,7 +286,9 @@ def _config(service: Service, origins: Origins) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,
+        # Of whom it is believed, whoever else says it.
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=settings.trusted_proxies,
         timeout_graceful_shutdown=_SHUTDOWN_S,
     )
 
