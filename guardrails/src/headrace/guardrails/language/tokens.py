@@ -25,12 +25,13 @@ QUOTES = {
 _OPENERS = "([{"
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _TRAILERS = ",.;:!?\u2026\u3002\uff0c\u3001\uff1b\uff01\uff1f"
-_ARROWS = {"->", "-->", "=>", "==>", "\u2192", "\u27f6", "\u21d2", "\u27a1"}
-# What opens a line of a list.
-_BULLETS = {"*", "\u2022", "\u2013", "+"}
-_DASHES = {"-", "--", "\u2013", "\u2014"}
-# What separates the fields of a form: "from krios1:/a | to archive:/a".
-_BARS = {"|", "\u00b7"}
+# Arrows, dashes, and what separates the fields of a form ("from krios1:/a | to archive:/a"); a bullet opens a line.
+_MARKS = {
+    **dict.fromkeys(("->", "-->", "=>", "==>", "\u2192", "\u27f6", "\u21d2", "\u27a1"), "->"),
+    **dict.fromkeys(("-", "--", "\u2013", "\u2014"), "-"),
+    **dict.fromkeys(("|", "\u00b7"), ";"),
+}
+_BULLETS = {"*", "\u2022", "+"}
 _SMILEY = re.compile(r"(?:[:;]-?[)D(]+|[\U0001f600-\U0001f644\U0001f389\U0001f680\U0001f64f\U0001f44b]+)(?!\S)")
 # "1." and "2)" open an item of a list: the first says nothing, one after it says "then".
 _LIST_NUMBER = re.compile(r"(?:\d{1,2}|[a-h])[.)]")
@@ -43,7 +44,6 @@ _COMPARED = re.compile(r"[<>]=?(?=\d)")
 _NEW_SENTENCE = re.compile(r"[ \t]*\n|\s+[A-Z][A-Za-z]*(?:'[a-z]+)?(?=[\s,.!](?!\S*[:/]))")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00b4": "'"})
 
-_ASKED_FOR = listed("asked_for")
 _BEFORE_A_LIST = {".", ";", ":", ","}
 
 Kind = Literal["word", "quoted", "mark"]
@@ -119,16 +119,11 @@ def _list_mark(text: str, start: int, tokens: list[Token]) -> Token | None:
     if number is None:
         return None
     before = next((token.text for token in reversed(tokens) if _LIST_NUMBER.fullmatch(token.text)), "")
-    follows = before == f"{_before(number['number'])}{number['mark']}"
-    if follows:
+    said = number["number"]
+    if before == f"{int(said) - 1 if said.isdigit() else chr(ord(said) - 1)}{number['mark']}":
         return Token(start, number.end(), number[0], "then", "word")
-    opens = number["number"] in ("1", "a") and (not tokens or tokens[-1].value in _BEFORE_A_LIST)
+    opens = said in ("1", "a") and (not tokens or tokens[-1].value in _BEFORE_A_LIST)
     return Token(start, number.end(), number[0], ".", "mark") if opens else None
-
-
-def _before(number: str) -> str:
-    """Give what comes before a number or letter of a list."""
-    return str(int(number) - 1) if number.isdigit() else chr(ord(number) - 1)
 
 
 def _closing(text: str, opening: int) -> int | None:
@@ -158,12 +153,10 @@ def _split_chunk(text: str, start: int, end: int, tokens: list[Token]) -> None:
         tokens.append(Token(start, start + sign.end(), sign[0], sign[0], "word"))
         start, chunk = start + sign.end(), chunk[sign.end() :]
     if (
-        chunk in _ARROWS
-        or chunk in _DASHES
-        or chunk in _BARS
+        chunk in _MARKS
+        or chunk in _CLOSERS
         or (chunk in _BULLETS and tokens and not tokens[-1].text)
         or (len(chunk) == 1 and chunk in _TRAILERS)
-        or (len(chunk) == 1 and chunk in _CLOSERS)
     ):
         tokens.append(_mark(text, start, end))
     else:
@@ -187,28 +180,18 @@ def _peels(text: str, start: int, end: int) -> bool:
         if _NEW_SENTENCE.match(text, end):
             return True
         one = chunk.count("?") == 1 and "*" not in chunk
-        return one and (not _looks_like_name(chunk) or _ends_question(text[:start]))
+        named = any(character in chunk for character in "/_.[")
+        return one and (not named or _ends_question(text[:start]))
     return True
 
 
 def _ends_question(before: str) -> bool:
     """Say whether a place behind these words may end a question that asks for something and names a place before it."""
     sentence = re.split(r"[.!?]\s", before.lower())[-1]
-    return "/" in sentence and any(f" {opener} " in f" {sentence}" for opener in _ASKED_FOR)
-
-
-def _looks_like_name(chunk: str) -> bool:
-    return any(character in chunk for character in "/_.[")
+    return "/" in sentence and any(f" {opener} " in f" {sentence}" for opener in listed("asked_for"))
 
 
 def _mark(text: str, start: int, end: int) -> Token:
     piece = text[start:end]
-    if piece in _ARROWS:
-        value = "->"
-    elif piece in _DASHES or piece in _BULLETS:
-        value = "-"
-    elif piece in _BARS:
-        value = ";"
-    else:
-        value = unicodedata.normalize("NFKC", piece).replace("\u3002", ".").replace("\u3001", ",")
-    return Token(start, end, piece, value, "mark")
+    plain = unicodedata.normalize("NFKC", piece).replace("\u3002", ".").replace("\u3001", ",")
+    return Token(start, end, piece, "-" if piece in _BULLETS else _MARKS.get(piece, plain), "mark")
