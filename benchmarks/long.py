@@ -40,6 +40,8 @@ class LongRun:
     streams: int
     limiter: str
     end: str
+    lowered_bytes: int
+    stop_ms: int
 
     @property
     def minutes(self) -> tuple[float, ...]:
@@ -53,7 +55,8 @@ class LongRun:
         median = statistics.median(self.minutes)
         return (
             f"| {self.round_trip_ms} ms | {self.buffer_mib} MiB | {median:.2f} Gb/s "
-            f"| {min(self.minutes):.2f} | {min(self.minutes) / median:.2f} | {self.streams} |"
+            f"| {min(self.minutes):.2f} | {min(self.minutes) / median:.2f} | {self.streams} "
+            f"| {self.lowered_bytes / 1e6:.2f} MB | {self.stop_ms} ms |"
         )
 
 
@@ -108,6 +111,7 @@ def run_long(program: Path, round_trip_ms: int, buffer_mib: int, seconds: int) -
             finally:
                 source.kill()
                 destination.kill()
+    last = json.loads(said.splitlines()[-1])
     lines = [json.loads(line) for line in heard.splitlines()]
     samples = [line for line in lines if "second" in line]
     totals = [0, *(sample["bytes"] for sample in samples)]
@@ -118,7 +122,9 @@ def run_long(program: Path, round_trip_ms: int, buffer_mib: int, seconds: int) -
         gbit_per_s=tuple(round(rate, 3) for rate in rates[:seconds]),
         streams=max((sample["streams"] for sample in samples), default=0),
         limiter=next((sample["limiter"] for sample in reversed(samples) if sample["limiter"]), ""),
-        end=json.loads(said.splitlines()[-1])["end"] if said else "",
+        end=last["end"],
+        lowered_bytes=last["lowered_bytes"],
+        stop_ms=last["stop_ms"],
     )
 
 

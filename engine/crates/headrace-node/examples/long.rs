@@ -1,7 +1,8 @@
 //! One end of a transfer without a disk, for as long as wanted: what `benchmarks/long.py` runs in two network namespaces.
 //!
 //! `long (source|destination) ADDRESS SECONDS`. The destination listens, the source dials. The destination prints one JSON line a second:
-//! bytes that arrived and were verified, data connections, and what limits it. Both are stopped when the time is over.
+//! bytes that arrived and were verified, data connections, and what limits it. When the time is over, the source sets a low rate, says what it still
+//! sent in 200 ms, stops, and says how long that took.
 
 #[path = "../tests/lab_support/mod.rs"]
 mod lab_support;
@@ -26,6 +27,10 @@ const NO_DISK: NoDisk = NoDisk {
     files: 64,
     file_bytes: 16 << 30,
 };
+
+/// A rate that is set at the end, and the time after which it has to hold.
+const LOWER_BPS: u64 = 8_000_000;
+const ACTS_WITHIN: Duration = Duration::from_millis(200);
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -63,10 +68,22 @@ fn main() {
     let attempt = start(&plane, spec).expect("it starts");
     let end = Instant::now() + Duration::from_secs(seconds);
     watch(&attempt, end, is_source);
+    // What still goes out at the old rate once a lower one is set, and how long a stop takes.
+    attempt.set_rate(Some(LOWER_BPS));
+    let before = attempt.progress().bytes_received;
+    std::thread::sleep(ACTS_WITHIN);
+    let lowered = attempt.progress().bytes_received - before;
+    let stopping = Instant::now();
     attempt.stop(StopReason::Requested);
     let end = attempt.wait();
+    let stop_ms = stopping.elapsed().as_millis();
     let failure = end.failure.map(|failure| failure.message);
-    let line = serde_json::json!({"end": format!("{:?}", end.outcome), "why": failure});
+    let line = serde_json::json!({
+        "end": format!("{:?}", end.outcome),
+        "why": failure,
+        "lowered_bytes": lowered,
+        "stop_ms": stop_ms,
+    });
     writeln!(std::io::stdout(), "{line}").expect("a line");
 }
 

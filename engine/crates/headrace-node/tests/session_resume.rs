@@ -1,5 +1,6 @@
 //! Invariant 5: a transfer can end anywhere at any time, and goes on from there and only what was not durable is sent again.
 
+mod lab_support;
 mod session_support;
 
 use std::io::{Read, Write};
@@ -14,7 +15,10 @@ use std::time::{Duration, Instant};
 
 use headrace_core::access::Access;
 use headrace_core::codec::to_usize;
+use headrace_core::integrity::BLOCK_BYTES;
+use headrace_io::storage::Storages;
 use headrace_node::session::{Outcome, Peer, Progress, StopReason, start};
+use lab_support::NoDisk;
 use rustix::process::{Signal, getpid, kill_process};
 use session_support::{Dialler, Pair, content, lines, put, root_of, tree};
 
@@ -204,6 +208,23 @@ fn invariant_5_a_stop_ends_both_ends_while_a_block_waits_for_its_rate() {
         source.end().is_some() && destination.end().is_some(),
         "a stop waits for the rate"
     );
+}
+
+#[test]
+fn a_stop_lets_each_stream_end_its_block_and_begin_no_other() {
+    let storages: Arc<dyn Storages> = Arc::new(NoDisk {
+        files: 8,
+        file_bytes: 64 << 30,
+    });
+    let pair = pair().on(&storages);
+    let (source, destination) = pair.start();
+    wait_for_bytes(&destination, 8 * MIB);
+    source.stop(StopReason::Requested);
+    let sent = source.progress().bytes_received;
+    assert_eq!(source.wait().outcome, Outcome::Stopped);
+    let after = source.progress().bytes_received - sent;
+    assert!(after <= u64::from(STREAMS) * BLOCK_BYTES, "{after}");
+    assert_eq!(destination.wait().outcome, Outcome::Stopped);
 }
 
 /// Says to the child that it is one: where its node's folders are, and whom it dials.

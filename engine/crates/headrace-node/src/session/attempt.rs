@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use crossbeam_channel::{Receiver, Sender};
@@ -19,6 +19,7 @@ use super::counters::{Counters, read};
 use super::diagnosis::Meter;
 use super::flows::{Flows, Side};
 use super::landing::EpochRules;
+use super::link::Guard;
 use super::pace::Pace;
 
 /// Which part this node plays, and where.
@@ -253,9 +254,10 @@ impl AttemptHandle {
         Ok(())
     }
 
-    /// Stop at the next unit or batch; the journal stays.
+    /// Stop: of each stream, the block that is under way is the last. The journal stays.
     pub fn stop(&self, reason: StopReason) {
         self.shared.stop.lock().get_or_insert(reason);
+        self.shared.end_session();
         self.shared.ended.1.notify_all();
     }
 
@@ -303,6 +305,8 @@ pub(super) struct Shared {
     pub(super) pace: Arc<Pace>,
     wished_rate: Mutex<Option<u64>>,
     stop: Mutex<Option<StopReason>>,
+    /// The session under way.
+    session: Mutex<Weak<Guard>>,
     meter: Mutex<Meter>,
     ended: (Mutex<Option<AttemptEnd>>, Condvar),
     /// Connections dialled to us; the listener puts them in.
@@ -323,6 +327,7 @@ impl Shared {
             pace: Arc::new(Pace::new(rate_bps)),
             wished_rate: Mutex::default(),
             stop: Mutex::default(),
+            session: Mutex::default(),
             meter: Mutex::new(Meter::new(Instant::now())),
             ended: (Mutex::default(), Condvar::new()),
             arrivals: crossbeam_channel::bounded(usize::from(headrace_core::message::MAX_STREAMS)),
@@ -364,6 +369,22 @@ impl Shared {
             ));
         }
         Ok(())
+    }
+
+    /// Let a stop end this session.
+    pub(super) fn watch(&self, session: &Arc<Guard>) {
+        *self.session.lock() = Arc::downgrade(session);
+        // It may have come while the session began.
+        self.end_session();
+    }
+
+    /// End the session under way, if the attempt may not go on.
+    fn end_session(&self) {
+        if let Err(failure) = self.check()
+            && let Some(session) = self.session.lock().upgrade()
+        {
+            session.fail(failure);
+        }
     }
 
     pub(super) fn end(&self, end: AttemptEnd) {

@@ -25,6 +25,7 @@ pub(super) fn run(
     let cipher = connected.stream.cipher().to_owned();
     let guard = Arc::new(Guard::default());
     guard.watch(None, shared_socket(&connected.stream)?);
+    context.shared.watch(&guard);
     let streams = Streams::new(context, &connected);
     let spec = context.landing_spec(root, context.spec.tuning.unit_bytes)?;
     let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;

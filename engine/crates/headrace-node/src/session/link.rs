@@ -362,7 +362,9 @@ impl<'s> StreamOutlet<'s> {
 
     fn write(&mut self, head: &[u8], body: &[u8]) -> Result<(), Failure> {
         let Self { stream, guard, .. } = self;
-        let written = stream.write_all(head, body, &mut || guard.check());
+        // Asked also when the kernel takes everything at once.
+        let ready = guard.check();
+        let written = ready.and_then(|()| stream.write_all(head, body, &mut || guard.check()));
         self.is_broken = written.is_err();
         self.frames += 1;
         add(

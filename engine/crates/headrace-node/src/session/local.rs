@@ -62,7 +62,8 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
         Arc::clone(&context.shared.pace),
     )?;
     drop(to_supply.0.set(Arc::downgrade(&supply)));
-    let guard = Guard::default();
+    let guard = Arc::new(Guard::default());
+    context.shared.watch(&guard);
     let end: Mutex<Option<Finished>> = Mutex::default();
     std::thread::scope(|scope| {
         scope.spawn(|| guard.run(|| supply.list()));

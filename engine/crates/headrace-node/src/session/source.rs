@@ -23,6 +23,7 @@ pub(super) fn run(
     let cipher = connected.stream.cipher().to_owned();
     let guard = Arc::new(Guard::default());
     guard.watch(None, shared_socket(&connected.stream)?);
+    context.shared.watch(&guard);
     let streams = Streams::new(context, &connected);
     let spec = context.supply_spec(origin, connected.theirs.unit_bytes, connected.theirs.window);
     let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;
