@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+# Containers often forbid Python to keep what it has compiled; every process would then compile the whole service, for seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3.11
 VENV := .venv

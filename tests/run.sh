@@ -5,6 +5,8 @@ cd "$(dirname "$0")/.."
 part=${1:-all}
 shift || true
 bin=$PWD/.venv/bin
+# As the Makefile says: hundreds of processes start here, and each would compile all that it imports.
+unset PYTHONDONTWRITEBYTECODE
 
 engine() { # CARGO_PROFILE: what CI builds everything with
   (cd engine && "$bin/cargo-nextest" nextest run --cargo-profile "${CARGO_PROFILE:-dev}" --workspace --show-progress none --cargo-quiet)
