@@ -118,6 +118,8 @@ fn invariant_5_a_stopped_transfer_goes_on_where_it_was() {
 fn stopped_after(bytes: u64) -> Pair {
     let mut pair = pair();
     fill(&pair);
+    // The first one, and so large that the stop cuts it.
+    put(&pair.from(), "a", &content(to_usize(32 * MIB), 9));
     pair.ticket.rate_ceiling_bps = Some(400_000_000);
     let (source, destination) = pair.start();
     wait_for_bytes(&destination, bytes);
@@ -550,7 +552,8 @@ fn a_file_that_changes_while_it_is_read_starts_again_alone() {
 #[test]
 fn forgetting_a_transfer_removes_its_temporaries_and_its_journal() {
     let mut pair = pair();
-    fill(&pair);
+    // One file, which the stop cuts wherever it comes.
+    put(&pair.from(), "large", &content(to_usize(32 * MIB), 1));
     pair.ticket.rate_ceiling_bps = Some(200_000_000);
     let (_source, destination) = pair.start();
     wait_for_bytes(&destination, 5 * MIB);
