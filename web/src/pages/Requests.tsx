@@ -28,7 +28,7 @@ export function Requests() {
   return (
     <Page title={t("nav.requests")} lead={t("requests.lead")}>
       <search className={classes.filters}>
-        <Filters filter={filter} placeholder={t("requests.find.placeholder")} go={(search, typed) => void navigate({ search, replace: typed })} />
+        <Filters filter={filter} placeholder={t("requests.find.placeholder")} go={(changed, typed) => void navigate({ search: (old) => ({ ...old, ...changed }), replace: typed })} />
       </search>
       {list.isPending && <Loading />}
       {list.isError && <Failure error={list.error} again={() => void list.refetch()} />}

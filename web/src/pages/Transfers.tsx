@@ -76,7 +76,7 @@ export function Transfers() {
         <Filters
           filter={filter}
           placeholder={t("transfers.find.placeholder")}
-          go={(next, typed) => void navigate({ search: (old) => ({ ...old, ...next }), replace: typed })}
+          go={(changed, typed) => void navigate({ search: (old) => ({ ...old, ...changed }), replace: typed })}
         />
         <Text c="dimmed" size="sm" aria-live="polite">
           {counts !== undefined && howMany(counts, state)}

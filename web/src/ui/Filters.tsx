@@ -11,28 +11,29 @@ const FIND_MS = 250;
 interface Props {
   filter: ListFilter;
   placeholder: string;
-  /** `typed` while words are typed: the places in between are not worth going back to. */
-  go: (filter: ListFilter, typed: boolean) => void;
+  /** Change this part of the filter, and no other: words that rested and a day may come at the same time, each before the page knows of the other.
+   * `typed` while words are typed: the places in between are not worth going back to. */
+  go: (changed: ListFilter, typed: boolean) => void;
 }
 
 export function Filters({ filter, placeholder, go }: Props) {
   const { find, since, until } = filter;
   return (
     <>
-      <Find find={find ?? ""} placeholder={placeholder} go={(next) => go({ find: next || undefined, since, until }, true)} />
+      <Find find={find ?? ""} placeholder={placeholder} go={(next) => go({ find: next || undefined }, true)} />
       <TextInput
         type="date"
         label={t("filter.since")}
         value={since ?? ""}
         max={until}
-        onChange={(event) => go({ find, since: event.currentTarget.value || undefined, until }, false)}
+        onChange={(event) => go({ since: event.currentTarget.value || undefined }, false)}
       />
       <TextInput
         type="date"
         label={t("filter.until")}
         value={until ?? ""}
         min={since}
-        onChange={(event) => go({ find, since, until: event.currentTarget.value || undefined }, false)}
+        onChange={(event) => go({ until: event.currentTarget.value || undefined }, false)}
       />
     </>
   );

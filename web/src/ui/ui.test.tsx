@@ -1,11 +1,13 @@
 import { MantineProvider } from "@mantine/core";
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import type { ReactNode } from "react";
 import { expect, it, vi } from "vitest";
+import type { ListFilter } from "../api/queries";
 import { ApiError, inWords, toProblem, Unreachable } from "../api/problem";
 import type { Me } from "../api/schema";
 import { Act, Copyable, Failure, Name } from "./basics";
+import { Filters } from "./Filters";
 import { who } from "./who";
 import { whyNot } from "./permissions";
 import { useProof } from "./proof";
@@ -27,6 +29,16 @@ it("what can't be used now says why, stays in the tab order and does nothing", a
   await userEvent.keyboard("{Enter}");
   await userEvent.click(button);
   expect(acted).not.toHaveBeenCalled();
+});
+
+it("words that rested and a day, given before the page knows of the other, take nothing from each other", async () => {
+  let address: ListFilter = {};
+  // As a page that is drawn again later: `filter` stays what it was.
+  show(<Filters filter={{}} placeholder="words" go={(changed) => (address = { ...address, ...changed })} />);
+  fireEvent.change(screen.getByLabelText("Find"), { target: { value: "run42" } });
+  fireEvent.change(screen.getByLabelText("Until"), { target: { value: "2020-01-31" } });
+  fireEvent.change(screen.getByLabelText("From"), { target: { value: "2020-01-01" } });
+  await vi.waitFor(() => expect(address).toEqual({ find: "run42", since: "2020-01-01", until: "2020-01-31" }));
 });
 
 it("a name from storage is text, never markup", () => {
