@@ -135,14 +135,18 @@ campaign: setup ## kill -9 the service KILLS times (200), and its nodes, under p
 releases: setup ## nodes of the last release (tests/slow/releases) and of today work together
 	@$(BIN)/python -m tests.slow.releases $(ARGS)
 
-.PHONY: lint
-lint: $(VENV)/.members web/node_modules/.packages ## what needs no build: ruff, mypy, import-linter, eslint, tsc, rustfmt
+.PHONY: lint lint-python lint-web
+lint: lint-python lint-web ## what needs no build: ruff, mypy, import-linter, eslint, tsc, rustfmt
+	@cd engine && cargo fmt --check
+
+lint-python: $(VENV)/.members
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
 	@said=$$(PYTHONPATH=engine/python $(BIN)/lint-imports) || { echo "$$said"; exit 1; }
+
+lint-web: web/node_modules/.packages
 	@cd web && npm run --silent check
-	@cd engine && cargo fmt --check
 
 .PHONY: check-engine
 check-engine: setup ## clippy, the engine's Python face, licences of dependencies
