@@ -24,7 +24,7 @@ from headrace.auth import (
     Role,
     TooManyAttempts,
 )
-from headrace.auth.passkeys import MAX_PASSKEYS, TRY_LIMIT, Challenge
+from headrace.auth.passkeys import MAX_PASSKEYS, TRY_LIMIT, Challenge, check_agreed
 from headrace.client import models as m
 
 pytestmark = pytest.mark.anyio
@@ -118,6 +118,20 @@ async def test_a_proof_for_one_digest_is_none_for_another(house: House) -> None:
     device = await house.add(ada)
     with refused("something else"):
         await house.prove(ada, device.get(await house.asked(ada, "another plan")))
+
+
+async def test_with_nothing_but_the_answer_in_hand_it_agrees_to_one_digest_of_one_person(house: House) -> None:
+    # What a signer of its own checks: it has neither the store nor the keys of the service.
+    ada = await house.ada()
+    device = await house.add(ada)
+    [known] = await house.passkeys.of(ada)
+    party = house.passkeys.party
+    assert party is not None
+    given = Assertion(**device.get(await house.asked(ada)).model_dump())
+    check_agreed(party, ada.id, WHAT, given, known.public_key)
+    for person, what in ((ada.id, "another plan"), ("pn_bea", WHAT)):
+        with refused("something else"):
+            check_agreed(party, person, what, given, known.public_key)
 
 
 async def test_a_proof_given_at_another_origin_is_refused(house: House) -> None:
