@@ -220,6 +220,17 @@ async def a_grant_that_counts_no_more_suspends_its_person_once(stores: Stores) -
     assert (identity.gone, identity.grant) == (None, "three")
 
 
+async def what_a_sign_in_of_before_says_changes_nothing(stores: Stores) -> None:
+    alice = await stores.arrived(replace(ALICE, grant="one"))
+    assert not await stores.identities.renew(CORP, "alice", frozenset(), LATER, grant="another")
+    assert not await stores.identities.renew(CORP, "nobody", frozenset(), LATER, grant="one")
+    assert await stores.people.person(alice.id) == alice
+    assert await stores.identities.renew(CORP, "alice", frozenset(), LATER, grant="one")
+    left = await stores.people.person(alice.id)
+    assert left is not None
+    assert not left.roles
+
+
 async def one_identity_that_is_gone_suspends_whoever_has_it_until_it_is_taken_away(stores: Stores) -> None:
     alice = await stores.arrived()
     await stores.identities.link(alice.id, PARTNER, "al", NOW)

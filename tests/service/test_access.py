@@ -101,8 +101,9 @@ async def person_with_token(site: Site, role: str, scope: Scope) -> Acting:
 @pytest.mark.anyio
 async def test_an_assistant_that_may_read_everything_reads_it_without_the_names_that_are_withheld(site: Site) -> None:
     (site.lab / "set").mkdir()
-    (site.lab / "set" / "patient-7.dat").write_text("7")
-    (site.archive / "set" / "patient-7.dat").mkdir(parents=True)
+    for name in ("patient-7.dat", "another.dat"):
+        (site.lab / "set" / name).write_text("7")
+        (site.archive / "set" / name).mkdir(parents=True)
     plan = await site.ada.plan("lab:/set", "archive:/set")
     ended = await site.ada.end_of(await site.ada.submit(plan))
     assert ended.state is m.TransferState.PARTIAL
@@ -120,5 +121,10 @@ async def test_an_assistant_that_may_read_everything_reads_it_without_the_names_
     assert plan.id in told
     assert ended.id in told
     assert "patient-7" not in told
+    page = await agent.failed_files(ended.id, limit=1)
+    assert page.next == "1.e1", "where a page goes on does not tell how long a name is"
+    assert (await agent.failed_files(ended.id, after=page.next)).next is None
+    with refused("invalid_request"):
+        await agent.failed_files(ended.id, after="1.b5")
     with refused("names_withheld"):
         _ = [chunk async for chunk in agent.receipt_files(ended.id)]

@@ -134,6 +134,19 @@ def test_who_sends_a_request_gets_in_from_the_address_of_a_stranger_with_silent_
         assert was_closed(held[0])
 
 
+def test_behind_a_proxy_whoever_comes_past_it_is_still_counted(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path, trusted_proxies=OTHER_STRANGER, max_connections_of_one=5, receive_timeout_s=3600) as service,
+        silent(service, STRANGER, 6) as past,
+        silent(service, OTHER_STRANGER, 6) as through,
+    ):
+        assert was_closed(past[0])
+        assert health_from(service, "127.0.0.1") == 200
+        through[0].settimeout(0)
+        with pytest.raises(BlockingIOError):
+            through[0].recv(1)
+
+
 def test_silent_connections_from_many_addresses_give_way_the_oldest_first(patient: Service) -> None:
     with ExitStack() as all_held:
         held = [all_held.enter_context(silent(patient, f"127.0.1.{number}", 150)) for number in range(1, 9)]

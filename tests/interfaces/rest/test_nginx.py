@@ -6,7 +6,7 @@ import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -112,8 +112,29 @@ def test_whoever_calls_is_known_by_what_the_proxy_saw_and_by_nothing_they_say(
     past = httpx2.HTTPTransport(local_address="127.0.0.3")
     with httpx2.Client(base_url=f"{front.behind}/api/v1", transport=past, timeout=30) as client:
         assert client.post("/sessions", json=wrong, headers=spoofed).status_code == 401
+    with front.client("127.0.0.1") as client:
+        assert client.post("/sessions", json=wrong, headers=spoofed).status_code == 401
+    with httpx2.Client(base_url=f"{front.behind}/api/v1", timeout=30) as client:
+        assert client.post("/sessions", json=wrong, headers={"x-forwarded-for": "no address"}).status_code == 401
     failed = browser.get("/audit", params={"kind": "sign_in_failed"}).json()["items"]
-    assert [one["detail"]["address"] for one in failed] == ["127.0.0.4", "127.0.0.3"]
+    known = ["127.0.0.4", "127.0.0.3", "127.0.0.1", "unknown"]
+    assert [one["detail"]["address"] for one in failed] == known
+
+
+def test_one_address_may_have_as_many_connections_through_nginx_as_past_it(front: Front) -> None:
+    host, _, port = front.url.partition("://")[2].partition(":")
+    with ExitStack() as held:
+        for _ in range(250):
+            one = socket.create_connection((host, int(port)), 30, ("127.0.0.5", 0))
+            secured = held.enter_context(front.trusted.wrap_socket(one, server_hostname=host))
+            # A head without its body: nginx counts what it has begun to answer.
+            secured.sendall(
+                f"POST /api/v1/sessions HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 9\r\n\r\n".encode()
+            )
+        with front.client("127.0.0.5") as client:
+            assert client.get("/health").status_code == 429
+        with front.client("127.0.0.6") as client:
+            assert client.get("/health").status_code == 200
 
 
 def test_changes_come_through_nginx_as_they_happen(browser: httpx2.Client) -> None:

@@ -4,11 +4,12 @@ import base64
 import hmac
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl
 
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, RSAKey
@@ -19,6 +20,9 @@ NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 AT = int(NOW.timestamp())
 KEY = RSAKey.generate_key(2048, {"kid": "one", "use": "sig"})
 LATER_KEY = ECKey.generate_key("P-256", {"kid": "two"})
+
+Answer = tuple[int, Any]
+"""A status, and JSON."""
 
 
 class OwnClock:
@@ -39,8 +43,8 @@ class Documents:
         self.asked = 0
         self.away = False
         self.posted: list[str] = []
-        self.answers: dict[str, tuple[int, Any]] = {}
-        """By path, what a request with a body is answered."""
+        self.answers: dict[str, Answer | Callable[[Mapping[str, str]], Answer]] = {}
+        """By path, what a request with a body is answered; a function is given the fields of that body."""
 
     def of(self, path: str) -> Any:  # noqa: ANN401 - JSON
         if self.away:
@@ -70,9 +74,10 @@ def served() -> Iterator[Documents]:
             self.wfile.write(json.dumps(document).encode())
 
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
+            fields = dict(parse_qsl(self.rfile.read(int(self.headers["content-length"])).decode()))
             documents.posted.append(self.path)
-            status, document = documents.answers.get(self.path, (404, {"error": "nothing_here"}))
+            answer = documents.answers.get(self.path, (404, {"error": "nothing_here"}))
+            status, document = answer(fields) if callable(answer) else answer
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.end_headers()

@@ -2,18 +2,22 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests.conformance.identity_store_conformance import bind
-from tests.pure.auth.documents import AT, Documents, OwnClock, claims, issuer_at, signed
+from tests.pure.auth.documents import AT, Answer, Documents, OwnClock, claims, issuer_at, signed
 
 from headrace.auth import (
     Arrived,
     Authenticator,
     AuthError,
     GroupBinding,
+    Issuer,
     MemoryPeopleStore,
     Pepper,
     Principal,
@@ -23,6 +27,8 @@ from headrace.auth import (
 
 WHAT = '{"action":"approve_plan"}'
 HERE = "192.0.2.1"
+FIRST, SECOND = "first", "second"
+"""Refresh tokens."""
 pytestmark = pytest.mark.anyio
 
 
@@ -32,15 +38,19 @@ class Desk:
     def __init__(self, documents: Documents) -> None:
         self.documents, self.clock = documents, OwnClock()
         self.store = MemoryPeopleStore()
-        self.auth = Authenticator(
-            self.store, self.store, self.store, self.clock, Pepper(b"p" * 32), issuers=[issuer_at(documents.url)]
-        )
+        self.auth = self.opened(issuer_at(documents.url))
+        self.refresh_token: str | None = None
+        """What the next sign-in brings."""
+
+    def opened(self, issuer: Issuer) -> Authenticator:
+        return Authenticator(self.store, self.store, self.store, self.clock, Pepper(b"p" * 32), issuers=[issuer])
 
     async def back(self, url: str, kept: str, **changed: object) -> Arrived | ProvenThere:
         """Come back from the provider's page at `url`, whose ID token says this."""
         query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
         token = signed(claims(self.documents, **{"nonce": query["nonce"], **changed}))
-        self.documents.answers["/token"] = (200, {"id_token": token, "access_token": "x", "token_type": "Bearer"})
+        answer = {"id_token": token, "access_token": "x", "token_type": "Bearer", "refresh_token": self.refresh_token}
+        self.documents.answers["/token"] = (200, {name: value for name, value in answer.items() if value})
         return await self.auth.come_back("corp", kept, {"code": "c", "state": query["state"]}, HERE)
 
     async def signed_in(self) -> Principal:
@@ -87,6 +97,30 @@ async def test_a_provider_that_does_not_say_when_or_says_long_ago_proves_nothing
         with pytest.raises(AuthError, match="did not ask you to sign in anew"):
             await desk.proof(pia, auth_time=auth_time)
     assert await desk.proof(pia, auth_time=AT - 30), "clocks may differ by half a minute"
+    await desk.auth.close()
+
+
+@pytest.mark.parametrize("seconds_ago", [0, 300])
+async def test_who_signs_in_for_a_proof_is_asked_about_with_what_that_sign_in_brings(
+    anew: Documents, seconds_ago: int
+) -> None:
+    desk = Desk(anew)
+    await desk.auth.close()
+    desk.auth, desk.refresh_token = desk.opened(replace(issuer_at(anew.url), watch_people=True)), FIRST
+    pia = await desk.signed_in()
+    desk.refresh_token = SECOND
+    with suppress(AuthError):
+        await desk.proof(pia, auth_time=AT - seconds_ago)
+
+    def answer(fields: Mapping[str, str]) -> Answer:
+        good = fields["refresh_token"] == SECOND
+        return (200, {"access_token": "x", "token_type": "Bearer"}) if good else (400, {"error": "invalid_grant"})
+
+    desk.documents.answers["/token"] = answer
+    looked = await desk.auth.oidc_watch.look()
+    assert (looked.changed, looked.away) == (False, ())
+    desk.refresh_token = None
+    assert await desk.proof(pia), "one without a token proves as much"
     await desk.auth.close()
 
 

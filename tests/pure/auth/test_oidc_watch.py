@@ -1,20 +1,30 @@
 """Asking a provider whether people are still there: what ends their time here, and what does not."""
 
-from collections.abc import AsyncIterator
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from tests.conformance.identity_store_conformance import bind
-from tests.pure.auth.documents import NOW, Documents, OwnClock, claims, issuer_at, signed
+from tests.pure.auth.documents import NOW, Answer, Documents, OwnClock, claims, issuer_at, served, signed
 
 from headrace.auth import Authenticator, AuthError, GroupBinding, MemoryPeopleStore, Pepper, Role, SignedIn, memory
 from headrace.auth.oidc_claims import Vouched
 from headrace.auth.oidc_watch import AT_ONCE
 
+OF_A_LEAVER = "of a leaver"
 GONE = (400, {"error": "invalid_grant"})
 pytestmark = pytest.mark.anyio
+
+
+def staff_of(issuer: str, subject: str = "pia", token: str | None = "first") -> Vouched:  # noqa: S107
+    return Vouched(
+        issuer=issuer, subject=subject, name=subject, groups=frozenset({"staff"}), factors=frozenset(), at=NOW,
+        says_when=True, sid=None, acr=None, refresh_token=token,
+    )  # fmt: skip
 
 
 class Desk:
@@ -29,11 +39,7 @@ class Desk:
         self.door = Authenticator(self.store, self.store, self.store, self.clock, Pepper(*keys), issuers=[declared])
 
     async def arrive(self, subject: str = "pia", token: str | None = "first") -> SignedIn:  # noqa: S107
-        found = Vouched(
-            issuer=self.documents.url, subject=subject, name=subject, groups=frozenset({"staff"}), factors=frozenset(),
-            at=NOW, says_when=True, sid=None, acr=None, refresh_token=token,
-        )  # fmt: skip
-        return await self.door.oidc.arrive(found)
+        return await self.door.oidc.arrive(staff_of(self.documents.url, subject, token))
 
     def answer(self, **changed: Any) -> None:  # noqa: ANN401 - JSON
         answer = {"access_token": "x", "token_type": "Bearer", **changed}
@@ -144,10 +150,110 @@ async def test_everybody_is_asked_about_and_a_provider_that_is_away_hears_eight_
     monkeypatch.setattr(memory, "MAX_PEOPLE", 5)
     for number in range(2 * AT_ONCE + 1):
         await desk.arrive(f"one{number}")
-    desk.documents.answers["/token"] = (503, {})
-    await desk.door.oidc_watch.look()
-    assert desk.documents.posted.count("/token") == AT_ONCE
+    for answer in ((503, {}), (401, {"error": "invalid_client"})):
+        desk.documents.answers["/token"] = answer
+        desk.documents.posted.clear()
+        await desk.door.oidc_watch.look()
+        assert desk.documents.posted.count("/token") == AT_ONCE
     desk.documents.answers["/token"] = GONE
     desk.clock.now += timedelta(seconds=30)
     assert (await desk.door.oidc_watch.look()).changed
     assert all(one.gone for one in await desk.store.identities())
+
+
+async def test_people_about_whom_the_provider_says_neither_keep_nobody_else_in(desk: Desk) -> None:
+    for number in range(AT_ONCE):
+        await desk.arrive(f"asked{number}", token="of somebody who must agree first")  # noqa: S106
+    leaver = await desk.arrive("zoe", token=OF_A_LEAVER)
+
+    def answer(fields: Mapping[str, str]) -> Answer:
+        return GONE if fields["refresh_token"] == OF_A_LEAVER else (400, {"error": "interaction_required"})
+
+    desk.documents.answers["/token"] = answer
+    looked = await desk.door.oidc_watch.look()
+    assert looked.changed
+    assert "interaction_required" in looked.away[0]
+    assert not await desk.is_here(leaver)
+
+
+async def test_a_token_that_comes_while_the_service_stops_is_kept(desk: Desk) -> None:
+    await desk.arrive()
+    asked, answered = threading.Event(), threading.Event()
+
+    def answer(_: Mapping[str, str]) -> Answer:
+        asked.set()
+        answered.wait(30)
+        return 200, {"access_token": "x", "token_type": "Bearer", "refresh_token": "second"}
+
+    desk.documents.answers["/token"] = answer
+    looking = asyncio.create_task(desk.door.oidc_watch.look())
+    await asyncio.to_thread(asked.wait)
+    looking.cancel()
+    await asyncio.sleep(0)
+    answered.set()
+    with pytest.raises(asyncio.CancelledError):
+        await looking
+    assert await next_token(desk) == "second"
+
+
+async def test_a_token_that_could_not_be_stored_is_stored_before_anybody_is_asked_about_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await desk.arrive("pia")
+    await desk.arrive("rob")
+    given = iter(range(100))
+    desk.documents.answers["/token"] = lambda _: (
+        200,
+        {"access_token": "x", "token_type": "Bearer", "refresh_token": f"given{next(given)}"},
+    )
+
+    async def full(*_: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(desk.store, "keep_grant", full)
+        for _ in range(2):
+            with pytest.raises(OSError, match="No space left"):
+                await desk.door.oidc_watch.look()
+        assert desk.documents.posted.count("/token") == 2
+    assert await next_token(desk) in {"given0", "given1"}
+
+
+async def test_what_an_older_sign_in_says_takes_nothing_from_one_that_came_meanwhile(desk: Desk) -> None:
+    await desk.arrive()
+    [known] = await desk.store.identities()
+    session = await desk.arrive(token="second")  # noqa: S106
+    assert not await desk.store.renew(desk.documents.url, "pia", frozenset(), NOW, grant=known.grant)
+    assert await desk.is_here(session)
+
+
+async def test_everyone_who_does_not_answer_is_named(anew: Documents) -> None:
+    with served() as other:
+        store = MemoryPeopleStore()
+        issuers = [
+            replace(issuer_at(anew.url), watch_people=True),
+            replace(issuer_at(other.url), id="other", watch_people=True),
+        ]
+        door = Authenticator(store, store, store, OwnClock(), Pepper(b"p" * 32), issuers=issuers)
+        for one in issuers:
+            await bind(store, GroupBinding(issuer=one.url, group="staff", roles=frozenset({Role.VIEWER})))
+            await door.oidc.arrive(staff_of(one.url))
+        looked = await door.oidc_watch.look()
+        await door.close()
+    assert [said.split(": ")[0] for said in looked.away] == [
+        f"nobody knows who has left {anew.url}",
+        f"nobody knows who has left {other.url}",
+    ]
+
+
+async def next_token(desk: Desk) -> str:
+    """Look once more, and return with which token the provider was asked about the first person."""
+    tokens: list[str] = []
+
+    def answer(fields: Mapping[str, str]) -> Answer:
+        tokens.append(fields["refresh_token"])
+        return 200, {"access_token": "x", "token_type": "Bearer"}
+
+    desk.documents.answers["/token"] = answer
+    await desk.door.oidc_watch.look()
+    return tokens[0]

@@ -6,7 +6,7 @@ docs/settings.md lists them all (a test compares).
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -128,12 +128,7 @@ class Settings:
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             message = f"`HEADRACE_TIMEZONE` is `{self.timezone}`; give an IANA zone such as `Europe/Berlin`"
             raise SettingError(message) from error
-        for proxy in filter(None, self.trusted_proxies.split(",")):
-            try:
-                ip_network(proxy.strip())
-            except ValueError as error:
-                message = f"`HEADRACE_TRUSTED_PROXIES` has `{proxy}`; give addresses or networks such as `10.0.0.0/24`"
-                raise SettingError(message) from error
+        _ = self.proxies
         if self.consent_proof not in {"session", "password", "passkey"}:
             message = f"`HEADRACE_CONSENT_PROOF` is `{self.consent_proof}`; give `session`, `password` or `passkey`"
             raise SettingError(message)
@@ -146,6 +141,18 @@ class Settings:
         if bool(self.tls_cert) != bool(self.tls_key):
             message = "`HEADRACE_TLS_CERT` and `HEADRACE_TLS_KEY` belong together; give both or none"
             raise SettingError(message)
+
+    @property
+    def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """The reverse proxies that are believed; raises `SettingError`."""
+        found = []
+        for proxy in filter(None, self.trusted_proxies.split(",")):
+            try:
+                found.append(ip_network(proxy.strip()))
+            except ValueError as error:
+                message = f"`HEADRACE_TRUSTED_PROXIES` has `{proxy}`; give addresses or networks such as `10.0.0.0/24`"
+                raise SettingError(message) from error
+        return tuple(found)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":

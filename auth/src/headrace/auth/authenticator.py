@@ -60,7 +60,7 @@ class Authenticator:
         self._flow = CodeFlow(self.providers, public_url, pepper, clock, steady or clock)
         self.oidc_watch = OidcWatch(self.providers, identities, pepper, clock)
         self.oidc = OidcSignIn(self._flow, self.oidc_watch, identities, self.sessions, clock)
-        self.oidc_proof = OidcProof(self._flow, self.providers, identities, passkeys, pepper, clock)
+        self.oidc_proof = OidcProof(self._flow, self.oidc_watch, self.providers, identities, passkeys, pepper, clock)
         self.oidc_device = OidcDevice(self.providers, self.oidc, pepper, clock, steady or clock)
         self.oidc_sign_out = OidcSignOut(self.providers, public_url, store, clock)
         self.oidc_tokens = OidcTokens(self.providers, public_url, store, identities, clock)

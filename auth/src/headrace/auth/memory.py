@@ -221,17 +221,20 @@ class MemoryPeopleStore:
             self._people[newcomer], self._identities[key] = person, seen
         return person
 
-    async def renew(self, issuer: str, subject: str, groups: frozenset[str] | None, now: datetime) -> None:
+    async def renew(
+        self, issuer: str, subject: str, groups: frozenset[str] | None, now: datetime, *, grant: str | None = None
+    ) -> bool:
         """See `IdentityStore`."""
         known = self._identities.get((issuer, subject))
-        if known is None:
-            return
+        if known is None or grant not in {None, known.grant}:
+            return False
         told = replace(known, gone=known.gone or now) if groups is None else replace(known, groups=groups, gone=None)
         self._identities[issuer, subject] = told
         if not self._refreshed(known.person).roles:
             self._end_all(known.person)
+        return True
 
-    async def keep_grant(self, issuer: str, subject: str, former: str, grant: str) -> None:
+    async def keep_grant(self, issuer: str, subject: str, former: str | None, grant: str) -> None:
         """See `IdentityStore`."""
         known = self._identities.get((issuer, subject))
         if known is not None and known.grant == former:

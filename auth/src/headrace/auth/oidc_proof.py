@@ -19,6 +19,7 @@ from headrace.auth.oidc_claims import LEEWAY_S, Vouched
 from headrace.auth.oidc_code_flow import Begun, CodeFlow
 from headrace.auth.oidc_issuers import Issuer
 from headrace.auth.oidc_provider import Providers
+from headrace.auth.oidc_watch import OidcWatch
 from headrace.auth.passkeys import CHALLENGE_LIMIT, CONSENT_DOMAIN, agreed
 from headrace.auth.principal import Principal
 from headrace.auth.secret_forms import Pepper
@@ -97,14 +98,16 @@ class OidcProof:
     def __init__(  # noqa: PLR0913, PLR0917 - what it stands on
         self,
         flow: CodeFlow,
+        watch: OidcWatch,
         providers: Providers,
         identities: IdentityStore,
         nonces: PasskeyStore,
         pepper: Pepper,
         clock: Callable[[], datetime],
     ) -> None:
-        """Note in `nonces` which proofs were used."""
+        """Note in `nonces` which proofs were used; `watch` looks after the people of `identities`."""
         self._flow = flow
+        self._watch = watch
         self._providers = providers
         self._identities = identities
         self._nonces = nonces
@@ -140,8 +143,12 @@ class OidcProof:
 
     async def given(self, kept: str, found: Vouched) -> ProvenThere:
         """Take who has signed in for a proof. Raises `provider_proof_refused`."""
-        asked = self._asked(kept)
         identity = await self._identities.identity(found.issuer, found.subject)
+        grant = self._watch.grant_again(found)
+        if identity is not None and identity.gone is None and grant is not None:
+            # Whatever it proves: the provider may not take the token of the sign-in before any more.
+            await self._identities.keep_grant(found.issuer, found.subject, identity.grant, grant)
+        asked = self._asked(kept)
         if identity is None or identity.person != asked.person or identity.gone is not None:
             raise _refused(_Why.SOMEBODY_ELSE, asked.person)
         begun = datetime.fromtimestamp(asked.until, UTC) - CHALLENGE_LIMIT

@@ -117,15 +117,16 @@ class Provider:
         )
         return str(url)
 
-    async def exchange(self, **grant: str) -> Granted:
+    async def exchange(self, patience_s: float = TIMEOUT_S, **grant: str) -> Granted:
         """Exchange what was granted: a code and what belongs to it, or the refresh token of before.
 
-        Raises `ProviderFailed`, `TokenRefused` with the provider's code.
+        An answer counts if it comes within `patience_s` seconds. Raises `ProviderFailed`, `TokenRefused` with the
+        provider's code.
         """
         endpoint = (await self.discovered()).token_endpoint
         try:
-            async with asyncio.timeout(TIMEOUT_S):
-                answer = await self._http().fetch_token(endpoint, **grant)
+            async with asyncio.timeout(patience_s):
+                answer = await self._http().fetch_token(endpoint, timeout=patience_s, **grant)
         except OAuthError as error:
             code = str(error.error)[:100]
             message = f"the provider does not exchange what was granted: {code}"

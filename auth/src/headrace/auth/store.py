@@ -195,15 +195,18 @@ class IdentityStore(Protocol):
         """
         ...
 
-    async def renew(self, issuer: str, subject: str, groups: frozenset[str] | None, now: datetime) -> None:
+    async def renew(
+        self, issuer: str, subject: str, groups: frozenset[str] | None, now: datetime, *, grant: str | None = None
+    ) -> bool:
         """Note what an issuer says of an identity: its groups of now, or that it is no longer (`None`).
 
         A person with an identity that is no longer is suspended, until none is: sessions, tokens and approvals that are
-        not used yet are deleted. Who is left without a role loses them, too. Nothing happens if there is no identity.
+        not used yet are deleted. Who is left without a role loses them, too. Nothing happens, and the answer is false,
+        if there is no identity, or if what is kept of its last sign-in is not `grant`, where that is given.
         """
         ...
 
-    async def keep_grant(self, issuer: str, subject: str, former: str, grant: str) -> None:
+    async def keep_grant(self, issuer: str, subject: str, former: str | None, grant: str) -> None:
         """Replace the grant of an identity, unless it is no longer `former`."""
         ...
 

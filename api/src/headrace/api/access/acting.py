@@ -197,8 +197,7 @@ class Acting:
     async def failed_files(self, transfer: str, *, after: str | None = None, limit: int = 200) -> m.Page[m.FailedFile]:
         """As in the port."""
         with self._may("failed_files") as caller:
-            limit, place = _page(limit, MAX_LONG_PAGE), number_after(after)
-            return await self._do.transfers.failed(caller, transfer, after=place, limit=limit)
+            return await self._do.transfers.failed(caller, transfer, after=after, limit=_page(limit, MAX_LONG_PAGE))
 
     async def receipt(self, receipt: str) -> m.Receipt:
         """As in the port."""

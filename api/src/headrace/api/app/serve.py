@@ -137,7 +137,7 @@ async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool, recov
             node = await _embedded_node(service, roots)
         link = await _bootstrap(service, recover=recover_admin)
         origins = _origins(address, port, own_url, public_url)
-        if settings.trusted_proxies:
+        if settings.proxies:
             origins = replace(origins, proxied=True)
         config = _config(service, origins)
         ready = Ready(public_url, service.whole.core.hub.address, link, metrics_url(for_monitoring))
@@ -302,7 +302,8 @@ def _connection_limits(settings: Settings, origins: Origins) -> ConnectionLimits
         _log.warning("at most %d connections, because this process may have %d open files", room, most)
     return ConnectionLimits(
         most=min(settings.max_connections, room),
-        most_of_one=None if origins.proxied else settings.max_connections_of_one,
+        most_of_one=None if origins.proxied and not settings.proxies else settings.max_connections_of_one,
+        proxies=settings.proxies,
         receive_s=settings.receive_timeout_s,
         take_s=settings.request_timeout_s,
     )

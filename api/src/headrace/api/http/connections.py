@@ -8,9 +8,10 @@ request at once gets in, however many silent connections somebody holds.
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any, Final, Protocol
 
 import h11
@@ -30,7 +31,7 @@ _UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many connections there may be, and of one address (`None`: requests come through a proxy); and how long."""
+    """How many connections there may be, and of one address (`None`: all come through a proxy); and how long."""
 
     most: int
     most_of_one: int | None
@@ -38,6 +39,16 @@ class ConnectionLimits:
     """For a TLS handshake and a request's head."""
     take_s: float
     """For a client to take some of an answer."""
+    proxies: Sequence[IPv4Network | IPv6Network] = ()
+    """Addresses that many clients share: `most_of_one` is not for them."""
+
+    def of_one(self, address: str) -> int | None:
+        """Return how many connections this address may have; `None`: as many as there may be."""
+        try:
+            shared = any(ip_address(address) in proxy for proxy in self.proxies)
+        except ValueError:
+            shared = False
+        return None if shared else self.most_of_one
 
 
 class Closable(Protocol):
@@ -73,7 +84,7 @@ class Connections:
         """Count a new connection, which waits for its client; returns whether there was or could be made room."""
         network = network_of(address)
         of = self._of.get(network)
-        most_of_one = self.limits.most_of_one
+        most_of_one = self.limits.of_one(address)
         if of is not None and most_of_one is not None and of.count >= most_of_one and not self._make_room(of.waiting):
             return False
         if len(self._networks) >= self.limits.most and not self._make_room(self._waiting):

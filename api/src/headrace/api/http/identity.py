@@ -31,8 +31,13 @@ def gate_of(request: Request) -> Gate:
 
 
 def address_of(request: Request) -> str:
-    """Return the network address of the caller, for throttling."""
-    return request.client.host if request.client else _UNKNOWN_ADDRESS
+    """Return the network address of the caller, for throttling; what a proxy says that is none is unknown."""
+    host = request.client.host if request.client else _UNKNOWN_ADDRESS
+    try:
+        ip_address(host)
+    except ValueError:
+        return _UNKNOWN_ADDRESS
+    return host
 
 
 def cookie_name(request: Request) -> str:
@@ -81,10 +86,8 @@ def _from_this_host(request: Request) -> bool:
     """Whether the caller is on the service's own host; behind a proxy nobody can tell."""
     if request.app.state.origins.proxied:
         return False
-    try:
-        return ip_address(address_of(request)).is_loopback
-    except ValueError:
-        return False
+    address = address_of(request)
+    return address != _UNKNOWN_ADDRESS and ip_address(address).is_loopback
 
 
 def hand_out(request: Request, response: Response, session: m.Session) -> m.Session:

@@ -90,12 +90,16 @@ class SqlIdentityStore:
             await self._note(tx, m.AuditKind.PERSON_ARRIVED, newcomer, detail, person=newcomer)
             return record
 
-    async def renew(self, issuer: str, subject: str, groups: frozenset[str] | None, now: datetime) -> None:
+    async def renew(
+        self, issuer: str, subject: str, groups: frozenset[str] | None, now: datetime, *, grant: str | None = None
+    ) -> bool:
         """As in the port."""
         async with self._database.write() as tx:
             row = await tx.get(IdentityRow, (issuer, subject))
-            if row is not None:
-                await self._renew(tx, row, groups, now)
+            if row is None or grant not in {None, row.grant_hidden}:
+                return False
+            await self._renew(tx, row, groups, now)
+            return True
 
     async def _renew(self, tx: Tx, row: IdentityRow, groups: frozenset[str] | None, now: datetime) -> None:
         if groups is None:
@@ -106,7 +110,7 @@ class SqlIdentityStore:
         if not person.roles:
             await end_all(tx, person.id)
 
-    async def keep_grant(self, issuer: str, subject: str, former: str, grant: str) -> None:
+    async def keep_grant(self, issuer: str, subject: str, former: str | None, grant: str) -> None:
         """As in the port."""
         async with self._database.write() as tx:
             row = await tx.get(IdentityRow, (issuer, subject))

@@ -1,13 +1,10 @@
 """Transfers as people see them: finding, listing, watching; and who may see which."""
 
 import asyncio
-import itertools
-import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from pathlib import Path
 from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, or_, select
@@ -25,6 +22,7 @@ from headrace.api.store import Tx
 from headrace.api.store.dialects import as_json
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
 from headrace.api.transfers.diagnosis import at_rest_diagnosis
+from headrace.api.transfers.failed_list import FailedList
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.receipts import receipt_view, span_s, unknown_receipt
 from headrace.api.transfers.scheduler import Scheduler
@@ -32,7 +30,6 @@ from headrace.api.transfers.state_machine import RETRIED_STATES, Wish
 from headrace.api.transfers.transfer_steps import TransferStatus
 from headrace.api.transfers.views import event_view, transfer_view
 from headrace.client import models as m
-from headrace.guardrails import path_text
 
 _PLAN_CEILING = as_json(PlanRow.card)["intent"]["rate_limit_bps"].as_integer().label("rate_limit_bps")
 _MAY_WAIT = frozenset({m.TransferState.QUEUED, m.TransferState.WAITING, m.TransferState.PAUSED})
@@ -175,18 +172,20 @@ class Transfers:
                 if not events:
                     await wait_for(woken, look_again - loop.time())
 
-    async def failed(self, caller: Caller, transfer: str, *, after: int, limit: int) -> m.Page[m.FailedFile]:
-        """List the files that the newest attempt could not move, from byte `after` of their list on."""
+    async def failed(self, caller: Caller, transfer: str, *, after: str | None, limit: int) -> m.Page[m.FailedFile]:
+        """List the files that the newest attempt could not move; raises `invalid_request` for a made-up `after`."""
         row = await self.row(caller, transfer)
-        query = select(AttemptRow.failed_list).where(
+        query = select(AttemptRow.failed_list, AttemptRow.number).where(
             AttemptRow.transfer == row.id, AttemptRow.outcome.in_(("complete", "partial"))
         )
         async with self._parts.core.database.read() as tx:
-            listed = await tx.scalar(query.order_by(AttemptRow.number.desc()).limit(1))
-        if not listed:
+            newest = (await tx.execute(query.order_by(AttemptRow.number.desc()).limit(1))).first()
+        if newest is None or not newest.failed_list:
             return m.Page(items=[])
-        page = await asyncio.to_thread(_failed, self._parts.core.settings.data / listed, after, limit)
-        if not await self._withheld(caller, row):
+        withheld = await self._withheld(caller, row)
+        failed = FailedList(self._parts.core.settings.data / newest.failed_list, newest.number, withheld)
+        page = await asyncio.to_thread(failed.page, after, limit)
+        if not withheld:
             return page
         return m.Page(items=[redacted(one, own=is_own(caller, row.agent)) for one in page], next=page.next)
 
@@ -424,27 +423,3 @@ def _visible_by(rights: Rights) -> ColumnElement[bool]:
 @lru_cache(KEPT)
 def _visible_transfer(rights: Rights) -> Select[TransferRow]:
     return select(TransferRow).where(_visible_by(rights), TransferRow.id == bindparam("named"))
-
-
-def _failed(path: Path, after: int, limit: int) -> m.Page[m.FailedFile]:
-    """Read a page from byte `after` on: a list of ten million files takes no longer at its end than at its start."""
-    if not path.is_file():
-        return m.Page(items=[])
-    with path.open("rb") as lines:
-        if place := min(after, path.stat().st_size):
-            # Of the line that holds the byte before, whoever made up a place sees nothing.
-            lines.seek(place - 1)
-            lines.readline()
-        entries = [json.loads(line) for line in itertools.islice(lines, limit)]
-        place = lines.tell()
-        more = bool(lines.readline())
-    items = [
-        m.FailedFile(
-            path=path_text(entry["path"]).removeprefix("/"),
-            error=entry["error"],
-            message=entry["message"],
-            retry=entry["retry"],
-        )
-        for entry in entries
-    ]
-    return m.Page(items=items, next=str(place) if more else None)
