@@ -344,4 +344,5 @@ CHECKS: tuple[Check, ...] = (
     an_identity_that_is_taken_away_gives_nothing_and_ends_the_sessions,
     a_providers_word_about_a_subject_ends_what_that_subject_began_there,
     a_grant_that_counts_no_more_suspends_its_person_once,
+    what_a_sign_in_of_before_says_changes_nothing,
 )

@@ -74,13 +74,13 @@ OF_GRACE = (
 )
 
 
-async def fill(store: PeopleStore) -> None:
+async def _fill(store: PeopleStore) -> None:
     await store.add_person(ADA, INVITATION)
     await store.add_person(GRACE)
 
 
 async def a_person_is_found_by_id_and_by_name_as_it_was_added(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     assert await store.person(ADA.id) == ADA
     for name in ("Ada Löwe", "ADA LÖWE", "ada lo\u0308we"):
         assert await store.person_named(name) == ADA
@@ -89,7 +89,7 @@ async def a_person_is_found_by_id_and_by_name_as_it_was_added(store: PeopleStore
 
 
 async def people_are_listed_oldest_first(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     assert [person.id for person in await store.people()] == [ADA.id, GRACE.id]
     other = replace(GRACE, id="pn_other", name="other")
     await store.add_person(other)
@@ -101,7 +101,7 @@ async def people_are_listed_oldest_first(store: PeopleStore) -> None:
 
 
 async def a_name_is_taken_once_whatever_its_case(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     other = replace(GRACE, id="pn_other", name="ADA löwe")
     with pytest.raises(NameTaken):
         await store.add_person(other, replace(INVITATION, hash="5" * 64, person=other.id))
@@ -110,7 +110,7 @@ async def a_name_is_taken_once_whatever_its_case(store: PeopleStore) -> None:
 
 
 async def redeeming_an_invitation_makes_its_person_active(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     assert await store.invitation(INVITATION.hash) == INVITATION
     active = await store.redeem(INVITATION.hash, "Ada", "hash", NOW)
     assert active == replace(ADA, name="Ada", state="active", password_hash="hash")  # noqa: S106 - no password
@@ -119,7 +119,7 @@ async def redeeming_an_invitation_makes_its_person_active(store: PeopleStore) ->
 
 
 async def an_invitation_is_redeemed_once(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
     assert await store.invitation(INVITATION.hash) is None
     assert await store.redeem(INVITATION.hash, ADA.name, "second", NOW) is None
@@ -129,14 +129,14 @@ async def an_invitation_is_redeemed_once(store: PeopleStore) -> None:
 
 
 async def an_invitation_is_not_redeemed_after_its_time_nor_if_it_is_unknown(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     assert await store.redeem(INVITATION.hash, ADA.name, "hash", LATER) is None
     assert await store.redeem("9" * 64, ADA.name, "hash", NOW) is None
     assert await store.person(ADA.id) == ADA
 
 
 async def redeeming_under_a_taken_name_changes_nothing(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     with pytest.raises(NameTaken):
         await store.redeem(INVITATION.hash, "Grace", "hash", NOW)
     assert await store.person(ADA.id) == ADA
@@ -145,7 +145,7 @@ async def redeeming_under_a_taken_name_changes_nothing(store: PeopleStore) -> No
 
 
 async def only_an_active_persons_password_is_replaced(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     await store.set_password_hash(ADA.id, "hash")
     assert await store.person(ADA.id) == ADA
     await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
@@ -156,7 +156,7 @@ async def only_an_active_persons_password_is_replaced(store: PeopleStore) -> Non
 
 
 async def a_new_invitation_replaces_the_older_and_lets_who_was_disabled_come_back(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     again = replace(INVITATION, hash="5" * 64)
     assert await store.renew_invitation(again) == ADA
     assert await store.invitation(INVITATION.hash) is None
@@ -171,7 +171,7 @@ async def a_new_invitation_replaces_the_older_and_lets_who_was_disabled_come_bac
 async def a_new_invitation_of_somebody_active_changes_the_password_and_ends_the_sessions_when_redeemed(
     store: PeopleStore,
 ) -> None:
-    await fill(store)
+    await _fill(store)
     await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
     await store.add_session(SESSION)
     await store.add_session(OF_GRACE[0])
@@ -185,7 +185,7 @@ async def a_new_invitation_of_somebody_active_changes_the_password_and_ends_the_
 
 
 async def another_password_ends_all_sessions_but_one_and_the_invitations(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     await store.replace_password(ADA.id, "hash", keep="")
     assert await store.person(ADA.id) == ADA
     await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
@@ -203,14 +203,14 @@ async def another_password_ends_all_sessions_but_one_and_the_invitations(store: 
 
 
 async def the_tokens_of_all_are_listed(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     for token in (TOKEN, OF_GRACE[1]):
         await store.add_token(token)
     assert list(await store.tokens_of_all()) == [TOKEN, OF_GRACE[1]]
 
 
 async def disabling_a_person_ends_sessions_tokens_and_invitations_of_that_person_alone(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     await store.add_session(SESSION)
     await store.add_token(TOKEN)
     await store.add_session(OF_GRACE[0])
@@ -227,7 +227,7 @@ async def disabling_a_person_ends_sessions_tokens_and_invitations_of_that_person
 
 
 async def a_disabled_person_keeps_the_name_and_is_never_invited_back_by_an_old_link(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     await store.disable(ADA.id)
     assert await store.redeem(INVITATION.hash, ADA.name, "hash", NOW) is None
     with pytest.raises(NameTaken):
@@ -239,7 +239,7 @@ async def disabling_nobody_answers_nothing(store: PeopleStore) -> None:
 
 
 async def a_session_is_kept_touched_and_deleted(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     await store.add_session(SESSION)
     assert await store.session(SESSION.hash) == SESSION
     await store.touch_session(SESSION.hash, LATER)
@@ -251,7 +251,7 @@ async def a_session_is_kept_touched_and_deleted(store: PeopleStore) -> None:
 
 
 async def sessions_are_listed_newest_first(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     newer = replace(SESSION, hash="5" * 64, created=NOW + timedelta(seconds=1))
     for session in (SESSION, newer, OF_GRACE[0]):
         await store.add_session(session)
@@ -260,7 +260,7 @@ async def sessions_are_listed_newest_first(store: PeopleStore) -> None:
 
 
 async def a_providers_session_ends_with_all_that_began_in_it_and_nothing_else(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     assert SESSION.issuer is not None
     elsewhere = replace(SESSION, hash="5" * 64, issuer="https://other.example.org")
     local = replace(SESSION, hash="6" * 64, method="password", issuer=None, sid=None)
@@ -274,7 +274,7 @@ async def a_providers_session_ends_with_all_that_began_in_it_and_nothing_else(st
 
 
 async def a_token_is_kept_listed_touched_and_deleted(store: PeopleStore) -> None:
-    await fill(store)
+    await _fill(store)
     await store.add_token(TOKEN)
     await store.add_token(OF_GRACE[1])
     assert await store.token(TOKEN.id) == TOKEN
