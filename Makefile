@@ -123,8 +123,8 @@ test: tools setup web ## set everything up and run every test
 	@$(MAKE) --no-print-directory check-web
 
 .PHONY: faults
-faults: tools setup ## break the product one line at a time: every fault must be caught by a test
-	@$(BIN)/python tests/faults/run.py
+faults: tools setup ## break the product one line at a time: every fault must be caught by a test (ARGS=--after-green: all tests have just passed)
+	@$(BIN)/python tests/faults/run.py $(ARGS)
 
 KILLS ?= 200
 .PHONY: campaign
