@@ -284,6 +284,8 @@ def run_test(tree: Path, test: tuple[str, ...]) -> Ran:
     environment = dict(os.environ)
     # Only here: dependencies are built once for all faults, and never mixed with the working tree's builds.
     environment["CARGO_TARGET_DIR"] = str(BUILDS / "faults")
+    # One line differs from build to build.
+    environment["CARGO_INCREMENTAL"] = "1"
     # A folder on PYTHONPATH comes before the editable installs, so the copied rooms are the ones that are tested.
     environment["PYTHONPATH"] = os.pathsep.join(str(tree / member / "src") for member in MEMBERS)
     environment["NODE_PROGRAM"] = str(NODE_PROGRAM)
