@@ -20,6 +20,7 @@ from headrace.auth import (
     PersonRecord,
     Role,
     Scope,
+    SessionRecord,
     SignedIn,
     TokenWish,
     TooManyAttempts,
@@ -368,12 +369,14 @@ async def test_signing_out_ends_the_session(house: House) -> None:
 
 async def test_signing_out_looks_only_for_what_can_be_a_session(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
+    find = MemoryPeopleStore.session
 
-    async def delete_session(_store: MemoryPeopleStore, hashed: str) -> None:
+    async def session(store: MemoryPeopleStore, hashed: str) -> SessionRecord | None:
         looked.append(hashed)
+        return await find(store, hashed)
 
-    monkeypatch.setattr(MemoryPeopleStore, "delete_session", delete_session)
     signed_in = await house.first_admin()
+    monkeypatch.setattr(MemoryPeopleStore, "session", session)
     for secret in ("", "x" * 100_000, "hrs_" + "a" * 60, signed_in.secret[:-1]):
         await house.door.sessions.end(secret)
     assert looked == []
