@@ -2298,7 +2298,7 @@ export interface components {
          * @description What can be wrong with a service; docs/errors.md says what to do.
          * @enum {string}
          */
-        HealthCode: "audit_unwritable" | "key_unusable" | "policy_differs" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "root_missing";
+        HealthCode: "audit_unsent" | "audit_unwritable" | "key_unusable" | "policy_differs" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "root_missing";
         /**
          * Identity
          * @description Who a person is elsewhere: `subject` at `issuer`; name and groups are as they were said there last.

@@ -114,6 +114,15 @@ class Settings:
         "count",
         "samples of throughput that are kept (100 to 150 bytes each); the oldest of the finest go first",
     )
+    audit_syslog: str = _setting(
+        "", "host:port", "syslog server that gets the audit chain over TLS (docs/operations/audit.md); empty: none"
+    )
+    audit_syslog_ca: str = _setting("", "path", "whom to trust about it (PEM); empty: the authorities of this system")
+    audit_syslog_cert: str = _setting("", "path", "certificate (PEM) that the service shows to it; empty: none")
+    audit_syslog_key: str = _setting("", "path", "private key (PEM) of that certificate")
+    audit_most_unsent: int = _setting(
+        100_000, "count", "audit events that may wait to be sent to the syslog server; when more do, nothing starts"
+    )
     audit_head_s: int = _setting(10, "s", "time between exports of the audit chain's signed head")
 
     def __post_init__(self) -> None:

@@ -98,6 +98,7 @@ export const common = {
   "problem.invitation_refused": "This link does not work (any more)",
   "problem.node_away": "The node is away",
   "problem.audit_unwritable": "Nothing was changed: the audit log can't be written",
+  "problem.audit_unsent": "Nothing was started: too many audit events wait to be sent to the other host",
   "problem.key_unusable": "Nothing was signed: the service's key can't be used now",
   "problem.internal_error": "The service failed",
 

@@ -107,7 +107,14 @@ class Health:
     # -- what is wrong --
 
     async def _causes(self) -> AsyncIterator[m.HealthCause]:
-        for cause in (*self._of_store(), *self._of_key(), *self._of_policy(), *self._of_jobs()):
+        of_service = (
+            *self._of_store(),
+            *self._of_audit_elsewhere(),
+            *self._of_key(),
+            *self._of_policy(),
+            *self._of_jobs(),
+        )
+        for cause in of_service:
             yield cause
         try:
             for cause in await self._of_nodes():
@@ -148,6 +155,18 @@ class Health:
                 code=_Code.POLICY_DIFFERS,
                 sentence=f"the signer decides by policy {theirs}, which is not the active one, so no plan starts",
                 what_to_do="publish the policy again, or give the signer the active one (`headrace signer policy`)",
+            )
+
+    def _of_audit_elsewhere(self) -> Iterator[m.HealthCause]:
+        elsewhere = self._audit.elsewhere
+        if elsewhere is not None and elsewhere.away is not None:
+            yield m.HealthCause(
+                code=_Code.AUDIT_UNSENT,
+                sentence=f"audit events can't be sent to `{elsewhere.name}`, and {elsewhere.unsent:,} wait: "
+                f"{elsewhere.away.said}",
+                what_to_do="look at the syslog server, its certificate and the way there; what waits is sent by itself "
+                "(when too much waits, nothing starts)",
+                since=elsewhere.away.since,
             )
 
     def _free_bytes(self) -> int:

@@ -61,6 +61,7 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "headrace_transfers_in_line": Figure("gauge", (), "transfers that wait for a free slot"),
     "headrace_transfer_rate_bytes": Figure("gauge", (), "bytes a second that become durable, of all transfers"),
     "headrace_transfer_bytes_total": Figure("counter", (), "bytes that became durable since the service started"),
+    "headrace_audit_unsent": Figure("gauge", (), "audit events that the syslog server does not have yet"),
     "headrace_plans_surveying": Figure("gauge", (), "plans whose folders are being listed, or wait for it"),
     "headrace_changes_total": Figure(
         "counter", ("kind", "state"), "changes of plans, transfers, nodes and others, by the state that they took"
@@ -122,6 +123,9 @@ class Metrics(Collector):
             "headrace_changes_total": self._core.outbox.written.items(),
             "headrace_work_failing": _each(Counter(one.task for one in self._core.jobs.troubles.values())),
         }
+        elsewhere = self._core.audit.elsewhere
+        if elsewhere is not None:
+            found["headrace_audit_unsent"] = [((), elsewhere.unsent)]
         try:
             causes = await self._health.causes()
             found["headrace_health_cause"] = _each(Counter(cause.code.value for cause in causes))

@@ -11,10 +11,13 @@ from headrace.api.access.health import Health
 from headrace.api.access.metrics import Metrics
 from headrace.api.access.use_cases import UseCases
 from headrace.api.app.hub_events import HubEvents
+from headrace.api.app.listening import Address
 from headrace.api.app.pepper import pepper_keys
 from headrace.api.audit.chain import Audit
+from headrace.api.audit.elsewhere import SEND_S, Elsewhere
 from headrace.api.audit.heads import HeadsFile
 from headrace.api.audit.strangers import LOOK_S, Strangers
+from headrace.api.audit.syslog import Receiver, SyslogLine
 from headrace.api.authority_key import authority_key, hold_to_its_key
 from headrace.api.clock import Clock
 from headrace.api.core import Core
@@ -81,12 +84,13 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     clock, steady = clocks
     key = _authority(settings, clock)
     heads = HeadsFile(settings.data / "audit-heads.jsonl", key)
-    audit = Audit(database, clock, heads)
+    reactions = Reactions()
+    audit = Audit(database, clock, heads, _elsewhere(settings, database, heads, clock, reactions))
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)
     outbox = Outbox(database, broker, clock)
     jobs = LocalJobs(database, clock)
     strangers = Strangers(database, audit, steady)
-    core = Core(database, audit, strangers, clock, steady, settings, broker, Reactions(), outbox, jobs, hub)
+    core = Core(database, audit, strangers, clock, steady, settings, broker, reactions, outbox, jobs, hub)
     nodes = Nodes(core, key.public)
     endpoints = Endpoints(core, nodes)
     redaction = Redaction(endpoints)
@@ -147,6 +151,8 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         transfers=transfers,
     )
     jobs.every("export the audit head", settings.audit_head_s, audit.export_head)
+    if audit.elsewhere is not None:
+        jobs.every("send the audit chain", SEND_S, audit.elsewhere.send)
     jobs.every("count strangers", LOOK_S, strangers.tell)
     jobs.every("remove old changes", _HOUR_S, partial(outbox.remove_old, settings.outbox_kept_s))
     jobs.every("forget old uses of quotas", _HOUR_S, quotas.remove_old)
@@ -164,6 +170,24 @@ def _authority(settings: Settings, clock: Clock) -> Authority:
     line = Line(Path(settings.signer))
     hold_to_its_key(settings.data, line.public, settings.signer, "HEADRACE_SIGNER")
     return SignerProcess(line, clock)
+
+
+def _elsewhere(
+    settings: Settings, database: Database, heads: HeadsFile, clock: Clock, reactions: Reactions
+) -> Elsewhere | None:
+    """Return the other host that gets the audit chain; raises `SettingError`."""
+    if not settings.audit_syslog:
+        return None
+    at = Address.parse(settings.audit_syslog, "HEADRACE_AUDIT_SYSLOG")
+    receiver = Receiver(
+        at.host, at.port, settings.audit_syslog_ca, settings.audit_syslog_cert, settings.audit_syslog_key
+    )
+    try:
+        line = SyslogLine(receiver)
+    except OSError as error:
+        message = f"`HEADRACE_AUDIT_SYSLOG_CA`, `_CERT` or `_KEY` can't be used: {error}"
+        raise SettingError(message) from error
+    return Elsewhere(database, heads, clock, line, settings.audit_most_unsent, reactions.tell)
 
 
 def _issuers(settings: Settings) -> tuple[Issuer, ...]:

@@ -18,6 +18,7 @@ from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from headrace.api.audit.check import Checks
+from headrace.api.audit.elsewhere import Elsewhere
 from headrace.api.audit.heads import HeadsFile
 from headrace.api.caller import Caller
 from headrace.api.clock import Clock
@@ -53,11 +54,12 @@ _NEWEST = select(_AUDIT.c.sequence, _AUDIT.c.body, _AUDIT.c.hash).order_by(_AUDI
 class Audit:
     """Writes and checks the chain of one service."""
 
-    def __init__(self, database: Database, clock: Clock, heads: HeadsFile) -> None:
-        """Append to the chain in `database`; export its head to `heads`."""
+    def __init__(self, database: Database, clock: Clock, heads: HeadsFile, elsewhere: Elsewhere | None = None) -> None:
+        """Append to the chain in `database`; export its head to `heads`, and all of it `elsewhere`."""
         self._database = database
         self._clock = clock
         self._heads = heads
+        self.elsewhere = elsewhere
         self._checks = Checks(database.url, heads, clock)
         self.unwritable_since: datetime | None = None
         """Set while the last event was refused."""
@@ -148,9 +150,16 @@ class Audit:
         """Check the chain against itself and the last exported head; `full` trusts no earlier check."""
         return await self._checks.verdict(full=full)
 
+    async def require_room(self, tx: Tx) -> None:
+        """Refuse to start anything (`audit_unsent`) while too much of the chain is not on the other host."""
+        if self.elsewhere is not None:
+            await self.elsewhere.require_room(tx)
+
     def close(self) -> None:
-        """End the checks that run."""
+        """End the checks that run, and the connection to the other host."""
         self._checks.close()
+        if self.elsewhere is not None:
+            self.elsewhere.close()
 
     async def require_whole(self) -> None:
         """Refuse to go on with a chain from which exported events are missing."""

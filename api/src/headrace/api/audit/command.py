@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.audit.check import verify_store
 from headrace.api.audit.heads import last_head
+from headrace.api.audit.received import verify_received
 from headrace.api.authority_key import authority_public
 from headrace.api.settings import SettingError
 from headrace.api.store.address import store_url
@@ -54,6 +55,26 @@ def verify(
         _stop(f"the store can't be read: {said_by(error)}")
     except (OSError, SealError, SettingError) as error:
         _stop(str(error))
+    _say(verdict, as_json=as_json)
+
+
+@audit.command("verify-received")
+def check_received(
+    file: Annotated[Path, typer.Argument(help="What a syslog server has received, one message a line.")],
+    key: Annotated[str, typer.Option(help="Public key of the service's signed heads (`headrace health`).")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
+) -> None:
+    """Check that no event is missing or altered in what another host has received; ends with 1 when one is."""
+    try:
+        with file.open("rb") as lines:
+            verdict = verify_received(lines, key)
+    except OSError as error:
+        _stop(str(error))
+    _say(verdict, as_json=as_json)
+
+
+def _say(verdict: m.AuditVerdict, *, as_json: bool) -> None:
     if as_json:
         typer.echo(verdict.model_dump_json())
     elif verdict.intact:

@@ -36,9 +36,12 @@ class HeadsFile:
         head = Head(sequence, hash_)
         if head == self._exported:
             return
-        body = {"sequence": str(sequence), "hash": hash_, "at": utc_text(at)}
-        _append_line(self._path, seal(_HEAD_TYPE, body, self._key).text)
+        _append_line(self._path, self.signed(sequence, hash_, at))
         self._exported = head
+
+    def signed(self, sequence: int, hash_: str, at: datetime) -> str:
+        """Return the line of a head."""
+        return seal(_HEAD_TYPE, {"sequence": str(sequence), "hash": hash_, "at": utc_text(at)}, self._key).text
 
     def last(self) -> Head | None:
         """Return the newest head that is known: in the file, or exported by this process if that is newer."""
@@ -56,12 +59,19 @@ def last_head(path: Path, key: str) -> Head | None:
     if not path.exists():
         return None
     for line in _lines_from_the_end(path):
-        try:
-            fields = verify(line.decode("utf-8", "replace"), _HEAD_TYPE, [key]).fields()
-        except SealError:
-            continue
-        return Head(int(str(fields["sequence"])), str(fields["hash"]))
+        head = head_of(line, key)
+        if head is not None:
+            return head
     return None
+
+
+def head_of(line: bytes, key: str) -> Head | None:
+    """Read the head on a line; `None` if it is none that is signed by `key`."""
+    try:
+        fields = verify(line.decode("utf-8", "replace"), _HEAD_TYPE, [key]).fields()
+    except SealError:
+        return None
+    return Head(int(str(fields["sequence"])), str(fields["hash"]))
 
 
 def _lines_from_the_end(path: Path) -> Iterator[bytes]:

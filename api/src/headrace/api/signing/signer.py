@@ -167,6 +167,8 @@ class Signer:
             raise ServiceError(Code.PLAN_NOT_READY, f"plan `{transfer.plan}` was never sealed; plan again")
         # Before everything that is final: a halt passes.
         await self._halts.require_none(tx, _work(transfer, row.document))
+        if starts:
+            await self._core.audit.require_room(tx)
         # Were that column altered: a plan that needs consent is not released without.
         confirmation, approvals = await self._consent(tx, transfer, starts=starts) if row.obligations else (None, ())
         submission = Submission(
@@ -229,10 +231,12 @@ class Signer:
         return cast("OutsideHours | None", tx.info.get((_SHUT, transfer)))
 
     async def halted(self, tx: Tx, transfer: TransferRow) -> str:
-        """Say why nothing of this transfer may run until an operator releases it; empty when nothing is halted."""
+        """Say why nothing of this transfer may run for a while (`released` says the same); empty when it may."""
         document = await tx.scalar(select(PlanRow.document).where(PlanRow.id == transfer.plan))
         try:
             await self._halts.require_none(tx, _work(transfer, document or ""))
+            if transfer.started is None:
+                await self._core.audit.require_room(tx)
         except ServiceError as error:
             return error.detail
         return "the service's authority key can't be used; operators see why" if self._key.trouble else ""

@@ -265,3 +265,12 @@ class AuditRow(Base):
     subject: Mapped[str] = mapped_column(String(200))
     body: Mapped[str] = mapped_column(Text)
     hash: Mapped[str] = mapped_column(String(64))
+
+
+class AuditSentRow(Base):
+    """One row: the last event of the audit chain that another host has."""
+
+    __tablename__ = "audit_sent"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    sequence: Mapped[int] = mapped_column(Sequence)

@@ -48,7 +48,8 @@ _END = _ATTEMPTS.update().where(
 )
 _NO_END = {"code": "", "message": "", "statements": ""}
 _RENEW_AGAIN = timedelta(seconds=5)
-_PASSES = frozenset({Code.HALTED, Code.KEY_UNUSABLE})
+_PASSES = frozenset({Code.AUDIT_UNSENT, Code.HALTED, Code.KEY_UNUSABLE})
+"""What is waited for until `Signer.halted` says that it is over."""
 _STATE_FAILED = "state_failed"
 _NOT_STORED = (
     "what the nodes say of the end of this transfer can't be stored, so there is no receipt; look at the nodes before "

@@ -122,6 +122,7 @@ class Halt(Model):
 class HealthCode(StrEnum):
     """What can be wrong with a service; docs/errors.md says what to do."""
 
+    AUDIT_UNSENT = "audit_unsent"
     AUDIT_UNWRITABLE = "audit_unwritable"
     KEY_UNUSABLE = "key_unusable"
     POLICY_DIFFERS = "policy_differs"

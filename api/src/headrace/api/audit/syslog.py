@@ -1,0 +1,122 @@
+"""Syslog over TLS (RFC 5424 in the frames of RFC 5425), to one receiver.
+
+Syslog has no answer that says what was kept. What this knows is that the kernel of the receiver's host has acknowledged
+every byte; a connection that breaks before says nothing of what was on its way.
+"""
+
+import fcntl
+import re
+import socket
+import ssl
+import struct
+import termios
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+PATIENCE_S: Final = 10
+"""For a connection, and for what was written to be acknowledged."""
+_ACKNOWLEDGED_S: Final = 0.005
+"""Between two looks at what is not acknowledged yet."""
+_AUDIT_INFO: Final = 13 * 8 + 6
+"""Facility 13 (log audit), severity 6 (informational)."""
+_NO_NAME: Final = "-"
+_NOT_PRINTED: Final = re.compile(r"[^\x21-\x7e]+")
+_MAX_HOST: Final = 255
+_MAX_KIND: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """Where a syslog server listens, and what vouches for it and for us: files in PEM, empty for none."""
+
+    host: str
+    port: int
+    ca: str = ""
+    """Whom to trust; empty: the authorities of this system."""
+    cert: str = ""
+    key: str = ""
+
+    def tls(self) -> ssl.SSLContext:
+        """Return how to connect; raises `OSError` for files that can't be used."""
+        context = ssl.create_default_context(cafile=self.ca or None)
+        if self.cert:
+            context.load_cert_chain(self.cert, self.key or None)
+        return context
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: when (RFC 3339), of which kind (RFC 5424's MSGID), and its text."""
+
+    at: str
+    kind: str
+    text: bytes
+
+
+class SyslogLine:
+    """A connection that is made when it is needed. Blocks: call it in a thread, one call at a time."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        """Connect to nobody yet; raises `OSError` for files that can't be used."""
+        self.receiver = receiver
+        self._tls = receiver.tls()
+        self._name = _NOT_PRINTED.sub("", socket.gethostname())[:_MAX_HOST] or _NO_NAME
+        self._connection: ssl.SSLSocket | None = None
+
+    def send(self, messages: Sequence[Message]) -> None:
+        """Send messages and wait until the other host has them all; raises `OSError`, and then it may have some."""
+        try:
+            connection = self._connected()
+            connection.sendall(b"".join(map(self._frame, messages)))
+            _wait_until_acknowledged(connection)
+        except OSError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _connected(self) -> ssl.SSLSocket:
+        if self._connection is not None and _has_ended(self._connection):
+            self.close()
+        if self._connection is None:
+            plain = socket.create_connection((self.receiver.host, self.receiver.port), PATIENCE_S)
+            try:
+                plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, PATIENCE_S * 1000)
+                self._connection = self._tls.wrap_socket(plain, server_hostname=self.receiver.host)
+            except BaseException:
+                plain.close()
+                raise
+        return self._connection
+
+    def _frame(self, message: Message) -> bytes:
+        head = f"<{_AUDIT_INFO}>1 {message.at} {self._name} headrace - {message.kind[:_MAX_KIND]} - "
+        text = head.encode("ascii") + message.text
+        return b"%d %b" % (len(text), text)
+
+
+def _has_ended(connection: ssl.SSLSocket) -> bool:
+    """Whether the receiver has ended the connection; a receiver of syslog says nothing else."""
+    connection.settimeout(0)
+    try:
+        return connection.recv(1) == b""
+    except ssl.SSLWantReadError:
+        return False
+    except OSError:
+        return True
+    finally:
+        connection.settimeout(PATIENCE_S)
+
+
+def _wait_until_acknowledged(connection: ssl.SSLSocket) -> None:
+    limit = time.monotonic() + PATIENCE_S
+    while struct.unpack("i", fcntl.ioctl(connection, termios.TIOCOUTQ, b"\0" * 4))[0]:
+        if time.monotonic() >= limit:
+            message = f"the receiver takes nothing for {PATIENCE_S} s"
+            raise TimeoutError(message)
+        time.sleep(_ACKNOWLEDGED_S)

@@ -1,0 +1,176 @@
+"""The audit chain on another host: a real syslog server that is there, away, and not to be trusted."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.servers.site import Site, started_site
+from tests.servers.syslog import Syslog, receiving
+from tests.service.refusals import refused
+from typer.testing import CliRunner
+
+from headrace.api.audit.command import audit
+from headrace.api.audit.elsewhere import Elsewhere
+from headrace.api.settings import SettingError, Settings
+from headrace.client import models as m
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("syslog")]
+LIMIT_S = 30
+
+
+@pytest.fixture
+def syslog(tmp_path: Path) -> Iterator[Syslog]:
+    with receiving(tmp_path / "syslog") as running:
+        yield running
+
+
+@asynccontextmanager
+async def site_that_sends(folder: Path, syslog: Syslog, **changed: Any) -> AsyncIterator[Site]:  # noqa: ANN401 - as the settings
+    wanted = Settings(audit_syslog=f"localhost:{syslog.port}", audit_syslog_ca=str(syslog.ca))
+    (folder / "site").mkdir()
+    async with started_site(folder / "site", replace(wanted, **changed)) as site:
+        (site.lab / "set").mkdir()
+        (site.lab / "set" / "a.txt").write_text("a")
+        yield site
+
+
+def elsewhere_of(site: Site) -> Elsewhere:
+    found = site.service.whole.core.audit.elsewhere
+    assert found is not None
+    return found
+
+
+async def sent(site: Site, syslog: Syslog) -> list[tuple[str, str]]:
+    """Send what is new, and return all that has been received, once the newest head has."""
+    wanted = (await newest(site)).sequence
+    await elsewhere_of(site).send()
+    assert elsewhere_of(site).away is None, elsewhere_of(site).away
+    async with asyncio.timeout(LIMIT_S):
+        while max(heads(syslog), default=0) < wanted:
+            await asyncio.to_thread(syslog.pause)
+    return syslog.received
+
+
+def heads(syslog: Syslog) -> list[int]:
+    """Of how many events each signed head is that has been received."""
+    texts = (text for kind, text in syslog.received if kind == "audit-head")
+    return [int(json.loads(json.loads(text)["body"])["sequence"]) for text in texts]
+
+
+async def newest(site: Site) -> m.AuditEvent:
+    return (await site.ada.port.audit(order="newest", limit=1)).items[0]
+
+
+def verdict(syslog: Syslog, key: str, changed: str | None = None) -> m.AuditVerdict:
+    """What `headrace audit verify-received` says."""
+    file = syslog.folder / "received"
+    if changed is not None:
+        file = syslog.folder / "changed"
+        file.write_text(changed, encoding="utf-8")
+    found = CliRunner().invoke(audit, ["verify-received", str(file), "--key", key, "--json"])
+    assert found.exit_code in {0, 1}, found.output
+    return m.AuditVerdict.model_validate_json(found.stdout)
+
+
+async def test_every_event_and_a_signed_head_are_on_the_other_host_and_can_be_checked_there(
+    tmp_path: Path, syslog: Syslog
+) -> None:
+    async with site_that_sends(tmp_path, syslog) as site:
+        await site.start_both()
+        ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/set")))
+        assert ended.state is m.TransferState.COMPLETE
+        received = await sent(site, syslog)
+        stored = (await site.ada.port.audit(limit=1000)).items
+        arrived = [json.loads(text) for kind, text in received if kind != "audit-head"]
+        assert [one["hash"] for one in arrived][: len(stored)] == [event.hash for event in stored][: len(arrived)]
+        assert {kind for kind, _ in received} >= {"receipt_made", "ticketed", "audit-head"}
+        key = (await site.ada.port.health()).key
+        whole = verdict(syslog, key)
+        assert (whole.intact, whole.events) == (True, len(arrived))
+        lines = (syslog.folder / "received").read_text(encoding="utf-8").splitlines(keepends=True)
+        of_events = [at for at, line in enumerate(lines) if '{"event":' in line]
+        missing, last = of_events[3], of_events[-1]
+        forged = json.dumps({**arrived[3]["event"], "kind": "forged"})
+        again = f'forged {{"event":{forged},"hash":"{sha256(forged.encode()).hexdigest()}"}}\n'
+        for changed, broken_at in (
+            ("".join(lines[:missing] + lines[missing + 1 :]), 4),
+            ("".join(lines).replace('"kind":"ticketed"', '"kind":"tampered"', 1), None),
+            ("".join(line for at, line in enumerate(lines) if at != last), whole.events),
+            ("".join(lines[at] for at in of_events), whole.events + 1),
+            ("".join([*lines, again]), 4),
+        ):
+            broken = verdict(syslog, key, changed)
+            assert not broken.intact
+            assert broken_at in {None, broken.broken_at}
+        assert verdict(syslog, key, "".join(lines + lines)).intact, "what is sent twice is the same twice"
+        assert verdict(syslog, key, "".join(lines[of_events[2] :])).checked_before == 2
+        assert not verdict(syslog, key, "").intact
+        assert not verdict(syslog, f"ed25519:{'A' * 43}", "".join(lines)).intact
+
+
+async def test_what_happens_while_the_other_host_is_away_is_sent_when_it_is_back(
+    tmp_path: Path, syslog: Syslog
+) -> None:
+    async with site_that_sends(tmp_path, syslog) as site:
+        await sent(site, syslog)
+        syslog.kill()
+        await site.person("bob", "viewer")
+        await elsewhere_of(site).send()
+        [cause] = [one for one in (await site.ada.port.health()).causes if one.code == "audit_unsent"]
+        assert "localhost" in cause.sentence
+        await site.restart()
+        await site.person("eve", "viewer")
+        syslog.start()
+        await sent(site, syslog)
+        assert (await site.ada.port.health()).causes == []
+        assert verdict(syslog, (await site.ada.port.health()).key).intact
+
+
+async def test_nothing_starts_while_too_much_waits_to_be_sent_and_then_it_does(tmp_path: Path, syslog: Syslog) -> None:
+    async with site_that_sends(tmp_path, syslog, audit_most_unsent=20, transfer_concurrency=1) as site:
+        await site.start_both()
+        (site.lab / "set" / "large").write_bytes(bytes(1_000_000))
+        slow = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/slow", rate_limit_bps=1_000_000))
+        waiting = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/set"))
+        plan = await site.ada.plan("lab:/set", "archive:/other")
+        await sent(site, syslog)
+        syslog.kill()
+        for number in range(21):
+            await site.ada.port.update_endpoint("lab", m.EndpointUpdate(aliases=[f"name{number}"]))
+        with refused("audit_unsent"):
+            await site.ada.submit(plan)
+        await site.ada.port.control(slow.id, m.ControlRequest(action="cancel"))
+        async for event in site.ada.port.watch(waiting.id):
+            if event.transfer is not None and "audit events wait" in event.transfer.state_reason:
+                break
+        syslog.start()
+        await sent(site, syslog)
+        assert (await site.ada.end_of(waiting)).state is m.TransferState.COMPLETE
+
+
+async def test_nobody_else_gets_the_chain(tmp_path: Path, syslog: Syslog) -> None:
+    stranger = str(syslog.folder / "other.pem")
+    async with site_that_sends(tmp_path, syslog, audit_syslog_ca=stranger) as site:
+        await elsewhere_of(site).send()
+        away = elsewhere_of(site).away
+        assert away is not None
+        assert "certificate verify failed" in away.said
+        assert syslog.received == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [({"audit_syslog": "there"}, "HEADRACE_AUDIT_SYSLOG"), ({"audit_syslog_ca": "/nowhere.pem"}, "_CA")],
+)
+async def test_a_setting_that_can_not_be_used_is_named_at_the_start(
+    tmp_path: Path, syslog: Syslog, changed: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(SettingError, match=named):
+        async with site_that_sends(tmp_path, syslog, **changed):
+            pass
