@@ -67,6 +67,12 @@ async def newest(site: Site) -> m.AuditEvent:
     return (await site.ada.port.audit(order="newest", limit=1)).items[0]
 
 
+def forged(message: dict[str, Any]) -> str:
+    """A line with another event under this one's number, and that event's own hash."""
+    event = json.dumps({**message["event"], "kind": "forged"})
+    return f'forged {{"event":{event},"hash":"{sha256(event.encode()).hexdigest()}"}}\n'
+
+
 def verdict(syslog: Syslog, key: str, changed: str | None = None) -> m.AuditVerdict:
     """What `headrace audit verify-received` says."""
     file = syslog.folder / "received"
@@ -96,14 +102,14 @@ async def test_every_event_and_a_signed_head_are_on_the_other_host_and_can_be_ch
         lines = (syslog.folder / "received").read_text(encoding="utf-8").splitlines(keepends=True)
         of_events = [at for at, line in enumerate(lines) if '{"event":' in line]
         missing, last = of_events[3], of_events[-1]
-        forged = json.dumps({**arrived[3]["event"], "kind": "forged"})
-        again = f'forged {{"event":{forged},"hash":"{sha256(forged.encode()).hexdigest()}"}}\n'
+        rewritten = [*lines[:last], forged(arrived[-1]), *lines[last + 1 :]]
         for changed, broken_at in (
             ("".join(lines[:missing] + lines[missing + 1 :]), 4),
             ("".join(lines).replace('"kind":"ticketed"', '"kind":"tampered"', 1), None),
             ("".join(line for at, line in enumerate(lines) if at != last), whole.events),
             ("".join(lines[at] for at in of_events), whole.events + 1),
-            ("".join([*lines, again]), 4),
+            ("".join([*lines, forged(arrived[3])]), 4),
+            ("".join(rewritten), whole.events),
         ):
             broken = verdict(syslog, key, changed)
             assert not broken.intact

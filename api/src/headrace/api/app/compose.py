@@ -84,13 +84,12 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     clock, steady = clocks
     key = _authority(settings, clock)
     heads = HeadsFile(settings.data / "audit-heads.jsonl", key)
-    reactions = Reactions()
-    audit = Audit(database, clock, heads, _elsewhere(settings, database, heads, clock, reactions))
+    audit = Audit(database, clock, heads, _elsewhere(settings, database, heads, clock))
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)
     outbox = Outbox(database, broker, clock)
     jobs = LocalJobs(database, clock)
     strangers = Strangers(database, audit, steady)
-    core = Core(database, audit, strangers, clock, steady, settings, broker, reactions, outbox, jobs, hub)
+    core = Core(database, audit, strangers, clock, steady, settings, broker, Reactions(), outbox, jobs, hub)
     nodes = Nodes(core, key.public)
     endpoints = Endpoints(core, nodes)
     redaction = Redaction(endpoints)
@@ -172,9 +171,7 @@ def _authority(settings: Settings, clock: Clock) -> Authority:
     return SignerProcess(line, clock)
 
 
-def _elsewhere(
-    settings: Settings, database: Database, heads: HeadsFile, clock: Clock, reactions: Reactions
-) -> Elsewhere | None:
+def _elsewhere(settings: Settings, database: Database, heads: HeadsFile, clock: Clock) -> Elsewhere | None:
     """Return the other host that gets the audit chain; raises `SettingError`."""
     if not settings.audit_syslog:
         return None
@@ -187,7 +184,7 @@ def _elsewhere(
     except OSError as error:
         message = f"`HEADRACE_AUDIT_SYSLOG_CA`, `_CERT` or `_KEY` can't be used: {error}"
         raise SettingError(message) from error
-    return Elsewhere(database, heads, clock, line, settings.audit_most_unsent, reactions.tell)
+    return Elsewhere(database, heads, clock, line, settings.audit_most_unsent)
 
 
 def _issuers(settings: Settings) -> tuple[Issuer, ...]:

@@ -8,7 +8,6 @@ much waits, nothing starts.
 import asyncio
 import json
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -50,23 +49,13 @@ class Away:
 class Elsewhere:
     """The other host, and what it does not have yet."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what it stands on
-        self,
-        database: Database,
-        heads: HeadsFile,
-        clock: Clock,
-        line: SyslogLine,
-        most_unsent: int,
-        has_room: Callable[[], None],
-    ) -> None:
-        """Send the chain of `database` over `line`; `has_room` hears that work can start again."""
+    def __init__(self, database: Database, heads: HeadsFile, clock: Clock, line: SyslogLine, most_unsent: int) -> None:
+        """Send the chain of `database` over `line`."""
         self._database = database
         self._heads = heads
         self._clock = clock
         self._line = line
         self._most = most_unsent
-        self._has_room = has_room
-        self._full = False
         self._sending = asyncio.Lock()
         self._owed: Row[Any] | None = None
         """The last event that arrived, whose signed head has not."""
@@ -105,7 +94,6 @@ class Elsewhere:
         """Refuse to start anything (`audit_unsent`) while more events than may wait are not sent."""
         position, last = await tx.scalar(_POSITION) or 0, await tx.scalar(_LAST) or 0
         if last - position > self._most:
-            self._full = True
             raise ServiceError(
                 Code.AUDIT_UNSENT,
                 f"{last - position:,} audit events wait to be sent to `{self.name}`, and no more than {self._most:,} "
@@ -120,9 +108,6 @@ class Elsewhere:
         async with self._database.read() as tx:
             position, last = await tx.scalar(_POSITION) or 0, await tx.scalar(_LAST) or 0
             self.unsent = last - position
-            if self._full and self.unsent <= self._most:
-                self._full = False
-                self._has_room()
             return list(await tx.execute(_NEXT.where(_ROWS.sequence > position)))
 
     async def _note(self, sequence: int) -> None:

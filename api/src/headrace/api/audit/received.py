@@ -89,9 +89,9 @@ def _by_its_head(received: _Received) -> tuple[int | None, str]:
     head = received.head
     if head is None:
         return received.last + 1, "no head signed by that key is there, so the end may be cut off"
-    if head.sequence > received.last:
-        return received.last + 1, f"a signed head says that there are {head.sequence:,} events"
     if head.sequence >= received.first and received.hash_of(head.sequence) != head.hash:
+        if head.sequence > received.last:
+            return received.last + 1, f"a signed head says that there are {head.sequence:,} events"
         return head.sequence, f"event {head.sequence} is not the one of the signed head"
     return None, f"every link fits from event {received.first} on, and the last signed head is on the chain"
 
