@@ -126,11 +126,11 @@ def main() -> int:
     rest = [fault for fault in faults if fault.test[0] != "cargo"]
     if rust:
         lend_dependencies()
-    with tempfile.TemporaryDirectory(prefix="headrace-faults-") as folder, ThreadPoolExecutor(2) as lanes:
+    shares = [share for share in (rust, rest[::2], rest[1::2]) if share]
+    with tempfile.TemporaryDirectory(prefix="headrace-faults-") as folder, ThreadPoolExecutor(len(shares)) as lanes:
         work = [
-            lanes.submit(run_lane, Path(folder) / str(lane), chosen, deadline, after_green=asked.after_green)
-            for lane, chosen in enumerate((rust, rest))
-            if chosen
+            lanes.submit(run_lane, Path(folder) / str(lane), share, deadline, after_green=asked.after_green)
+            for lane, share in enumerate(shares)
         ]
         caught, failures = (sum(counts) for counts in zip(*(one.result() for one in work), strict=True))
     left = len(faults) - caught - failures
