@@ -99,11 +99,13 @@ $(PROMETHEUS):
 
 .PHONY: tools
 tools: $(OIDC) $(PROMETHEUS) ## what tests use: an OpenID provider, Prometheus, and Debian packages (a browser, servers for ssh, PostgreSQL and Active Directory, b3sum, network tools, a software PKCS#11 token, a syslog server)
-	@missing=""; for have in chromium-headless-shell:chromium-headless-shell /usr/sbin/sshd:openssh-server /usr/lib/postgresql/15/bin/initdb:postgresql-15 /usr/sbin/nginx:nginx-light b3sum:b3sum openssl:openssl ip:iproute2 sysctl:procps softhsm2-util:softhsm2 /usr/sbin/rsyslogd:rsyslog /usr/lib/x86_64-linux-gnu/rsyslog/lmnsd_gtls.so:rsyslog-gnutls; do \
+	@missing=""; for have in chromium-headless-shell:chromium-headless-shell /usr/sbin/sshd:openssh-server /usr/lib/postgresql/15/bin/initdb:postgresql-15 /usr/sbin/nginx:nginx-light b3sum:b3sum openssl:openssl ip:iproute2 sysctl:procps softhsm2-util:softhsm2; do \
 		command -v "$${have%%:*}" >/dev/null || missing="$$missing $${have##*:}"; done; \
 	[ -z "$$missing" ] || { apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; }
 	@[ -x /usr/sbin/samba ] && [ -d /usr/share/samba/setup ] && command -v ldbmodify >/dev/null || \
 		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends samba-ad-dc samba-ad-provision ldb-tools >/dev/null; }
+	@[ -x /usr/sbin/rsyslogd ] && [ -f /usr/lib/$$(uname -m)-linux-gnu/rsyslog/lmnsd_gtls.so ] || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends rsyslog rsyslog-gnutls >/dev/null; }
 
 .PHONY: screenshots
 screenshots: setup web tools ## every page of the console in both themes, into docs/console/
