@@ -30,6 +30,10 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 FAULTS = Path("tests/faults/faults.toml")
 MEMBERS = ("api", "auth", "cli", "client", "guardrails", "mcp-server")
 TEST_LIMIT_S = 600
+WHOLE_LIMIT_S = 7200
+"""For all Python tests in one run."""
+FEW = 20
+"""So many Python tests are run one by one, when no fault is in the tree; more as whole files, in one run."""
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """What git calls the tree before the first commit."""
 PROFILE = os.environ.get("CARGO_PROFILE", "dev")
@@ -127,13 +131,17 @@ def main() -> int:
     if rust:
         lend_dependencies()
     shares = [share for share in (rust, rest[::2], rest[1::2]) if share]
+    failures = 0
     with tempfile.TemporaryDirectory(prefix="headrace-faults-") as folder, ThreadPoolExecutor(len(shares)) as lanes:
-        work = [
-            lanes.submit(run_lane, Path(folder) / str(lane), share, deadline, after_green=asked.after_green)
-            for lane, share in enumerate(shares)
-        ]
-        caught, failures = (sum(counts) for counts in zip(*(one.result() for one in work), strict=True))
-    left = len(faults) - caught - failures
+        trees = [Path(folder) / str(lane) for lane, _ in enumerate(shares)]
+        for tree in trees:
+            copy_tree(tree)
+        if not asked.after_green:
+            failures = sum(lanes.map(run_unbroken, trees, [share for share in (rust, rest) if share]))
+        work = [lanes.submit(run_lane, tree, share, deadline) for tree, share in zip(trees, shares, strict=True)]
+        caught, missed = (sum(counts) for counts in zip(*(one.result() for one in work), strict=True))
+    left = len(faults) - caught - missed
+    failures += missed
     say(f"faults: {caught} caught, {failures} failed" + (f", {left} not tried for lack of time" if left else ""))
     return 1 if failures or not faults else 0
 
@@ -179,15 +187,30 @@ def git(*words: str, missing: str | None = None) -> str:
     return done.stdout if done.returncode == 0 else missing or ""
 
 
-def run_lane(tree: Path, faults: Sequence[Fault], deadline: Deadline, *, after_green: bool) -> tuple[int, int]:
-    """Run faults one after another in a copy of the tree of their own; returns how many were caught, and not."""
-    copy_tree(tree)
-    caught = failures = 0
-    for test in () if after_green else dict.fromkeys(fault.test for fault in faults):
-        ran = run_test(tree, test)
+def run_unbroken(tree: Path, faults: Sequence[Fault]) -> int:
+    """Run the tests of these faults without any; returns how many failed."""
+    failures = 0
+    for test in unbroken(faults):
+        ran = run_test(tree, test, WHOLE_LIMIT_S)
         if ran.code != 0:
             failures += 1
             say(f"FAILS   without a fault: {' '.join(test)}\n{ran.output[-3000:]}")
+    return failures
+
+
+def unbroken(faults: Sequence[Fault]) -> list[tuple[str, ...]]:
+    """Return what to run: each test once, and of many Python tests their whole files, which starts everything once."""
+    tests = list(dict.fromkeys(fault.test for fault in faults))
+    python = [test for test in tests if test[0] == "pytest"]
+    if len(python) <= FEW:
+        return tests
+    files = sorted({word for test in python for word in test if word.startswith("tests/")})
+    return [("pytest", "-n", "2", "--dist", "loadgroup", *files), *(test for test in tests if test not in python)]
+
+
+def run_lane(tree: Path, faults: Sequence[Fault], deadline: Deadline) -> tuple[int, int]:
+    """Run faults one after another in a copy of the tree of their own; returns how many were caught, and not."""
+    caught = failures = 0
     for fault in faults:
         if deadline.passed():
             break
@@ -279,7 +302,7 @@ def build_console(tree: Path, fault: Fault) -> str:
     return ""
 
 
-def run_test(tree: Path, test: tuple[str, ...]) -> Ran:
+def run_test(tree: Path, test: tuple[str, ...], limit_s: float = TEST_LIMIT_S) -> Ran:
     """Run one `pytest ...`, `cargo ...` or `vitest ...` in the copied tree."""
     environment = dict(os.environ)
     # Only here: dependencies are built once for all faults, and never mixed with the working tree's builds.
@@ -294,15 +317,15 @@ def run_test(tree: Path, test: tuple[str, ...]) -> Ran:
     if kind == "pytest":
         # `--tb=short` keeps the summary, which names what failed, within what is printed.
         return bounded(
-            [str(Path(sys.executable).parent / "pytest"), "-q", "-x", "--tb=short", *words], tree, environment
+            [str(Path(sys.executable).parent / "pytest"), "-q", "-x", "--tb=short", *words], tree, environment, limit_s
         )
     if kind == "vitest":
-        return bounded(["npx", "vitest", "run", *words], tree / "web", environment)
+        return bounded(["npx", "vitest", "run", *words], tree / "web", environment, limit_s)
     first, *words = words
-    return bounded([kind, first, "--profile", PROFILE, *words], tree / "engine", environment)
+    return bounded([kind, first, "--profile", PROFILE, *words], tree / "engine", environment, limit_s)
 
 
-def bounded(command: Sequence[str], folder: Path, environment: dict[str, str]) -> Ran:
+def bounded(command: Sequence[str], folder: Path, environment: dict[str, str], limit_s: float = TEST_LIMIT_S) -> Ran:
     """Run a command and end it, with all that it started, when it takes too long."""
     with subprocess.Popen(
         command,
@@ -316,7 +339,7 @@ def bounded(command: Sequence[str], folder: Path, environment: dict[str, str]) -
         start_new_session=True,
     ) as process:
         try:
-            output, _ = process.communicate(timeout=TEST_LIMIT_S)
+            output, _ = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             output, _ = process.communicate()
