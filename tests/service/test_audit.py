@@ -264,7 +264,7 @@ def test_a_head_of_which_only_a_part_was_written_is_not_taken_for_exported(tmp_p
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert heads.last() == Head(1, f"{1:064x}")
     heads.append(2, f"{2:064x}", utc_now())
-    assert last_head(path, key.public) == Head(2, f"{2:064x}")
+    assert last_head(path, [key.public]) == Head(2, f"{2:064x}")
 
 
 def test_the_newest_head_is_found_from_the_end_behind_any_rubbish(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_the_newest_head_is_found_from_the_end_behind_any_rubbish(tmp_path: Path
         heads.append(sequence, f"{sequence:064x}", utc_now())
     with path.open("ab") as file:
         file.write(b"\xff" * 100_000 + b"\n" + path.read_bytes()[:100] + b"\n\n")
-    newest = last_head(path, key.public)
+    newest = last_head(path, [key.public])
     assert newest is not None
     assert newest.sequence == 399
 

@@ -15,8 +15,9 @@ from tests.servers.site import Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, until
 
-from headrace.api.authority_key import authority_key, authority_public
+from headrace.api.authority_key import authority_key, key_chain
 from headrace.api.errors import CannotStart
+from headrace.api.key_chain import KeyChain
 from headrace.api.pkcs11_key import _Place, _TokenKey
 from headrace.api.settings import SettingError, Settings
 from headrace.client import models as m
@@ -81,7 +82,7 @@ async def test_a_service_signs_with_a_key_that_never_leaves_its_token(tmp_path: 
         assert verify(receipt.document, "receipt", [public])
         assert not (site.folder / "service" / "authority.key").exists()
         await site.restart()
-        assert authority_public(site.folder / "service") == public
+        assert key_chain(site.folder / "service") == KeyChain(public)
 
 
 async def key_causes(site: Site) -> list[str]:

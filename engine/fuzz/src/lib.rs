@@ -19,6 +19,7 @@ use headrace_core::name::{RelPath, escape, unescape};
 use headrace_core::permit::VerifiedPermit;
 use headrace_core::sealed::{Document, DocumentType, SigningKey};
 use headrace_core::statement::Statement;
+use headrace_core::succession::Learned;
 use headrace_core::ticket::{Ticket, VerifiedTicket};
 use headrace_core::value::Timestamp;
 use headrace_core::version::Version;
@@ -38,6 +39,7 @@ pub const TARGETS: &[Target] = &[
     ("ticket", ticket),
     ("permit", permit),
     ("statement", statement),
+    ("succession", succession),
     ("list", list),
     ("name", name),
     ("glob", glob),
@@ -73,6 +75,7 @@ pub fn grants() -> Grants {
         authorities: vec![Authority {
             key: authority().public(),
             access: Access::Delete,
+            until: None,
         }],
     };
     Grants::from([("root".to_owned(), grant)])
@@ -132,6 +135,7 @@ pub fn document(bytes: &[u8]) {
         DocumentType::Ticket,
         DocumentType::Statement,
         DocumentType::Receipt,
+        DocumentType::Succession,
     ] {
         if let Ok(document) = Document::parse(text, kind) {
             let again = Document::parse(&document.text(), kind);
@@ -173,6 +177,14 @@ pub fn permit(bytes: &[u8]) {
 pub fn statement(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         drop(Statement::verify(text, node().public()));
+    }
+}
+
+/// A succession of the authority, as a node is told it.
+pub fn succession(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        let mut learned = Learned::default();
+        drop(learned.learn(&[text.to_owned()], &[authority().public()], now()));
     }
 }
 

@@ -252,6 +252,14 @@ fn statement() -> Vec<u8> {
     )
 }
 
+fn succession() -> Vec<u8> {
+    let body = json!({
+        "former": authority().public(), "next": node().public(), "from": FROM, "until": UNTIL, "site": "",
+    });
+    let document = Document::seal(DocumentType::Succession, &body, &[&authority(), &node()]);
+    document.expect("a small body").text().into_bytes()
+}
+
 fn greetings() -> Vec<(&'static str, Vec<u8>)> {
     let line = |say: serde_json::Value| {
         let mut line = json!({"headrace": 1, "program": "0.1.0", "say": say}).to_string();
@@ -297,6 +305,7 @@ fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("permit", "permit", permit()),
         ("ticket", "ticket", ticket()),
         ("statement", "statement", statement()),
+        ("succession", "succession", succession()),
         ("list", "three", list()),
         ("name", "raw", b"a/\xff b/%25/\xe2\x80\xae".to_vec()),
         ("name", "escaped", b"%FF%25 x".to_vec()),
@@ -355,6 +364,9 @@ fn seeds_of_documents_are_good() {
     headrace_core::ticket::VerifiedTicket::verify(&ticket, &grants, me, now).expect("good");
     let permit = text(permit());
     headrace_core::permit::VerifiedPermit::verify(&permit, &grants, me, now).expect("good");
+    let mut learned = headrace_core::succession::Learned::default();
+    let told = learned.learn(&[text(succession())], &[authority().public()], now);
+    assert_eq!(told, Ok(None));
     let statement = text(statement());
     headrace_core::statement::Statement::verify(&statement, me).expect("good");
 }

@@ -4,8 +4,7 @@ Whichever it is, its public half stands in the data folder, so that a folder is 
 mistake: nodes would refuse every ticket, and the exported heads of the audit chain would prove nothing.
 """
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,15 +12,17 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from headrace.api.clock import Clock
-from headrace.api.durable import sync_folder, write_whole
+from headrace.api.durable import sync_folder
 from headrace.api.errors import CannotStart, KeyUnusable
+from headrace.api.key_chain import KeyChain
 from headrace.api.settings import SettingError, Settings
 from headrace.guardrails import SigningKey, Signs, canonical
 
 T = TypeVar("T")
 
 _FILE: Final = "authority.key"
-_PUBLIC: Final = "authority.pub"
+_NEXT: Final = "authority.next.key"
+"""A key that a rotation has made; it takes the place of the other one after that has been kept."""
 _VARIABLE: Final = "HEADRACE_AUTHORITY_KEY"
 _CREDENTIAL: Final = "credential:"
 _PKCS11: Final = "pkcs11:"
@@ -43,9 +44,10 @@ class KeyTrouble:
 class AuthorityKey:
     """Signs with the authority key, and knows whether it can be used now."""
 
-    def __init__(self, key: Signs, clock: Clock) -> None:
-        """Sign with `key`, which raises `KeyUnusable` while it can't be used."""
+    def __init__(self, key: Signs, clock: Clock, chain: KeyChain | None) -> None:
+        """Sign with `key`, the newest of `chain` (or the only one); it raises `KeyUnusable` while it can't be used."""
         self._key = key
+        self.chain = chain or KeyChain(key.public)
         self._clock = clock
         self._trouble: KeyTrouble | None = None
         self._tried = clock()
@@ -62,6 +64,13 @@ class AuthorityKey:
             with suppress(KeyUnusable):
                 self.sign("probe", canonical(_PROBE))
         return self._trouble
+
+    def accepted(self, *, starts: bool) -> tuple[str, ...]:
+        """Return whose signature counts on a plan, and on consent to it.
+
+        What is to start was sealed by a key whose time is not over; what has started by then goes on.
+        """
+        return self.chain.counting(self._clock()) if starts else self.chain.keys
 
     def sign(self, type: str, body: bytes) -> str:  # noqa: A002 - the word of the format
         """Sign as `SigningKey` does; raises `KeyUnusable`."""
@@ -85,42 +94,87 @@ def authority_key(settings: Settings, environment: Mapping[str, str]) -> Signing
     Raises `SettingError` for a place that can't be, `CannotStart` when the key is not the one of the data folder or a
     token can't be used, `SealError` for a file that holds none or that others may read, `OSError` as the system says.
     """
-    known = authority_public(settings.data)  # before the first start makes one
-    key = _key(settings, environment)
-    _hold(settings.data, known, key.public, str(settings.authority_key or settings.data / _FILE), _VARIABLE)
+    known = key_chain(settings.data)  # before the first start makes one
+    if settings.authority_key:
+        key = key_in(settings.authority_key, environment)
+    elif known is None:
+        key = SigningKey.load_or_create(settings.data / _FILE)
+    else:
+        _finish_rotation(settings.data, known)
+        key = SigningKey.load(settings.data / _FILE)
+    hold_to_its_key(settings.data, key.public, str(settings.authority_key or settings.data / _FILE), _VARIABLE)
     return key
 
 
 def hold_to_its_key(data: Path, public: str, place: str, variable: str) -> None:
     """Note to which key a data folder belongs, or raise `CannotStart` when `place` holds another one."""
-    _hold(data, authority_public(data), public, place, variable)
-
-
-def _hold(data: Path, known: str | None, public: str, place: str, variable: str) -> None:
-    if known is None:
-        _keep(data / _PUBLIC, public)
-    elif known != public:
+    chain = key_chain(data)
+    if chain is not None and chain.public != public:
         message = (
-            f"the authority key of `{place}` is {public}, but `{data}` belongs to {known}: its nodes "
+            f"the authority key of `{place}` is {public}, but `{data}` belongs to {chain.public}: its nodes "
             f"would refuse every ticket; put the key from before back, or correct {variable}"
         )
         raise CannotStart(message)
+    if KeyChain.read(data) is None:
+        KeyChain(public).written(data)
 
 
-def authority_public(data: Path) -> str | None:
-    """Return the public half of the key to which a data folder belongs; nothing when no service has started in it."""
-    kept = data / _PUBLIC
-    if kept.exists():
-        return kept.read_text(encoding="ascii").strip()
-    return SigningKey.load(data / _FILE).public if (data / _FILE).exists() else None
+def follow_signer(data: Path, public: str, successions: Sequence[str]) -> None:
+    """Take up the keys that have come after ours at a signer of its own, if they lead to the one that it has now."""
+    chain = key_chain(data)
+    followed = chain.reaching(public, successions) if chain is not None else None
+    if followed is not None and followed != chain:
+        followed.written(data)
 
 
-def _key(settings: Settings, environment: Mapping[str, str]) -> SigningKey:
-    place = settings.authority_key
-    if not place:
-        if authority_public(settings.data) is None:
-            return SigningKey.load_or_create(settings.data / _FILE)
-        return SigningKey.load(settings.data / _FILE)
+def key_chain(data: Path) -> KeyChain | None:
+    """Return the keys to which a data folder belongs; nothing when no service has started in it."""
+    if (chain := KeyChain.read(data)) is not None:
+        return chain
+    return KeyChain(SigningKey.load(data / _FILE).public) if (data / _FILE).exists() else None
+
+
+def rotated(
+    settings: Settings, environment: Mapping[str, str], place: str, *, now: datetime, overlap: timedelta
+) -> KeyChain:
+    """Let the key in `place` (empty: a new one in the data folder) come after the one from before.
+
+    Both count during the overlap. Nobody else uses the folder meanwhile. Raises as `authority_key` does, of either key.
+    """
+    former = authority_key(settings, environment)
+    chain = key_chain(settings.data) or KeyChain(former.public)
+    chain = chain.followed_by(_next_key(settings.data, environment, place), former, now, overlap)
+    return _kept(settings.data, chain)
+
+
+def begun_anew(data: Path, environment: Mapping[str, str], place: str) -> KeyChain:
+    """Let the key in `place` (empty: a new one in the data folder) be the first of a new chain: no node knows it."""
+    return _kept(data, KeyChain(_next_key(data, environment, place).public))
+
+
+def _kept(data: Path, chain: KeyChain) -> KeyChain:
+    """Let a rotation happen: before the chain is written it has not, after that the next start ends it."""
+    chain.written(data)
+    _finish_rotation(data, chain)
+    return chain
+
+
+def _next_key(data: Path, environment: Mapping[str, str], place: str) -> SigningKey:
+    if place:
+        return key_in(place, environment)
+    (data / _NEXT).unlink(missing_ok=True)  # of a rotation that was cut off before it happened
+    return SigningKey.load_or_create(data / _NEXT)
+
+
+def _finish_rotation(data: Path, chain: KeyChain) -> None:
+    """Put the key that a rotation has made in its place, also when that rotation was cut off after it happened."""
+    if (data / _NEXT).exists() and SigningKey.load(data / _NEXT).public == chain.public:
+        (data / _NEXT).rename(data / _FILE)
+        sync_folder(data)
+
+
+def key_in(place: str, environment: Mapping[str, str]) -> SigningKey:
+    """Return the key in a place that a setting names; raises as `authority_key` does."""
     if place.startswith(_PKCS11):
         return _in_token(place)
     if place.startswith(_CREDENTIAL):
@@ -149,15 +203,3 @@ def _in_token(uri: str) -> SigningKey:
         message = f"`{_VARIABLE}` is in a PKCS#11 token: install `headrace-api[pkcs11]`"
         raise SettingError(message) from error
     return open_key(uri, _VARIABLE)
-
-
-def _keep(path: Path, public: str) -> None:
-    fresh = path.with_suffix(".new")
-    fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        write_whole(descriptor, f"{public}\n".encode())
-    finally:
-        os.close(descriptor)
-    fresh.rename(path)
-    sync_folder(path.parent)

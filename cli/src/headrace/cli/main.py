@@ -3,9 +3,9 @@
 from typing import Annotated, Any, Final
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
-from headrace.cli.plugins import Plugin, installed
+from headrace.cli.plugins import Deferred, installed
 
 SECTIONS: Final = {
     "Move data": (
@@ -63,24 +63,12 @@ SECTIONS: Final = {
 """How `headrace --help` groups commands; those of packages it does not know come last."""
 
 
-class _Deferred(TyperCommand):
-    """A command known by name and first line of help; it is loaded when it is called or completed."""
-
-    def __init__(self, plugin: Plugin) -> None:
-        super().__init__(plugin.name, help=plugin.help())
-        self._plugin = plugin
-
-    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:  # noqa: ANN401 - click's
-        """Load the command and let it take over."""
-        return self._plugin.command().make_context(info_name, args, parent, **extra)
-
-
 class _Commands(TyperGroup):
     """The installed commands, grouped in the help."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - click's
         super().__init__(**settings)
-        self.commands.update({plugin.name: _Deferred(plugin) for plugin in installed()})
+        self.commands.update({plugin.name: Deferred(plugin) for plugin in installed()})
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - click's
         """Write one section of commands after the other."""

@@ -5,14 +5,26 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from headrace.cli.card import local_time, table
 from headrace.cli.command import Command, Json, proven, run
 from headrace.cli.exits import Exit
+from headrace.cli.plugins import GROUP, Deferred, installed
 from headrace.cli.quantities import as_flag, span_s
 from headrace.client import models as m
 
+
+class _Keys(TyperGroup):
+    """What is asked of the service, and what other packages add."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - click's
+        super().__init__(**settings)
+        self.commands.update({plugin.name: Deferred(plugin) for plugin in installed(f"{GROUP}.ca")})
+
+
 ca = typer.Typer(
+    cls=_Keys,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="The keys of the site: list, issue, rotate, revoke, remove.",

@@ -1,5 +1,7 @@
 """Subcommands from installed packages: entry points in the group `headrace.commands`.
 
+Those of the group `headrace.commands.ca` are commands of `headrace ca`.
+
 An entry point's value is a function (a command) or a `typer.Typer` (a group of commands). Listing them imports nothing:
 the first line of help is read from the source, so that one slow or broken package slows or breaks no other.
 """
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
+from typer.core import TyperCommand
 from typer.main import get_command, get_group
 
 GROUP: Final = "headrace.commands"
@@ -56,10 +59,23 @@ class Plugin:
             raise typer.Exit(1) from error
 
 
-def installed() -> list[Plugin]:
+class Deferred(TyperCommand):
+    """A command known by name and first line of help; it is loaded when it is called or completed."""
+
+    def __init__(self, plugin: Plugin) -> None:
+        """Stand for `plugin`."""
+        super().__init__(plugin.name, help=plugin.help())
+        self._plugin = plugin
+
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:  # noqa: ANN401 - click's
+        """Load the command and let it take over."""
+        return self._plugin.command().make_context(info_name, args, parent, **extra)
+
+
+def installed(group: str = GROUP) -> list[Plugin]:
     """Return the subcommands of all installed packages by name; of two with one name, the first package's."""
     found: dict[str, Plugin] = {}
-    plugins = [Plugin(entry) for entry in entry_points(group=GROUP)]
+    plugins = [Plugin(entry) for entry in entry_points(group=group)]
     for plugin in sorted(plugins, key=lambda plugin: (plugin.name, plugin.package)):
         found.setdefault(plugin.name, plugin)
     return list(found.values())

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::sealed::{Document, DocumentError, PublicKey};
+use crate::value::Timestamp;
 
 /// What may be done; each includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -45,6 +46,9 @@ pub struct Authority {
     pub key: PublicKey,
     /// What it may allow at most.
     pub access: Access,
+    /// First instant at which it counts no more, when another key has come after it.
+    #[serde(skip)]
+    pub until: Option<Timestamp>,
 }
 
 /// What a root allows.
@@ -59,26 +63,22 @@ pub struct Grant {
 /// The roots of a node by name.
 pub type Grants = BTreeMap<String, Grant>;
 
-/// Checks that an authority of this root signed the document and may allow `needed`.
+/// Checks that an authority of this root, whose time is not over, signed the document and may allow `needed`.
 pub(crate) fn check(
     grants: &Grants,
     document: &Document,
     root: &str,
     needed: Access,
+    now: Timestamp,
 ) -> Result<(), DocumentError> {
     let grant = grants.get(root).ok_or_else(|| DocumentError::RootUnknown {
         root: root.to_owned(),
     })?;
-    let keys: Vec<PublicKey> = grant
-        .authorities
-        .iter()
-        .map(|authority| authority.key)
-        .collect();
+    let counts = |authority: &&Authority| authority.until.is_none_or(|until| now < until);
+    let counting = || grant.authorities.iter().filter(counts);
+    let keys: Vec<PublicKey> = counting().map(|authority| authority.key).collect();
     let signers = document.signers(&keys)?;
-    let of_signers = grant
-        .authorities
-        .iter()
-        .filter(|authority| signers.contains(&authority.key));
+    let of_signers = counting().filter(|authority| signers.contains(&authority.key));
     let allowed = of_signers
         .map(|authority| authority.access.min(grant.access))
         .max();

@@ -19,6 +19,7 @@ pub mod permit;
 pub mod rate;
 pub mod sealed;
 pub mod statement;
+pub mod succession;
 pub mod survey;
 pub mod text;
 pub mod ticket;

@@ -64,7 +64,7 @@ impl VerifiedPermit {
                 detail,
             });
         }
-        access::check(grants, &document, permit.root.as_str(), Access::Read)?;
+        access::check(grants, &document, permit.root.as_str(), Access::Read, now)?;
         Validity {
             not_before: permit.not_before,
             expires: permit.expires,
@@ -119,6 +119,7 @@ mod tests {
         let authority = Authority {
             key: key(1).public(),
             access: Access::Read,
+            until: None,
         };
         let grant = Grant {
             access: Access::Delete,
@@ -129,6 +130,28 @@ mod tests {
             Document::seal(DocumentType::Permit, permit, &[signer]).expect("a small body");
         VerifiedPermit::verify(&document.text(), &grants, key(9).public(), NOW)
             .map_err(|error| error.code())
+    }
+
+    #[test]
+    fn invariant_1_a_key_whose_time_is_over_opens_nothing() {
+        let code = |until: Option<Timestamp>| {
+            let authority = Authority {
+                key: key(1).public(),
+                access: Access::Read,
+                until,
+            };
+            let grant = Grant {
+                access: Access::Read,
+                authorities: vec![authority],
+            };
+            let grants = Grants::from([("krios1".to_owned(), grant)]);
+            let document = Document::seal(DocumentType::Permit, &permit(), &[&key(1)]);
+            let text = document.expect("a small body").text();
+            let verified = VerifiedPermit::verify(&text, &grants, key(9).public(), NOW);
+            verified.map_or_else(|error| error.code(), |_| "")
+        };
+        assert_eq!(code(Some(NOW.plus_ms(1))), "");
+        assert_eq!(code(Some(NOW)), "permit_foreign");
     }
 
     #[test]

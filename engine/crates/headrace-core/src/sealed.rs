@@ -39,6 +39,8 @@ pub enum DocumentType {
     Statement,
     /// What a transfer did, with the statements.
     Receipt,
+    /// Which key comes after another one.
+    Succession,
 }
 
 impl DocumentType {
@@ -51,6 +53,7 @@ impl DocumentType {
             Self::Ticket => "ticket",
             Self::Statement => "statement",
             Self::Receipt => "receipt",
+            Self::Succession => "succession",
         }
     }
 
@@ -63,6 +66,7 @@ impl DocumentType {
             Self::Ticket => "headrace/ticket/v1",
             Self::Statement => "headrace/statement/v1",
             Self::Receipt => "headrace/receipt/v1",
+            Self::Succession => "headrace/succession/v1",
         }
     }
 }
@@ -139,7 +143,7 @@ pub enum DocumentError {
 
 impl DocumentError {
     /// Every code that [`DocumentError::code`] may give.
-    pub const CODES: [&'static str; 27] = [
+    pub const CODES: [&'static str; 32] = [
         "permit_altered",
         "permit_expired",
         "permit_foreign",
@@ -162,6 +166,11 @@ impl DocumentError {
         "statement_foreign",
         "statement_malformed",
         "statement_not_yet_valid",
+        "succession_altered",
+        "succession_expired",
+        "succession_foreign",
+        "succession_malformed",
+        "succession_not_yet_valid",
         "ticket_altered",
         "ticket_expired",
         "ticket_foreign",

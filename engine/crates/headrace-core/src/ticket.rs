@@ -346,6 +346,7 @@ impl VerifiedTicket {
                 &document,
                 execution.source.root.as_str(),
                 execution.source_access(),
+                now,
             )?;
         }
         if part != Part::Source {
@@ -354,6 +355,7 @@ impl VerifiedTicket {
                 &document,
                 execution.destination.root.as_str(),
                 execution.destination_access(),
+                now,
             )?;
         }
         Validity {
@@ -472,6 +474,7 @@ mod tests {
             authorities: vec![Authority {
                 key: key(1).public(),
                 access: allowed,
+                until: None,
             }],
         };
         Grants::from([

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use headrace_core::access::{Access, Authority, Grant, Grants};
 use headrace_core::sealed::PublicKey;
+use headrace_core::succession::Learned;
 use headrace_io::root::{Root, RootError};
 use serde::{Deserialize, Serialize};
 
@@ -170,6 +171,16 @@ impl Config {
         roots
     }
 
+    /// The keys whose permits and tickets are obeyed somewhere here.
+    pub(crate) fn authority_keys(&self) -> Vec<PublicKey> {
+        let of_roots = self
+            .roots
+            .iter()
+            .filter_map(|root| root.authorities.as_ref());
+        let all = of_roots.flatten().chain(&self.authorities);
+        all.map(|authority| authority.key).collect()
+    }
+
     fn check(&self) -> Result<(), Problem> {
         let invalid = |message: String| Err(Problem::new(ControlCode::ConfigInvalid, message));
         if self.name.is_empty() || self.name.len() > 64 || self.name.chars().any(char::is_control) {
@@ -290,6 +301,13 @@ impl Roots {
         &self.missing
     }
 
+    /// Lets each root obey the keys that have come after those that it names.
+    pub(crate) fn follow(&mut self, learned: &Learned) {
+        for grant in self.grants.values_mut() {
+            grant.authorities = learned.extend(&grant.authorities);
+        }
+    }
+
     /// Names of those whose folder is not at its path any more.
     pub(crate) fn vanished(&self) -> Vec<String> {
         let vanished = self.open.iter().filter(|root| !root.is_in_place());
@@ -339,6 +357,7 @@ mod tests {
         let authority = Authority {
             key: PublicKey::from_bytes([1; 32]),
             access: Access::Write,
+            until: None,
         };
         let root =
             RootConfig::parse(&format!("data={}:write", folder.path().display())).expect("a root");

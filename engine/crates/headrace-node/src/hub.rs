@@ -18,6 +18,7 @@ use std::time::Duration;
 use headrace_core::name::{Component, RelPath};
 use headrace_core::permit::Permit;
 use headrace_core::sealed::{Document, DocumentType, PublicKey, SigningKey};
+use headrace_core::succession::MAX_SUCCESSIONS;
 use headrace_core::ticket::Execution;
 use parking_lot::Mutex;
 use tokio::net::TcpListener;
@@ -106,6 +107,8 @@ pub(crate) struct Shared {
     joins: Mutex<HashMap<String, (PublicKey, oneshot::Sender<JoinAnswer>)>>,
     records: Arc<Mutex<Records>>,
     surveys: Semaphore,
+    /// What every node is told when it attaches.
+    successions: Mutex<Vec<String>>,
     incoming: mpsc::Sender<std::io::Result<Identified>>,
     strangers: Arc<Strangers>,
     seated: Seated,
@@ -136,6 +139,7 @@ impl Hub {
             joins: Mutex::default(),
             records: Arc::new(Mutex::new(records)),
             surveys: Semaphore::new(MAX_SURVEYS),
+            successions: Mutex::default(),
             incoming,
             strangers: Arc::default(),
             seated: Arc::default(),
@@ -193,6 +197,13 @@ impl Hub {
             key: self.key(),
             secret: secret.to_owned(),
         }
+    }
+
+    /// Tells nodes that attach from now on which authority keys came after which: sealed documents, oldest first. The
+    /// latest [`MAX_SUCCESSIONS`] are told.
+    pub fn announce(&self, mut successions: Vec<String>) {
+        let older = successions.len().saturating_sub(MAX_SUCCESSIONS);
+        *self.shared.successions.lock() = successions.split_off(older);
     }
 
     /// Lets the node with this key attach.

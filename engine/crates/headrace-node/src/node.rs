@@ -15,21 +15,25 @@ use std::time::{Duration, SystemTime};
 
 use headrace_core::access::{Access, Authority};
 use headrace_core::sealed::{PublicKey, SigningKey};
+use headrace_core::succession::{Learned, MAX_SUCCESSIONS};
 use parking_lot::RwLock;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::config::{Config, DataConfig, HubConfig, RootConfig, Roots};
-use crate::convert::root_out;
+use crate::convert::{root_out, violation};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::control_client::ControlClient;
 use crate::proto::{JoinRequest, VERSIONS};
-use crate::state::StateDir;
+use crate::state::{StateDir, read_bounded, remove, write_durably};
 use crate::token::JoinToken;
 use crate::transport::{self, Clock, Wire};
 use attempts::Attempts;
 use mover::{Mover, StopCause};
 
+/// Where a node keeps the successions that it has learned: not in its settings, which others may write anew.
+const SUCCESSIONS: &str = "successions.json";
+const MAX_SUCCESSIONS_BYTES: u64 = 1 << 18;
 /// Longest wait for attempts to stop when a node is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -59,6 +63,7 @@ pub(crate) struct Shared {
 struct Settings {
     config: Config,
     roots: Roots,
+    learned: Learned,
     /// Of the file the settings were read from.
     modified: Option<(SystemTime, u64)>,
 }
@@ -115,7 +120,9 @@ impl Node {
         dialer: Dialer,
     ) -> Result<Self, Problem> {
         let attempts = Attempts::open(state, key.clone(), Arc::clone(&clock), Arc::clone(&mover))?;
-        let roots = config.open_roots(&Roots::default());
+        let learned = load_learned(state)?;
+        let mut roots = config.open_roots(&Roots::default());
+        roots.follow(&learned);
         let not_yet = Problem::new(ControlCode::HubUnreachable, "not attached yet");
         let shared = Arc::new(Shared {
             key,
@@ -124,6 +131,7 @@ impl Node {
             settings: RwLock::new(Settings {
                 config,
                 roots,
+                learned,
                 modified: modified(state),
             }),
             mover,
@@ -230,7 +238,9 @@ pub async fn join(
         versions: Some(VERSIONS),
     };
     let reply = client.join(request).await?.into_inner();
-    let authority = reply.authority.parse().map_err(crate::convert::violation)?;
+    let authority = reply.authority.parse().map_err(violation)?;
+    // What came after other keys, of this or another service.
+    remove(&state.join(SUCCESSIONS))?;
     config.hub = Some(HubConfig {
         address: token.address.clone(),
         key: token.key,
@@ -238,6 +248,7 @@ pub async fn join(
     config.authorities = vec![Authority {
         key: authority,
         access: Access::Delete,
+        until: None,
     }];
     config.save(state)
 }
@@ -269,6 +280,28 @@ impl Shared {
         read(&settings.config, &settings.roots)
     }
 
+    /// Takes up the keys that have come after those that this node knows. They are kept durably before anything that they signed is
+    /// obeyed.
+    fn learn(&self, successions: &[String]) -> Result<(), Problem> {
+        if successions.len() > MAX_SUCCESSIONS {
+            return Err(violation("too many successions"));
+        }
+        let (mut learned, roots) = {
+            let settings = self.settings.read();
+            (settings.learned.clone(), settings.config.authority_keys())
+        };
+        let before = learned.clone();
+        let missed = learned.learn(successions, &roots, (self.clock)())?;
+        if learned != before {
+            save_learned(&self.state, &learned)?;
+            let mut settings = self.settings.write();
+            settings.roots.follow(&learned);
+            settings.learned = learned;
+            tracing::info!("learned which authority key comes after which");
+        }
+        missed.map_or(Ok(()), |missed| Err(missed.into()))
+    }
+
     /// Takes up settings that were changed on disk, and roots that have vanished or are there again; says whether there were such. Bad
     /// settings are logged and left alone. A file system that hangs holds this up.
     fn reload(&self) -> bool {
@@ -278,12 +311,13 @@ impl Shared {
         }
         match Config::load(&self.state) {
             Ok(Some(config)) => {
-                let roots = self.with_settings(|_, before| config.open_roots(before));
-                *self.settings.write() = Settings {
-                    config,
-                    roots,
-                    modified: now,
-                };
+                let mut roots = self.with_settings(|_, before| config.open_roots(before));
+                let mut settings = self.settings.write();
+                roots.follow(&settings.learned);
+                settings.config = config;
+                settings.roots = roots;
+                settings.modified = now;
+                drop(settings);
                 tracing::info!("settings were read again");
                 true
             }
@@ -304,7 +338,7 @@ impl Shared {
         if vanished.is_empty() && !before.is_one_back(&config) {
             return false;
         }
-        let roots = config.open_roots(&before);
+        let mut roots = config.open_roots(&before);
         let why = |name: &String| {
             let other = || format!("another folder stands at the path of root `{name}` now");
             roots.why_missing(name).map_or_else(other, str::to_owned)
@@ -313,11 +347,33 @@ impl Shared {
             .iter()
             .map(|name| (name.clone(), why(name)))
             .collect();
-        self.settings.write().roots = roots;
+        let mut settings = self.settings.write();
+        roots.follow(&settings.learned);
+        settings.roots = roots;
+        drop(settings);
         tracing::info!(?vanished, "roots were opened anew");
         self.attempts.stop_on(&stopping);
         true
     }
+}
+
+fn load_learned(state: &StateDir) -> Result<Learned, Problem> {
+    let path = state.join(SUCCESSIONS);
+    match read_bounded(&path, MAX_SUCCESSIONS_BYTES) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+            let message = format!("`{}` can't be used: {error}", path.display());
+            Problem::new(ControlCode::ConfigInvalid, message)
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Learned::default()),
+        Err(error) => Err(Problem::state("read", &path, &error)),
+    }
+}
+
+fn save_learned(state: &StateDir, learned: &Learned) -> Result<(), Problem> {
+    let path = state.join(SUCCESSIONS);
+    let bytes = serde_json::to_vec(learned)
+        .map_err(|error| Problem::state("write", &path, &error.into()))?;
+    write_durably(&path, &bytes)
 }
 
 /// What tells one version of the settings from the next: they are replaced as a whole, so the inode differs even when the clock of the

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use headrace_core::sealed::DocumentError;
+use headrace_core::succession::{Missed, SuccessionError};
 
 use crate::proto;
 
@@ -37,6 +38,7 @@ macro_rules! codes {
 codes! {
     AlreadyRunning "already_running" true;
     AttemptUnknown "attempt_unknown" false;
+    AuthoritySucceeded "authority_succeeded" false;
     BadArgument "bad_argument" false;
     ClockSkew "clock_skew" true;
     ConfigInvalid "config_invalid" false;
@@ -67,6 +69,7 @@ codes! {
     ResultMismatch "result_mismatch" false;
     RootIsSuperuser "root_is_superuser" false;
     RootMissing "root_missing" true;
+    SecondSuccessor "second_successor" false;
     SourceMissing "source_missing" false;
     SourceUnsupported "source_unsupported" false;
     SshFailed "ssh_failed" true;
@@ -134,6 +137,25 @@ impl From<DocumentError> for Problem {
             message: error.to_string(),
             retryable,
         }
+    }
+}
+
+impl From<SuccessionError> for Problem {
+    fn from(error: SuccessionError) -> Self {
+        match error {
+            SuccessionError::Document(error) => error.into(),
+            error => Self::new(ControlCode::SecondSuccessor, error.to_string()),
+        }
+    }
+}
+
+impl From<Missed> for Problem {
+    fn from(Missed { key, until }: Missed) -> Self {
+        let message = format!(
+            "this node knows the authority key {key}, which ended at {until} while the node was away: join again with \
+             a token of `headrace ca rotate`"
+        );
+        Self::new(ControlCode::AuthoritySucceeded, message)
     }
 }
 

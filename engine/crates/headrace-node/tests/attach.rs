@@ -453,6 +453,7 @@ async fn invariant_1_a_permit_for_one_node_opens_nothing_on_another() {
             authorities: vec![Authority {
                 key: site.authority.public(),
                 access: Access::Delete,
+                until: None,
             }],
             roots: vec![root.expect("a root")],
             ..Config::default()

@@ -65,6 +65,12 @@ impl Hub {
         self.inner.join_token(secret, address).to_string()
     }
 
+    /// Tell nodes that attach from now on which authority keys came after which (sealed documents, oldest first).
+    #[pyo3(signature = (*, successions))]
+    fn announce(&self, successions: Vec<String>) {
+        self.inner.announce(successions);
+    }
+
     /// Let the node with this key attach.
     fn enroll(&self, node: &str) -> PyResult<()> {
         self.inner.enroll(node_key(node)?);

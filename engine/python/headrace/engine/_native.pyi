@@ -87,7 +87,10 @@ class NodeRefused:
 
     node: str
     code: str
-    """`clock_skew`, `version_unsupported`, `not_enrolled`, `hub_busy` or `protocol_violation`."""
+    """`clock_skew`, `version_unsupported`, `not_enrolled`, `hub_busy` or `protocol_violation`.
+
+    Of a node that was let in and does not stay: `authority_succeeded`, `second_successor`, or a succession's own.
+    """
     reason: str
 
 @final
@@ -276,6 +279,9 @@ class Hub:
 
     def join_token(self, *, secret: str, address: str | None = None) -> str:
         """Text of a join token: the address to dial (default: `self.address`), the hub's key and `secret`."""
+
+    def announce(self, *, successions: Sequence[str]) -> None:
+        """Tell nodes that attach from now on which authority keys came after which: sealed documents, oldest first."""
 
     def enroll(self, node: str) -> None:
         """Let the node with this key attach."""

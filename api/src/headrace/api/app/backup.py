@@ -22,7 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from headrace.api.app.data_lock import DataLock
 from headrace.api.audit.check import verify_store
 from headrace.api.audit.heads import last_head
-from headrace.api.authority_key import authority_public
+from headrace.api.authority_key import key_chain
 from headrace.api.clock import utc_now
 from headrace.api.durable import sync_folder
 from headrace.api.errors import CannotStart
@@ -65,7 +65,7 @@ def move_store(data: _Data) -> None:
 
 def _backup(file: Path, data: Path) -> str:
     source = _store_of(data)
-    if authority_public(data) is None:
+    if key_chain(data) is None:
         message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
         raise FileNotFoundError(message)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -116,18 +116,18 @@ def _restore(file: Path, data: Path, heads: Path | None) -> str:
     if target != unpacked:
         copy_store(unpacked, target)
         Path(unpacked.database or "").unlink()
-    public = authority_public(data)
-    if public is None:
+    chain = key_chain(data)
+    if chain is None:
         message = "the backup says of no authority key whose it is"
         raise CannotStart(message)
-    verdict = verify_store(target, last_head(data / _HEADS, public))
+    verdict = verify_store(target, last_head(data / _HEADS, chain.keys))
     if not verdict.intact:
         message = f"the audit chain of the backup is broken at event {verdict.broken_at}: {verdict.detail}"
         raise CannotStart(message)
     (data / _FACTS).unlink()
     reason = f"restored from a backup of {facts['made']}: what happened after it is not known here"
     (data / HALT_FILE).write_text(reason + "\n", encoding="utf-8")
-    later = last_head(heads, public) if heads is not None else None
+    later = last_head(heads, chain.keys) if heads is not None else None
     lost = max(0, later.sequence - verdict.events) if later is not None else None
     told = "" if lost is None else f"; {lost:,} later audit events are lost"
     return (

@@ -18,7 +18,7 @@ from headrace.api.audit.elsewhere import SEND_S, Elsewhere
 from headrace.api.audit.heads import HeadsFile
 from headrace.api.audit.strangers import LOOK_S, Strangers
 from headrace.api.audit.syslog import Receiver, SyslogLine
-from headrace.api.authority_key import authority_key, hold_to_its_key
+from headrace.api.authority_key import authority_key, follow_signer, hold_to_its_key, key_chain
 from headrace.api.clock import Clock
 from headrace.api.core import Core
 from headrace.api.events.broker import Broker
@@ -83,7 +83,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     """
     clock, steady = clocks
     key = _authority(settings, clock)
-    heads = HeadsFile(settings.data / "audit-heads.jsonl", key)
+    heads = HeadsFile(settings.data / "audit-heads.jsonl", key, key.chain.keys)
     audit = Audit(database, clock, heads, _elsewhere(settings, database, heads, clock))
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)
     outbox = Outbox(database, broker, clock)
@@ -91,6 +91,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     strangers = Strangers(database, audit, steady)
     core = Core(database, audit, strangers, clock, steady, settings, broker, Reactions(), outbox, jobs, hub)
     nodes = Nodes(core, key.public)
+    hub.announce(successions=key.chain.documents)
     endpoints = Endpoints(core, nodes)
     redaction = Redaction(endpoints)
     policies = Policies(core)
@@ -165,10 +166,12 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
 def _authority(settings: Settings, clock: Clock) -> Authority:
     """Return what signs: in this process, or in one of its own."""
     if not settings.signer:
-        return Authority(authority_key(settings, os.environ), clock)
+        key = authority_key(settings, os.environ)
+        return Authority(key, clock, key_chain(settings.data))
     line = Line(Path(settings.signer))
+    follow_signer(settings.data, line.public, line.successions)
     hold_to_its_key(settings.data, line.public, settings.signer, "HEADRACE_SIGNER")
-    return SignerProcess(line, clock)
+    return SignerProcess(line, clock, key_chain(settings.data))
 
 
 def _elsewhere(settings: Settings, database: Database, heads: HeadsFile, clock: Clock) -> Elsewhere | None:

@@ -16,7 +16,9 @@ from typing import Annotated, Final, NoReturn
 import typer
 from pydantic import ValidationError
 
-from headrace.api.authority_key import AuthorityKey, authority_key
+from headrace.api.app.data_lock import DataLock
+from headrace.api.app.key_rotation import OVERLAP_DAYS, AsJson, New, NextKey, Overlap, rotate_signer
+from headrace.api.authority_key import AuthorityKey, authority_key, key_chain
 from headrace.api.clock import utc_now
 from headrace.api.errors import CannotStart
 from headrace.api.settings import SettingError, Settings
@@ -65,7 +67,10 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter each option
         account = pwd.getpwnam(service_account).pw_uid
         party = _party(public_url)
         kept = SignerState(state)
-        held = AuthorityKey(authority_key(Settings(data=state, authority_key=key), os.environ), utc_now)
+        DataLock.take(state)  # for the life of this process
+        held = AuthorityKey(
+            authority_key(Settings(data=state, authority_key=key), os.environ), utc_now, key_chain(state)
+        )
         rules = SignerRules(held, kept, party, utc_now)
         with _listening(socket_path, int(socket_mode, 8)) as listener:
             ready = {"socket": str(socket_path), "key": held.public, "pid": os.getpid()}
@@ -78,6 +83,20 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter each option
         _stop(str(error), _USAGE)
     except (CannotStart, SealError, OSError) as error:
         _stop(str(error), _FAILED)
+
+
+@signer.command("rotate")
+def rotate(  # noqa: PLR0913 - one parameter each option
+    state: State = _STATE,
+    key: NextKey = "",
+    former: Annotated[str, typer.Option(help="Place of the key that signs now: `--key` of `signer run`.")] = "",
+    overlap: Overlap = OVERLAP_DAYS,
+    *,
+    new: New = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let another key come after the one that signs now, while the signer is stopped; then start it and the service."""
+    rotate_signer(Settings(data=state, authority_key=former), key, overlap, new=new, as_json=as_json)
 
 
 @signer.command("passkeys")

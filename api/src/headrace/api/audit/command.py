@@ -12,7 +12,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from headrace.api.audit.check import verify_store
 from headrace.api.audit.heads import last_head
 from headrace.api.audit.received import verify_received
-from headrace.api.authority_key import authority_public
+from headrace.api.authority_key import key_chain
+from headrace.api.key_chain import KeyChain
 from headrace.api.settings import SettingError
 from headrace.api.store.address import store_url
 from headrace.api.store_trouble import said_by
@@ -95,11 +96,11 @@ async def _ask(*, full: bool) -> m.AuditVerdict:
 
 def _check(data: Path, heads: Path | None, key: str | None) -> m.AuditVerdict:
     url = store_url(os.environ.get("HEADRACE_DATABASE", ""), data)
-    public = key or authority_public(data)
-    if public is None:
+    chain = KeyChain(key) if key else key_chain(data)
+    if chain is None:
         message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
         raise FileNotFoundError(message)
-    return verify_store(url, last_head(heads or data / "audit-heads.jsonl", public))
+    return verify_store(url, last_head(heads or data / "audit-heads.jsonl", chain.keys))
 
 
 def _stop(message: str) -> NoReturn:

@@ -1,7 +1,7 @@
 """The exported heads of the audit chain: a file of signed lines, which can be kept on another machine."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -24,10 +24,11 @@ class Head:
 class HeadsFile:
     """The exported heads: one sealed document a line."""
 
-    def __init__(self, path: Path, key: Signs) -> None:
-        """Append to `path`, signing with `key`."""
+    def __init__(self, path: Path, key: Signs, former: Collection[str] = ()) -> None:
+        """Append to `path`, signing with `key`; heads of `former` keys count as well."""
         self._path = path
         self._key = key
+        self._keys = (key.public, *former)
         self._exported: Head | None = None
         self._exported = self.last()
 
@@ -45,13 +46,13 @@ class HeadsFile:
 
     def last(self) -> Head | None:
         """Return the newest head that is known: in the file, or exported by this process if that is newer."""
-        found = last_head(self._path, self._key.public)
+        found = last_head(self._path, self._keys)
         known = [head for head in (found, self._exported) if head is not None]
         return max(known, key=lambda head: head.sequence, default=None)
 
 
-def last_head(path: Path, key: str) -> Head | None:
-    """Read the newest exported head signed by `key` (`ed25519:...`): the last line of the file that verifies.
+def last_head(path: Path, keys: Collection[str]) -> Head | None:
+    """Read the newest exported head signed by one of `keys` (`ed25519:...`): the last line of the file that verifies.
 
     Reads from the end, so that it takes as long for a file of years. Lines that don't verify (torn by a crash, or
     tampered with) prove nothing and are skipped.
@@ -59,16 +60,16 @@ def last_head(path: Path, key: str) -> Head | None:
     if not path.exists():
         return None
     for line in _lines_from_the_end(path):
-        head = head_of(line, key)
+        head = head_of(line, keys)
         if head is not None:
             return head
     return None
 
 
-def head_of(line: bytes, key: str) -> Head | None:
-    """Read the head on a line; `None` if it is none that is signed by `key`."""
+def head_of(line: bytes, keys: Collection[str]) -> Head | None:
+    """Read the head on a line; `None` if it is none that is signed by one of `keys`."""
     try:
-        fields = verify(line.decode("utf-8", "replace"), _HEAD_TYPE, [key]).fields()
+        fields = verify(line.decode("utf-8", "replace"), _HEAD_TYPE, keys).fields()
     except SealError:
         return None
     return Head(int(str(fields["sequence"])), str(fields["hash"]))

@@ -60,7 +60,7 @@ class _Received:
                 yield record
 
     def _look_for_a_head(self, line: bytes) -> None:
-        head = head_of(line[line.find(b"{") :].strip(), self._key)
+        head = head_of(line[line.find(b"{") :].strip(), [self._key])
         if head is not None and (self.head is None or head.sequence > self.head.sequence):
             self.head = head
 

@@ -178,7 +178,9 @@ class Signer:
             approvals=approvals,
             started=transfer.started,
         )
-        plan = release(submission, keys=[self.public], policies=self._policies.active, now=self._core.clock())
+        plan = release(
+            submission, keys=self._key.accepted(starts=starts), policies=self._policies.active, now=self._core.clock()
+        )
         if plan.requester != transfer.requester:
             raise ServiceError(Code.PLAN_ALTERED, "the plan's requester is not the transfer's; plan again")
         decision = await self._decide_again(tx, transfer, plan, starts=starts)
@@ -213,7 +215,7 @@ class Signer:
             started=transfer.started,
         )
         try:
-            missing = missing_consent(submission, keys=[self.public], now=self._core.clock())
+            missing = missing_consent(submission, keys=self._key.accepted(starts=True), now=self._core.clock())
         except SealError:
             return None  # an altered plan is refused by that name
         return Unreleased(missing.code) if missing else None
@@ -245,10 +247,11 @@ class Signer:
         self, tx: Tx, transfer: TransferRow, *, starts: bool
     ) -> tuple[Confirmation | None, tuple[Approval, ...]]:
         """Read the signed statements of the confirmation, and of the approvals that this transfer has used up."""
-        confirmation = confirmation_of(await tx.get(ConfirmationRow, transfer.plan), [self.public])
+        keys = self._key.accepted(starts=starts)
+        confirmation = confirmation_of(await tx.get(ConfirmationRow, transfer.plan), keys)
         rows = await tx.execute(_USED_APPROVALS, {"transfer": transfer.id})
         found = (
-            approval_of(row, person, [self.public], starts=starts)
+            approval_of(row, person, keys, starts=starts)
             for row, person in rows
             if not starts or person.state == "active"
         )

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from headrace.api.clock import Clock
 from headrace.api.errors import CannotStart, Code, KeyUnusable, ServiceError
+from headrace.api.key_chain import KeyChain
 from headrace.api.people.proofs import Proof
 from headrace.api.signing.authority import Authority, Grounds
 from headrace.api.signing.consents import Terms
@@ -52,7 +53,7 @@ class Line:
         except KeyUnusable as error:
             message = f"{error.why}; start it first (`headrace signer run`), or correct HEADRACE_SIGNER"
             raise CannotStart(message) from error
-        self.public = hello.public
+        self.public, self.successions = hello.public, hello.successions
 
     def sign(self, type: str, body: bytes) -> str:  # noqa: A002 - the word of the format
         """Have a body signed as it is written; raises `KeyUnusable`."""
@@ -74,7 +75,11 @@ class Line:
         except (OSError, ValidationError) as error:
             raise KeyUnusable(self._about(getattr(error, "strerror", None) or str(error))) from error
         if self.public and answer.public != self.public:
-            raise KeyUnusable(self._about(f"it has another key than before, {answer.public}"))
+            raise KeyUnusable(
+                self._about(
+                    f"it has another key than before, {answer.public}: when that was rotated, start the service again"
+                )
+            )
         self.policy, self._heard = answer.policy, time.monotonic()
         if answer.code == Code.KEY_UNUSABLE:
             raise KeyUnusable(self._about(answer.detail))
@@ -97,9 +102,9 @@ class SignerProcess(Authority):
 
     apart: ClassVar[bool] = True
 
-    def __init__(self, line: Line, clock: Clock) -> None:
-        """Ask over `line`."""
-        super().__init__(line, clock)
+    def __init__(self, line: Line, clock: Clock, chain: KeyChain | None) -> None:
+        """Ask over `line`, which has the newest key of `chain`."""
+        super().__init__(line, clock, chain)
         self._line = line
 
     @property

@@ -98,7 +98,7 @@ class SignerRules:
     def _answer(self, request: Hello | SignBody | MakeConsent | MakeTicket | TakePolicy) -> Answer:
         match request:
             case Hello():
-                return self._said()
+                return self._said().model_copy(update={"successions": self._key.chain.documents})
             case SignBody():
                 if request.type not in SIGNED_AS_WRITTEN:
                     raise ServiceError(Code.FORBIDDEN, f"a `{request.type}` is not signed as it is written")
@@ -194,8 +194,9 @@ class SignerRules:
     # -- tickets --
 
     def _ticket(self, asked: MakeTicket) -> str:
-        now, keys, policies = self._clock(), [self._key.public], self._policies()
+        now, policies = self._clock(), self._policies()
         before = self._state.released(asked.digest)
+        keys = self._key.accepted(starts=before is None)
         if before is not None and before[0] != asked.transfer:
             raise ServiceError(Code.PLAN_ALTERED, f"this plan was released for transfer `{before[0]}`; plan again")
         if self._state.is_complete(asked.digest):

@@ -100,6 +100,8 @@ class Answer(_Message):
     public: str
     policy: str = ""
     """Version of the policy by which it decides."""
+    successions: Sequence[str] = ()
+    """Which key came after which, oldest first; told to a `Hello`."""
     signature: str = ""
     document: str = ""
     code: str = ""

@@ -180,6 +180,7 @@ impl Far {
             authorities: vec![Authority {
                 key: authority,
                 access: Access::Write,
+                until: None,
             }],
             roots: vec![RootConfig {
                 authorities: None,

@@ -79,6 +79,7 @@ pub(super) async fn meet(copying: &Copying, job: &Job, id: &Id) -> Result<Ends, 
         authorities: vec![Authority {
             key: copying.signer.key.public(),
             access: Access::Write,
+            until: None,
         }],
         roots,
     };

@@ -256,6 +256,7 @@ impl Shared {
             version,
             features: VERSIONS.features,
             clock_unix_ms: now.unix_ms(),
+            successions: self.successions.lock().clone(),
         };
         Ok((link, welcome, event, attempts))
     }
@@ -305,6 +306,12 @@ impl Shared {
                     tracing::info!(node = %link.node, skew_ms = skew, "the clock of a node has changed against ours");
                     self.events.push(event).await;
                 }
+            }
+            Some(from_node::Message::Goodbye(problem)) => {
+                let problem = Problem::from(problem);
+                tracing::warn!(node = %link.node, code = %problem.code, "a node does not stay: {problem}");
+                self.events.refused(link.node, problem.clone());
+                return Err(problem);
             }
             Some(_) => link.answered(message)?,
             // A message of a later version: not for us.

@@ -11,6 +11,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
 use tonic::transport::Channel;
 
 use super::lister::{self, Opened};
@@ -34,6 +35,8 @@ const LONGEST_PAUSE_REFUSED: Duration = Duration::from_secs(30);
 /// A stream that lasted so long was a good one: the next try comes soon.
 const GOOD_STREAM: Duration = Duration::from_secs(10);
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(20);
+/// Longest wait for the hub to take this node's reason not to stay.
+const GOODBYE_TIMEOUT: Duration = Duration::from_secs(2);
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 /// How often the settings are looked at, and the clock is told.
 const SETTINGS_INTERVAL: Duration = Duration::from_secs(2);
@@ -144,7 +147,7 @@ async fn attach_over(
     });
     let (mut stream, first) = begun.await.map_err(|_| silent())??;
     match first.and_then(|first| first.message) {
-        Some(to_node::Message::Welcome(welcome)) => session.check(&welcome)?,
+        Some(to_node::Message::Welcome(welcome)) => session.welcomed(welcome, &mut stream).await?,
         Some(to_node::Message::Goodbye(problem)) => return Err(problem.into()),
         _ => return Err(violation("a stream that does not begin with a welcome")),
     }
@@ -242,6 +245,25 @@ impl Session {
             listening.ip()
         };
         vec![SocketAddr::new(ip, listening.port()).to_string()]
+    }
+
+    /// Takes what the hub says of itself, or tells it why this node does not stay.
+    async fn welcomed(
+        &self,
+        welcome: proto::Welcome,
+        stream: &mut Streaming<ToNode>,
+    ) -> Result<(), Problem> {
+        self.check(&welcome)?;
+        let shared = Arc::clone(&self.shared);
+        let learned = blocking(move || shared.learn(&welcome.successions)).await?;
+        if let Err(problem) = &learned {
+            let goodbye = from_node::Message::Goodbye(problem.clone().into());
+            self.send(0, goodbye).await?;
+            // The hub ends the stream when it has heard that.
+            let ended = async { while let Ok(Some(_)) = stream.message().await {} };
+            let _ = timeout(GOODBYE_TIMEOUT, ended).await;
+        }
+        learned
     }
 
     fn check(&self, welcome: &proto::Welcome) -> Result<(), Problem> {

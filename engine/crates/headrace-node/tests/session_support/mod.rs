@@ -274,6 +274,7 @@ pub(crate) fn verified(ticket: &Ticket, me: u8) -> VerifiedTicket {
         authorities: vec![Authority {
             key: authority().public(),
             access: Access::Delete,
+            until: None,
         }],
     };
     let grants = Grants::from([("root".to_owned(), grant)]);

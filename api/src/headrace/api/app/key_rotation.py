@@ -1,0 +1,117 @@
+"""`headrace ca rotate-authority`: another key signs from now on, and nodes learn that from a sealed document."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+
+from headrace.api.app.data_lock import DataLock
+from headrace.api.authority_key import begun_anew, key_chain, rotated
+from headrace.api.clock import utc_now
+from headrace.api.errors import CannotStart
+from headrace.api.key_chain import MAX_OVERLAP, KeyChain
+from headrace.api.settings import SettingError, Settings
+from headrace.api.signing.signer_line import Line
+from headrace.guardrails import SealError, utc_text
+
+OVERLAP_DAYS: Final = 30
+"""How long both keys count unless told otherwise."""
+_FAILED: Final = 1
+
+NextKey = Annotated[
+    str, typer.Option("--key", help="Place of the next key, as HEADRACE_AUTHORITY_KEY; empty: made in the folder.")
+]
+Overlap = Annotated[
+    int,
+    typer.Option(
+        "--overlap",
+        metavar="DAYS",
+        min=1,
+        max=MAX_OVERLAP.days,
+        help="How long both keys count; a node that is away for longer joins anew.",
+    ),
+]
+New = Annotated[
+    bool, typer.Option("--new", help="The former key may be stolen: it counts no more, and every node joins anew.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON document.")]
+
+
+def rotate_authority(
+    data: Annotated[Path, typer.Option(help="The service's data folder; the service is stopped.")],
+    key: NextKey = "",
+    overlap: Overlap = OVERLAP_DAYS,
+    *,
+    new: New = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let another authority key come after the one that signs now; run it with the service's settings."""
+    with _told("ca rotate-authority"):
+        settings = Settings.from_environment(os.environ).with_values({"data": data})
+        if not settings.signer:
+            _say(next_key(settings, key, timedelta(days=overlap), new=new), key or str(data), as_json=as_json)
+            return
+        if not new:
+            message = "the key is in a signer of its own: `headrace signer rotate` there, and start both again"
+            raise CannotStart(message)
+        # The signer has begun anew already.
+        chain = _alone(settings.data, lambda: KeyChain(Line(Path(settings.signer)).public).written(settings.data))
+        _say(chain, settings.signer, as_json=as_json)
+
+
+def rotate_signer(former: Settings, key: str, overlap: int, *, new: bool, as_json: bool) -> None:
+    """As `rotate_authority`, in the state folder of a signer, whose key is in the place that `former` says."""
+    with _told("signer rotate"):
+        _say(next_key(former, key, timedelta(days=overlap), new=new), key or str(former.data), as_json=as_json)
+
+
+def next_key(settings: Settings, place: str, overlap: timedelta, *, new: bool = False) -> KeyChain:
+    """Let the key in `place` sign for a folder from now on."""
+    data = settings.data
+    if key_chain(data) is None:
+        message = f"`{data}` has no authority key; give the folder of a service (--data) or a signer (--state) that ran"
+        raise FileNotFoundError(message)
+    if new:
+        return _alone(data, lambda: begun_anew(data, os.environ, place))
+    return _alone(data, lambda: rotated(settings, os.environ, place, now=utc_now(), overlap=overlap))
+
+
+def _alone(data: Path, act: Callable[[], KeyChain]) -> KeyChain:
+    lock = DataLock.take(data)
+    try:
+        return act()
+    finally:
+        lock.release()
+
+
+def _say(chain: KeyChain, place: str, *, as_json: bool) -> None:
+    last = chain.successions[-1] if chain.successions else None
+    if as_json:
+        until = utc_text(last.until) if last else None
+        typer.echo(json.dumps({"key": chain.public, "former": last.former if last else None, "until": until}))
+        return
+    typer.echo(f"{chain.public} signs from the next start on; its place is `{place}`.")
+    if last is None:
+        typer.echo("No node knows it: start the service, and let each node join anew (`headrace ca rotate NODE`).")
+    else:
+        typer.echo(f"Nodes that attach before {utc_text(last.until)} learn it from {last.former}, which signs no more.")
+
+
+@contextmanager
+def _told(command: str) -> Iterator[None]:
+    """Say what stands against it, and end with 1."""
+    try:
+        yield
+    except (SettingError, SealError, CannotStart, OSError) as error:
+        _stop(f"headrace {command}: {error}")
+
+
+def _stop(message: str) -> NoReturn:
+    typer.echo(message, file=sys.stderr)
+    raise typer.Exit(_FAILED)

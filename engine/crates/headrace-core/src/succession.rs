@@ -1,0 +1,425 @@
+//! Successions: the sealed word that a key comes after another one, and what a node makes of it.
+//!
+//! A service that replaces its authority key seals a succession with both keys. A node that has the former key takes up
+//! the next one; both count until the overlap is over.
+
+use serde::{Deserialize, Serialize};
+
+use crate::access::Authority;
+use crate::sealed::{Document, DocumentError, DocumentType, MAX_CLOCK_SKEW_MS, PublicKey};
+use crate::value::{Label, Timestamp};
+
+/// Longest time in which two keys count, in milliseconds.
+pub const MAX_OVERLAP_MS: i64 = 366 * 24 * 3_600_000;
+/// Most successions that a node is told at once.
+pub const MAX_SUCCESSIONS: usize = 64;
+/// Most that it keeps: those of 85 years when a key has a month.
+const MAX_LEARNED: usize = 1024;
+
+const SUCCESSION: DocumentType = DocumentType::Succession;
+
+/// What a succession says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Succession {
+    /// The key that ends.
+    pub former: PublicKey,
+    /// The key that comes after it.
+    pub next: PublicKey,
+    /// Since when `next` counts.
+    pub from: Timestamp,
+    /// First instant at which `former` counts no more.
+    pub until: Timestamp,
+    /// Reserved.
+    pub site: Label,
+}
+
+impl Succession {
+    /// What a document claims; no signature is looked at.
+    fn read(document: &Document) -> Result<Self, DocumentError> {
+        let this: Self = document.claims()?;
+        let Self { from, until, .. } = this;
+        if this.former == this.next || until <= from || from.plus_ms(MAX_OVERLAP_MS) < until {
+            return Err(malformed(
+                "it names two keys, and two times at most 366 days apart".to_owned(),
+            ));
+        }
+        Ok(this)
+    }
+}
+
+/// Why a node does not follow a succession.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SuccessionError {
+    /// It is no succession, or not sealed by both its keys.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// The key has another successor here, so somebody else holds it as well.
+    #[error("key {former} has the successor {known} here, and is said to have {other} as well")]
+    Second {
+        /// The key that has two.
+        former: PublicKey,
+        /// The first that was learned.
+        known: PublicKey,
+        /// The second.
+        other: PublicKey,
+    },
+}
+
+/// A key that ended while this node was away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missed {
+    /// The key.
+    pub key: PublicKey,
+    /// When it ended.
+    pub until: Timestamp,
+}
+
+/// The successions that a node has learned. It keeps them beside its settings, which name the first key of each chain.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Learned {
+    links: Vec<Link>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Link {
+    former: PublicKey,
+    /// `None` when the time of `former` was over before this node heard of it: its holder may be anybody by then.
+    next: Option<PublicKey>,
+    until: Timestamp,
+}
+
+impl Learned {
+    /// Takes up the successions, oldest first, of keys that the settings name (`roots`) or that were learned before; passes over
+    /// those of other keys. Says which key ended unheard, when this node does not know the newest one.
+    ///
+    /// # Errors
+    /// [`SuccessionError`]; what was learned by then is to be thrown away.
+    pub fn learn(
+        &mut self,
+        documents: &[String],
+        roots: &[PublicKey],
+        now: Timestamp,
+    ) -> Result<Option<Missed>, SuccessionError> {
+        let mut missed = None;
+        for text in documents {
+            let document = Document::parse(text, SUCCESSION)?;
+            let said = Succession::read(&document)?;
+            if self.knows(roots, said.next) {
+                missed = None;
+            }
+            if !self.knows(roots, said.former) {
+                continue;
+            }
+            sealed_by_both(&document, &said)?;
+            let link = self.follow(&said, now)?;
+            if link.next.is_none() && !self.knows(roots, said.next) {
+                missed = Some(Missed {
+                    key: link.former,
+                    until: link.until,
+                });
+            }
+        }
+        Ok(missed)
+    }
+
+    /// The authorities of a root with those that have come after them. Each is good until its own time is over.
+    #[must_use]
+    pub fn extend(&self, authorities: &[Authority]) -> Vec<Authority> {
+        let mut all: Vec<Authority> = Vec::new();
+        for first in authorities {
+            let mut key = Some(first.key);
+            // Two keys may name each other.
+            for _ in 0..=self.links.len() {
+                let Some(named) = key else { break };
+                let link = self.link(named);
+                let authority = Authority {
+                    key: named,
+                    access: first.access,
+                    until: link.map(|link| link.until),
+                };
+                if !all.contains(&authority) {
+                    all.push(authority);
+                }
+                key = link.and_then(|link| link.next);
+            }
+        }
+        all
+    }
+
+    fn follow(&mut self, said: &Succession, now: Timestamp) -> Result<Link, SuccessionError> {
+        let Succession {
+            former,
+            next,
+            from,
+            until,
+            ..
+        } = *said;
+        if let Some(link) = self.link(former) {
+            return match link.next {
+                Some(known) if known != next => Err(SuccessionError::Second {
+                    former,
+                    known,
+                    other: next,
+                }),
+                _ => Ok(link),
+            };
+        }
+        if now.plus_ms(MAX_CLOCK_SKEW_MS) < from {
+            return Err(DocumentError::NotYetValid {
+                document: SUCCESSION,
+                not_before: from,
+                now,
+            }
+            .into());
+        }
+        let link = Link {
+            former,
+            next: (now < until).then_some(next),
+            until,
+        };
+        if self.links.len() >= MAX_LEARNED {
+            return Err(malformed(format!("more than {MAX_LEARNED} were learned here")).into());
+        }
+        self.links.push(link);
+        Ok(link)
+    }
+
+    fn link(&self, former: PublicKey) -> Option<Link> {
+        self.links
+            .iter()
+            .find(|link| link.former == former)
+            .copied()
+    }
+
+    fn knows(&self, roots: &[PublicKey], key: PublicKey) -> bool {
+        roots.contains(&key) || self.links.iter().any(|link| link.next == Some(key))
+    }
+}
+
+fn malformed(detail: String) -> DocumentError {
+    DocumentError::Malformed {
+        document: SUCCESSION,
+        detail,
+    }
+}
+
+/// The next key signs as well: nobody makes somebody else's key a successor, or takes another's past for their own.
+fn sealed_by_both(document: &Document, said: &Succession) -> Result<(), DocumentError> {
+    let both = [said.former, said.next];
+    let signers = document.signers(&both)?;
+    if both.iter().all(|key| signers.contains(key)) {
+        return Ok(());
+    }
+    Err(DocumentError::Foreign {
+        document: SUCCESSION,
+        detail: "it is not signed by both its keys".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::access::Access;
+    use crate::sealed::SigningKey;
+
+    const NOW: Timestamp = Timestamp::from_unix_ms(1_800_000_000_000);
+    const DAY_MS: i64 = 24 * 3_600_000;
+
+    fn key(seed: u8) -> SigningKey {
+        SigningKey::from_seed(&[seed; 32])
+    }
+
+    fn named(seed: u8) -> PublicKey {
+        key(seed).public()
+    }
+
+    fn said(former: u8, next: u8, from_day: i64) -> Succession {
+        let from = NOW.plus_ms(from_day * DAY_MS);
+        Succession {
+            former: named(former),
+            next: named(next),
+            from,
+            until: from.plus_ms(30 * DAY_MS),
+            site: Label::default(),
+        }
+    }
+
+    fn sealed(said: &Succession, keys: &[u8]) -> String {
+        let keys: Vec<SigningKey> = keys.iter().map(|seed| key(*seed)).collect();
+        let document = Document::seal(SUCCESSION, said, &keys.iter().collect::<Vec<_>>());
+        document.expect("a small body").text()
+    }
+
+    /// A succession from day `from_day`, for 30 days.
+    fn succession(former: u8, next: u8, from_day: i64) -> String {
+        sealed(&said(former, next, from_day), &[former, next])
+    }
+
+    fn on_day(day: i64) -> Timestamp {
+        NOW.plus_ms(day * DAY_MS)
+    }
+
+    /// Which keys a root that names key 1 obeys on a day.
+    fn obeyed(learned: &Learned, day: i64) -> Vec<PublicKey> {
+        let authority = Authority {
+            key: named(1),
+            access: Access::Write,
+            until: None,
+        };
+        let all = learned.extend(&[authority]);
+        assert!(all.iter().all(|one| one.access == Access::Write));
+        let counts = |one: &&Authority| one.until.is_none_or(|until| on_day(day) < until);
+        all.iter().filter(counts).map(|one| one.key).collect()
+    }
+
+    fn learn(
+        learned: &mut Learned,
+        documents: &[String],
+        day: i64,
+    ) -> Result<Option<PublicKey>, SuccessionError> {
+        let missed = learned.learn(documents, &[named(1)], on_day(day))?;
+        Ok(missed.map(|missed| missed.key))
+    }
+
+    #[test]
+    fn both_keys_count_until_the_time_of_the_former_is_over() {
+        let mut learned = Learned::default();
+        assert_eq!(learn(&mut learned, &[succession(1, 2, 0)], 1), Ok(None));
+        assert_eq!(obeyed(&learned, 29), [named(1), named(2)]);
+        assert_eq!(obeyed(&learned, 30), [named(2)]);
+        let before = learned.clone();
+        assert_eq!(learn(&mut learned, &[succession(1, 2, 0)], 99), Ok(None));
+        assert_eq!(learned, before);
+    }
+
+    #[test]
+    fn a_chain_is_followed_one_key_after_the_other() {
+        let chain = [
+            succession(7, 1, -90),
+            succession(1, 2, 0),
+            succession(2, 3, 20),
+        ];
+        let mut learned = Learned::default();
+        assert_eq!(learn(&mut learned, &chain, 25), Ok(None));
+        assert_eq!(obeyed(&learned, 25), [named(1), named(2), named(3)]);
+        assert_eq!(obeyed(&learned, 40), [named(2), named(3)]);
+        assert_eq!(obeyed(&learned, 60), [named(3)]);
+    }
+
+    #[test]
+    fn a_key_whose_time_was_over_leads_to_no_other() {
+        let chain = [succession(1, 2, 0), succession(2, 3, 20)];
+        let mut learned = Learned::default();
+        assert_eq!(learn(&mut learned, &chain, 31), Ok(Some(named(1))));
+        assert_eq!(obeyed(&learned, 31), []);
+        // It stays so, whatever the clock shows.
+        assert_eq!(learn(&mut learned, &chain, 1), Ok(Some(named(1))));
+        assert_eq!(obeyed(&learned, 31), []);
+        // Whose settings name the newest key has missed nothing.
+        let told = learned.learn(&chain, &[named(1), named(3)], on_day(31));
+        assert_eq!(told, Ok(None));
+    }
+
+    #[test]
+    fn a_second_successor_of_a_key_is_refused() {
+        let mut learned = Learned::default();
+        assert_eq!(learn(&mut learned, &[succession(1, 2, 0)], 1), Ok(None));
+        let refused = SuccessionError::Second {
+            former: named(1),
+            known: named(2),
+            other: named(6),
+        };
+        assert_eq!(
+            learn(&mut learned, &[succession(1, 6, 0)], 1),
+            Err(refused.clone())
+        );
+        assert_eq!(
+            learn(&mut learned, &[succession(1, 6, 50)], 60),
+            Err(refused)
+        );
+        assert_eq!(obeyed(&learned, 1), [named(1), named(2)]);
+    }
+
+    #[test]
+    fn a_succession_counts_with_the_signatures_of_both_its_keys() {
+        let code = |keys: &[u8]| {
+            let mut learned = Learned::default();
+            match learn(&mut learned, &[sealed(&said(1, 2, 0), keys)], 1) {
+                Err(SuccessionError::Document(error)) => error.code(),
+                other => panic!("{other:?}"),
+            }
+        };
+        for keys in [&[][..], &[6], &[1], &[2], &[2, 6], &[1, 1]] {
+            assert_eq!(code(keys), "succession_foreign", "{keys:?}");
+        }
+        let altered = succession(1, 2, 0).replace(&named(2).to_string(), &named(6).to_string());
+        let mut learned = Learned::default();
+        let told = learn(&mut learned, &[altered], 1).map_err(|error| error.to_string());
+        assert_eq!(
+            told,
+            Err("the succession was altered after it was signed".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_succession_names_two_keys_and_at_most_a_year() {
+        let code = |change: fn(&mut Succession)| {
+            let mut changed = said(1, 2, 0);
+            change(&mut changed);
+            match learn(&mut Learned::default(), &[sealed(&changed, &[1, 2])], 1) {
+                Err(SuccessionError::Document(error)) => error.code(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(code(|said| said.next = said.former), "succession_malformed");
+        assert_eq!(code(|said| said.until = said.from), "succession_malformed");
+        assert_eq!(
+            code(|said| said.until = said.from.plus_ms(MAX_OVERLAP_MS + 1)),
+            "succession_malformed"
+        );
+        assert_eq!(
+            code(|said| said.from = on_day(1).plus_ms(MAX_CLOCK_SKEW_MS + 1)),
+            "succession_not_yet_valid"
+        );
+    }
+
+    #[test]
+    fn keys_that_name_each_other_are_followed_once() {
+        let chain = [succession(1, 2, 0), succession(2, 1, 1)];
+        let mut learned = Learned::default();
+        assert_eq!(learn(&mut learned, &chain, 2), Ok(None));
+        assert_eq!(obeyed(&learned, 2), [named(1), named(2)]);
+        assert_eq!(obeyed(&learned, 40), []);
+    }
+
+    proptest! {
+        #[test]
+        fn no_order_of_successions_lets_a_key_in_that_none_of_the_known_ones_named(
+            pairs in proptest::collection::vec((1u8..7, 1u8..7, -40i64..40), 0..12)
+        ) {
+            let chain: Vec<String> = pairs
+                .iter()
+                .filter(|(former, next, _)| former != next)
+                .map(|(former, next, day)| succession(*former, *next, *day))
+                .collect();
+            let mut learned = Learned::default();
+            let _ = learned.learn(&chain, &[named(1)], NOW);
+            for obeyed in obeyed(&learned, 0) {
+                let named_by = |key: PublicKey| pairs.iter().any(|(_, next, _)| named(*next) == key);
+                prop_assert!(obeyed == named(1) || named_by(obeyed));
+            }
+            let all = learned.extend(&learned.extend(&[Authority {
+                key: named(1),
+                access: Access::Read,
+                until: None,
+            }]));
+            prop_assert!(all.len() <= 2 * pairs.len() + 1);
+        }
+    }
+}

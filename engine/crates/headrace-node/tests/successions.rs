@@ -1,0 +1,150 @@
+//! The authority key has a successor: a real hub tells it, and real nodes follow, or don't.
+
+mod support;
+
+use headrace_core::sealed::{Document, DocumentType, SigningKey};
+use headrace_node::config::Config;
+use headrace_node::hub::HubEvent;
+use serde_json::json;
+use support::{Site, TestNode, path};
+
+const DAY_MS: i64 = 24 * 3_600_000;
+
+fn key(seed: u8) -> SigningKey {
+    SigningKey::from_seed(&[seed; 32])
+}
+
+/// A succession that began so many days ago, for 30 days, sealed by these keys. Key 1 is the site's first authority.
+fn sealed(site: &Site, (former, next): (u8, u8), days_ago: i64, keys: &[&SigningKey]) -> String {
+    let from = site.clock.now().plus_ms(-days_ago * DAY_MS);
+    let body = json!({
+        "former": key(former).public(), "next": key(next).public(), "from": from,
+        "until": from.plus_ms(30 * DAY_MS), "site": "",
+    });
+    let document = Document::seal(DocumentType::Succession, &body, keys);
+    document.expect("a small body").text()
+}
+
+fn succession(site: &Site, former: u8, next: u8, days_ago: i64) -> String {
+    let keys = [&key(former), &key(next)];
+    sealed(site, (former, next), days_ago, &keys)
+}
+
+/// Restarts the hub, which tells these successions from now on, and lets the node attach.
+async fn restart(site: &mut Site, node: &TestNode, successions: Vec<String>) {
+    site.restart_hub(&[]).await;
+    site.hub.announce(successions);
+    site.hub.enroll(node.key);
+}
+
+async fn attached(site: &Site) {
+    site.next(|event| matches!(event, HubEvent::NodeAttached { .. }))
+        .await;
+}
+
+/// The code with which the node does not stay, as the hub hears it and as the node says it.
+async fn refusal(site: &Site, node: &TestNode) -> String {
+    let event = site
+        .next(|event| matches!(event, HubEvent::NodeRefused { .. }))
+        .await;
+    let HubEvent::NodeRefused { problem, .. } = event else {
+        unreachable!("matched")
+    };
+    let code = problem.code.clone();
+    node.attachment(|state| state.as_ref().is_err_and(|said| said.code == code))
+        .await
+        .expect_err("it is not attached");
+    problem.code.into_owned()
+}
+
+/// What a permit of this key comes to: empty, or the code of its refusal.
+async fn permitted(site: &mut Site, node: &TestNode, seed: u8) -> String {
+    site.authority = key(seed);
+    let permit = site.permit(node, "");
+    let listed = site.hub.browse(&permit, &path(""), None, 10).await;
+    listed
+        .err()
+        .map_or(String::new(), |problem| problem.code.into_owned())
+}
+
+#[tokio::test]
+async fn a_node_follows_its_authority_key_to_the_next_and_lets_the_former_go() {
+    let mut site = Site::start().await;
+    let mut node = site.node("dtn1").await;
+    let chain = vec![succession(&site, 1, 2, 1)];
+    restart(&mut site, &node, chain).await;
+    attached(&site).await;
+    assert_eq!(permitted(&mut site, &node, 1).await, "");
+    assert_eq!(permitted(&mut site, &node, 2).await, "");
+    assert_eq!(permitted(&mut site, &node, 3).await, "permit_foreign");
+    // Whoever writes the settings anew, as they were when it joined, takes no key away.
+    let config = Config::load(&node.state).expect("read").expect("there");
+    assert_eq!(config.authorities.len(), 1);
+    config.save(&node.state).expect("saved");
+    attached(&site).await;
+    assert_eq!(permitted(&mut site, &node, 2).await, "");
+    site.clock.forward(29 * DAY_MS);
+    restart(&mut site, &node, Vec::new()).await;
+    node.restart(&site.clock);
+    attached(&site).await;
+    assert_eq!(permitted(&mut site, &node, 1).await, "permit_foreign");
+    assert_eq!(permitted(&mut site, &node, 2).await, "");
+}
+
+#[tokio::test]
+async fn a_node_that_was_away_for_two_rotations_follows_both() {
+    let mut site = Site::start().await;
+    let node = site.node("dtn1").await;
+    let chain = vec![succession(&site, 1, 2, 20), succession(&site, 2, 3, 5)];
+    restart(&mut site, &node, chain).await;
+    attached(&site).await;
+    for seed in [1, 2, 3] {
+        assert_eq!(permitted(&mut site, &node, seed).await, "", "{seed}");
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_was_away_for_longer_than_two_keys_count_is_told_so_and_obeys_neither() {
+    let mut site = Site::start().await;
+    let mut node = site.node("dtn1").await;
+    let chain = vec![succession(&site, 1, 2, 31)];
+    restart(&mut site, &node, chain).await;
+    assert_eq!(refusal(&site, &node).await, "authority_succeeded");
+    // A service that hides the succession, and has the key that ended, gets nothing.
+    restart(&mut site, &node, Vec::new()).await;
+    node.restart(&site.clock);
+    attached(&site).await;
+    assert_eq!(permitted(&mut site, &node, 1).await, "permit_foreign");
+    assert_eq!(permitted(&mut site, &node, 2).await, "permit_foreign");
+}
+
+#[tokio::test]
+async fn a_second_successor_of_a_key_is_refused_by_a_node_that_knows_the_first() {
+    let mut site = Site::start().await;
+    let node = site.node("dtn1").await;
+    let first = vec![succession(&site, 1, 2, 1)];
+    restart(&mut site, &node, first.clone()).await;
+    attached(&site).await;
+    let second = vec![succession(&site, 1, 6, 0)];
+    restart(&mut site, &node, second).await;
+    assert_eq!(refusal(&site, &node).await, "second_successor");
+    restart(&mut site, &node, first).await;
+    attached(&site).await;
+    assert_eq!(permitted(&mut site, &node, 2).await, "");
+    assert_eq!(permitted(&mut site, &node, 6).await, "permit_foreign");
+}
+
+#[tokio::test]
+async fn a_forged_succession_is_refused_and_changes_nothing() {
+    let mut site = Site::start().await;
+    let node = site.node("dtn1").await;
+    for keys in [&[&key(6)][..], &[&key(2), &key(6)]] {
+        let forged = vec![sealed(&site, (1, 2), 1, keys)];
+        restart(&mut site, &node, forged).await;
+        assert_eq!(refusal(&site, &node).await, "succession_foreign");
+    }
+    restart(&mut site, &node, Vec::new()).await;
+    attached(&site).await;
+    assert_eq!(permitted(&mut site, &node, 1).await, "");
+    assert_eq!(permitted(&mut site, &node, 2).await, "permit_foreign");
+}
