@@ -67,12 +67,11 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter each option
         account = pwd.getpwnam(service_account).pw_uid
         party = _party(public_url)
         kept = SignerState(state)
-        DataLock.take(state)  # for the life of this process
-        held = AuthorityKey(
-            authority_key(Settings(data=state, authority_key=key), os.environ), utc_now, key_chain(state)
-        )
-        rules = SignerRules(held, kept, party, utc_now)
         with _listening(socket_path, int(socket_mode, 8)) as listener:
+            DataLock.take(state)  # for the life of this process: nobody rotates its key meanwhile
+            key_now = authority_key(Settings(data=state, authority_key=key), os.environ)
+            held = AuthorityKey(key_now, utc_now, key_chain(state))
+            rules = SignerRules(held, kept, party, utc_now)
             ready = {"socket": str(socket_path), "key": held.public, "pid": os.getpid()}
             typer.echo(json.dumps(ready) if as_json else f"The signer of {held.public} answers at `{socket_path}`.")
             sys.stdout.flush()
