@@ -165,7 +165,7 @@ class Site:
 
     async def audited(self, kind: str) -> list[m.AuditEvent]:
         """Every audit event of a kind."""
-        return (await self.use_cases.audit.events(Wanted(kind=kind), after=0, limit=1000)).items
+        return (await self.use_cases.audit.events(Wanted(kinds=(kind,) if kind else ()), after=0, limit=1000)).items
 
     async def bind(self, *bindings: m.GroupBinding) -> list[m.RightsChange]:
         """Let groups of issuers give this, which takes two administrators; return whose rights that changed."""

@@ -716,7 +716,7 @@ export interface paths {
         };
         /**
          * Plans
-         * @description List the caller's plans, newest first, or others' that wait for the caller's approval.
+         * @description List the caller's plans (or a person's that the caller may see), or others' that wait for the caller.
          */
         get: operations["plans"];
         put?: never;
@@ -1352,7 +1352,7 @@ export interface paths {
         };
         /**
          * Transfers
-         * @description List the caller's transfers (all of them for operators and auditors), newest first.
+         * @description List the caller's transfers (all of them for operators and auditors), newest or oldest first.
          */
         get: operations["transfers"];
         put?: never;
@@ -4497,6 +4497,8 @@ export interface operations {
                 limit?: number;
                 order?: "oldest" | "newest";
                 kind?: string | null;
+                /** @description several, with commas between */
+                kinds?: string;
                 person?: string | null;
                 subject?: string | null;
                 since?: string | null;
@@ -5681,13 +5683,24 @@ export interface operations {
         parameters: {
             query?: {
                 state?: components["schemas"]["PlanState"] | null;
+                /** @description several, with commas between */
+                states?: string;
                 awaiting_me?: boolean;
+                /** @description only those from or to this endpoint (id or alias) */
+                endpoint?: string;
+                /** @description only those from or to an endpoint with this label: `name=value`, or a name */
+                label?: string;
+                /** @description only those of this person (id or name) */
+                person?: string;
+                /** @description only those that this assistant planned */
+                agent?: string;
                 /** @description words, each in an id, the words or the sentence */
                 search?: string;
                 /** @description only what was made then or later */
                 since?: string | null;
                 /** @description only what was made before */
                 until?: string | null;
+                order?: "oldest" | "newest";
                 limit?: number;
                 /** @description `next` of the page before */
                 after?: string | null;
@@ -6796,12 +6809,21 @@ export interface operations {
                 state?: components["schemas"]["TransferState"] | null;
                 /** @description several, with commas between */
                 states?: string;
+                /** @description only those from or to this endpoint (id or alias) */
+                endpoint?: string;
+                /** @description only those from or to an endpoint with this label: `name=value`, or a name */
+                label?: string;
+                /** @description only those of this person (id or name) */
+                person?: string;
+                /** @description only those that this assistant planned */
+                agent?: string;
                 /** @description words, each part of an id, a place or the requester's name */
                 search?: string;
                 /** @description only what was made then or later */
                 since?: string | null;
                 /** @description only what was made before */
                 until?: string | null;
+                order?: "oldest" | "newest";
                 limit?: number;
                 /** @description `next` of the page before */
                 after?: string | null;
@@ -6868,6 +6890,14 @@ export interface operations {
     transfer_counts: {
         parameters: {
             query?: {
+                /** @description only those from or to this endpoint (id or alias) */
+                endpoint?: string;
+                /** @description only those from or to an endpoint with this label: `name=value`, or a name */
+                label?: string;
+                /** @description only those of this person (id or name) */
+                person?: string;
+                /** @description only those that this assistant planned */
+                agent?: string;
                 /** @description words, each part of an id, a place or the requester's name */
                 search?: string;
                 /** @description only what was made then or later */

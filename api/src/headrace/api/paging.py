@@ -10,6 +10,8 @@ _T = TypeVar("_T")
 _MOST: Final = 2**63 - 1
 """The largest number that a store keeps."""
 _DIGITS: Final = 19
+MAX_COUNTED: Final = 1000
+"""Counts are exact up to this; above it they say `at least`."""
 
 
 def page_of(found: Sequence[_T], limit: int, place: Callable[[_T], object]) -> m.Page[_T]:

@@ -30,6 +30,13 @@ def _ahead(text: str) -> datetime:
     return moment_ahead(text, datetime.now().astimezone())
 
 
+Endpoint = Annotated[str, typer.Option(metavar="ENDPOINT", help="Only from or to it.")]
+Label = Annotated[
+    str, typer.Option(metavar="NAME[=VALUE]", help="Only from or to endpoints with this label, like site=north.")
+]
+Person = Annotated[str, typer.Option(metavar="PERSON", help="Only what this person (name or id) asked for.")]
+Agent = Annotated[str, typer.Option(metavar="NAME", help="Only what this assistant planned.")]
+Oldest = Annotated[bool, typer.Option("--oldest", help="The oldest first.")]
 Find = Annotated[str, typer.Option(metavar="WORDS", help="Only what holds each of these words, in any order.")]
 Since = Annotated[datetime | None, typer.Option(parser=as_flag(_moment), metavar="TIME", help=f"From then on. {_TIME}")]
 Until = Annotated[datetime | None, typer.Option(parser=as_flag(_moment), metavar="TIME", help="Before then.")]

@@ -101,19 +101,37 @@ def plans(  # noqa: PLR0913 - one parameter a flag
     awaiting_me: Annotated[
         bool, typer.Option("--awaiting-me", help="Others' plans that wait for your approval.")
     ] = False,
-    state: Annotated[m.PlanState | None, typer.Option(help="Only those in this state.")] = None,
+    state: Annotated[
+        list[m.PlanState] | None, typer.Option(help="Only those in this state. May be given again.")
+    ] = None,
+    endpoint: f.Endpoint = "",
+    label: f.Label = "",
+    person: f.Person = "",
+    agent: f.Agent = "",
     find: f.Find = "",
     since: f.Since = None,
     until: f.Until = None,
+    oldest: f.Oldest = False,
     after: f.After = None,
     limit: Annotated[int, typer.Option(min=1, max=200)] = 20,
     json: Json = False,
 ) -> None:
-    """List your plans, newest first, or those that wait for your approval."""
+    """List your plans (or a person's), newest first, or those that wait for your approval."""
 
     def work(command: Command) -> None:
         narrowed = command.headrace.plans(
-            state=state, awaiting_me=awaiting_me, search=find, since=since, until=until, limit=limit, after=after
+            states=state or (),
+            awaiting_me=awaiting_me,
+            endpoint=endpoint,
+            label=label,
+            person=person,
+            agent=agent,
+            search=find,
+            since=since,
+            until=until,
+            order="oldest" if oldest else "newest",
+            limit=limit,
+            after=after,
         )
         found = command.wait(narrowed)
         rows = (

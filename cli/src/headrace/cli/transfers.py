@@ -26,15 +26,22 @@ Reason = Annotated[str, typer.Option(help="For the record.")]
 def status(  # noqa: PLR0913 - one parameter a flag
     transfer: Annotated[str | None, typer.Argument(metavar="[TRANSFER]", help="Without it: your transfers.")] = None,
     *,
-    state: Annotated[m.TransferState | None, typer.Option(help="List only those in this state.")] = None,
+    state: Annotated[
+        list[m.TransferState] | None, typer.Option(help="List only those in this state. May be given again.")
+    ] = None,
+    endpoint: f.Endpoint = "",
+    label: f.Label = "",
+    person: f.Person = "",
+    agent: f.Agent = "",
     find: f.Find = "",
     since: f.Since = None,
     until: f.Until = None,
+    oldest: f.Oldest = False,
     after: f.After = None,
     limit: Annotated[int, typer.Option(min=1, max=200)] = 20,
     json: Json = False,
 ) -> None:
-    """Show how a transfer stands, or list your transfers, newest first."""
+    """Show how a transfer stands, or list the transfers that you may see, newest first."""
 
     def one(command: Command, name: str) -> None:
         found = command.wait(command.headrace.transfer(name))
@@ -45,7 +52,19 @@ def status(  # noqa: PLR0913 - one parameter a flag
 
     def many(command: Command) -> None:
         found = command.wait(
-            command.headrace.transfers(state=state, search=find, since=since, until=until, limit=limit, after=after)
+            command.headrace.transfers(
+                states=state or (),
+                endpoint=endpoint,
+                label=label,
+                person=person,
+                agent=agent,
+                search=find,
+                since=since,
+                until=until,
+                order="oldest" if oldest else "newest",
+                limit=limit,
+                after=after,
+            )
         )
         rows = ((t.id, standing(t), safe_there(t.progress), t.source, t.destination, age(t.created)) for t in found)
         command.out.show(table(("transfer", "state", "safe", "from", "to", "made"), rows))

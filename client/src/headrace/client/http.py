@@ -12,6 +12,8 @@ from headrace.client.port import Order
 from headrace.client.watch import follow
 from headrace.client.wire import Wire, segment
 
+_Query = dict[str, str | int | None]
+
 
 class HttpHeadrace:
     """`Headrace` at a service's address, as whoever the session secret or API token (`hrt_...`) belongs to.
@@ -98,16 +100,22 @@ class HttpHeadrace:
         self,
         *,
         state: str | None = None,
+        states: Sequence[str] = (),
         awaiting_me: bool = False,
+        endpoint: str = "",
+        label: str = "",
+        person: str = "",
+        agent: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
+        order: Order = "newest",
         limit: int = 50,
         after: str | None = None,
     ) -> m.Page[m.Plan]:
         """As in the port."""
-        query = {"state": state, "awaiting_me": awaiting_me or None, "limit": limit, "after": after}
-        query |= _found(search, since, until)
+        query: _Query = {"state": state, "states": ",".join(states) or None, "awaiting_me": awaiting_me or None}
+        query |= _whose(endpoint, label, person, agent) | _found(search, since, until) | _newest(order, limit, after)
         return await self._wire.get(m.Page[m.Plan], "plans", query=query)
 
     async def plan_counts(self) -> m.PlanCounts:
@@ -149,22 +157,36 @@ class HttpHeadrace:
         *,
         state: str | None = None,
         states: Sequence[str] = (),
+        endpoint: str = "",
+        label: str = "",
+        person: str = "",
+        agent: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
+        order: Order = "newest",
         limit: int = 50,
         after: str | None = None,
     ) -> m.Page[m.Transfer]:
         """As in the port."""
-        query = {"state": state, "states": ",".join(states) or None, "limit": limit, "after": after}
-        query |= _found(search, since, until)
+        query: _Query = {"state": state, "states": ",".join(states) or None}
+        query |= _whose(endpoint, label, person, agent) | _found(search, since, until) | _newest(order, limit, after)
         return await self._wire.get(m.Page[m.Transfer], "transfers", query=query)
 
-    async def transfer_counts(
-        self, *, search: str = "", since: datetime | None = None, until: datetime | None = None
+    async def transfer_counts(  # noqa: PLR0913 - as in the port
+        self,
+        *,
+        endpoint: str = "",
+        label: str = "",
+        person: str = "",
+        agent: str = "",
+        search: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> m.TransferCounts:
         """As in the port."""
-        return await self._wire.get(m.TransferCounts, "transfers/counts", query=_found(search, since, until))
+        query = _whose(endpoint, label, person, agent) | _found(search, since, until)
+        return await self._wire.get(m.TransferCounts, "transfers/counts", query=query)
 
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """As in the port."""
@@ -324,6 +346,7 @@ class HttpHeadrace:
         limit: int = 200,
         order: Order = "oldest",
         kind: str | None = None,
+        kinds: Sequence[str] = (),
         person: str | None = None,
         subject: str | None = None,
         since: datetime | None = None,
@@ -335,6 +358,7 @@ class HttpHeadrace:
             "limit": limit,
             "order": order,
             "kind": kind,
+            "kinds": ",".join(kinds) or None,
             "person": person,
             "subject": subject,
             "since": since.isoformat() if since else None,
@@ -453,7 +477,17 @@ class HttpHeadrace:
         await self._wire.delete(f"tokens/{segment(token)}")
 
 
-def _found(search: str, since: datetime | None, until: datetime | None) -> dict[str, str | int | None]:
+def _whose(endpoint: str, label: str, person: str, agent: str) -> _Query:
+    """Write whose a list is."""
+    return {"endpoint": endpoint or None, "label": label or None, "person": person or None, "agent": agent or None}
+
+
+def _newest(order: Order, limit: int, after: str | None) -> _Query:
+    """Write the page of a list that begins with the newest unless told otherwise."""
+    return {"order": None if order == "newest" else order, "limit": limit, "after": after}
+
+
+def _found(search: str, since: datetime | None, until: datetime | None) -> _Query:
     """Write what a list is narrowed to; a time without a zone is local."""
     return {
         "search": search or None,

@@ -49,17 +49,24 @@ class Headrace(Protocol):
         self,
         *,
         state: str | None = None,
+        states: Sequence[str] = (),
         awaiting_me: bool = False,
+        endpoint: str = "",
+        label: str = "",
+        person: str = "",
+        agent: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
+        order: Order = "newest",
         limit: int = 50,
         after: str | None = None,
     ) -> m.Page[m.Plan]:
-        """List the caller's plans, newest first (`awaiting_me`: others' plans that the caller may approve instead).
+        """List the caller's plans, newest first.
 
-        Every word of `search` is looked for in ids, words and sentences; they were made from `since` on and before
-        `until`. `limit` is at most 200; `after` is `next` of the page before.
+        `awaiting_me`: others' plans that the caller may approve instead; `person`: a person's (id or name) that the
+        caller may see. Every word of `search` is looked for in ids, words and sentences; the other parameters are as
+        in `transfers`.
         """
         ...
 
@@ -96,23 +103,38 @@ class Headrace(Protocol):
         *,
         state: str | None = None,
         states: Sequence[str] = (),
+        endpoint: str = "",
+        label: str = "",
+        person: str = "",
+        agent: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
+        order: Order = "newest",
         limit: int = 50,
         after: str | None = None,
     ) -> m.Page[m.Transfer]:
-        """List the caller's transfers, newest first; `limit` is at most 200, `after` is `next` of the page before.
+        """List the transfers that the caller may see, newest first, or in the order `oldest`.
 
-        `states` takes several of them; every word of `search` is looked for in ids, places and the requester's name.
-        They were submitted from `since` on and before `until`.
+        `states` takes several of them. `endpoint` (id or alias) is the source or the destination, `label` (`name=value`
+        or a name alone) one of its labels; `person` (id or name) asked for it, by the assistant `agent`. Every word of
+        `search` is looked for in ids, places and the requester's name. They were submitted from `since` on and before
+        `until`. `limit` is at most 200, `after` is `next` of the page before.
         """
         ...
 
-    async def transfer_counts(
-        self, *, search: str = "", since: datetime | None = None, until: datetime | None = None
+    async def transfer_counts(  # noqa: PLR0913 - each narrows what is counted
+        self,
+        *,
+        endpoint: str = "",
+        label: str = "",
+        person: str = "",
+        agent: str = "",
+        search: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> m.TransferCounts:
-        """Count the transfers that the caller may see, by state."""
+        """Count the transfers that the caller may see, by state; narrowed as in `transfers`."""
         ...
 
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
@@ -264,6 +286,7 @@ class Headrace(Protocol):
         limit: int = 200,
         order: Order = "oldest",
         kind: str | None = None,
+        kinds: Sequence[str] = (),
         person: str | None = None,
         subject: str | None = None,
         since: datetime | None = None,
@@ -271,8 +294,9 @@ class Headrace(Protocol):
     ) -> m.Page[m.AuditEvent]:
         """List audit events, oldest or newest first; `limit` is at most 1000.
 
-        `after` is a sequence, `next` of the page before; `person` is an id or a name, `subject` the id of
-        what the event is about, and `since` (kept) and `until` (left out) are times.
+        `after` is a sequence, `next` of the page before; `kinds` takes several of them, `person` is an id or a name,
+        `subject` the id of what the event is about, and `since` (kept) and `until` (left out) are times. Without any of
+        these, events come in the order of the chain, else in the order of time.
         """
         ...
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
+from typing import TypeVar
 
 from headrace.api.access.use_cases import UseCases
 from headrace.api.audit.chain import Wanted
@@ -12,12 +13,14 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.paging import number_after
 from headrace.api.permissions import require
 from headrace.api.planning.found import Found
+from headrace.api.planning.whose import Whose
 from headrace.api.private_words import without_private_words
 from headrace.api.problems import problem_of
 from headrace.client import HeadraceError
 from headrace.client import models as m
 from headrace.client.port import Order
 
+_State = TypeVar("_State", m.PlanState, m.TransferState)
 MAX_PAGE = 200
 MAX_LONG_PAGE = 1000
 
@@ -79,18 +82,30 @@ class Acting:
         self,
         *,
         state: str | None = None,
+        states: Sequence[str] = (),
         awaiting_me: bool = False,
+        endpoint: str = "",
+        label: str = "",
+        person: str = "",
+        agent: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
+        order: Order = "newest",
         limit: int = 50,
         after: str | None = None,
     ) -> m.Page[m.Plan]:
         """As in the port."""
         with self._may("plans") as caller:
-            limit, found = _page(limit, MAX_PAGE), Found(search, since, until)
             return await self._do.plans.page(
-                caller, state=state, awaiting_me=awaiting_me, found=found, limit=limit, after=after
+                caller,
+                states=_states(m.PlanState, state, states),
+                awaiting_me=awaiting_me,
+                whose=Whose(endpoint=endpoint, label=label, person=person, agent=agent),
+                found=Found(search, since, until),
+                newest=order == "newest",
+                limit=_page(limit, MAX_PAGE),
+                after=after,
             )
 
     async def plan_counts(self) -> m.PlanCounts:
@@ -138,24 +153,44 @@ class Acting:
         *,
         state: str | None = None,
         states: Sequence[str] = (),
+        endpoint: str = "",
+        label: str = "",
+        person: str = "",
+        agent: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
+        order: Order = "newest",
         limit: int = 50,
         after: str | None = None,
     ) -> m.Page[m.Transfer]:
         """As in the port."""
         with self._may("transfers") as caller:
-            some = [_state(one) for one in (*states, *((state,) if state else ()))]
-            limit, found = _page(limit, MAX_PAGE), Found(search, since, until)
-            return await self._do.transfers.page(caller, states=some, found=found, limit=limit, after=after)
+            return await self._do.transfers.page(
+                caller,
+                states=_states(m.TransferState, state, states),
+                whose=Whose(endpoint=endpoint, label=label, person=person, agent=agent),
+                found=Found(search, since, until),
+                newest=order == "newest",
+                limit=_page(limit, MAX_PAGE),
+                after=after,
+            )
 
-    async def transfer_counts(
-        self, *, search: str = "", since: datetime | None = None, until: datetime | None = None
+    async def transfer_counts(  # noqa: PLR0913 - as in the port
+        self,
+        *,
+        endpoint: str = "",
+        label: str = "",
+        person: str = "",
+        agent: str = "",
+        search: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> m.TransferCounts:
         """As in the port."""
         with self._may("transfer_counts") as caller:
-            return await self._do.transfers.counts(caller, found=Found(search, since, until))
+            whose = Whose(endpoint=endpoint, label=label, person=person, agent=agent)
+            return await self._do.transfers.counts(caller, whose=whose, found=Found(search, since, until))
 
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """As in the port."""
@@ -339,6 +374,7 @@ class Acting:
         limit: int = 200,
         order: Order = "oldest",
         kind: str | None = None,
+        kinds: Sequence[str] = (),
         person: str | None = None,
         subject: str | None = None,
         since: datetime | None = None,
@@ -348,7 +384,12 @@ class Acting:
         with self._may("audit"):
             limit = _page(limit, MAX_LONG_PAGE)
             wanted = Wanted(
-                kind=kind, person=person, subject=subject, since=since, until=until, newest_first=order == "newest"
+                kinds=(*kinds, *((kind,) if kind else ())),
+                person=person,
+                subject=subject,
+                since=since,
+                until=until,
+                newest_first=order == "newest",
             )
             return await self._do.audit.events(wanted, after=number_after(after), limit=limit)
 
@@ -471,12 +512,14 @@ def _page(limit: int, most: int) -> int:
     return limit
 
 
-def _state(name: str) -> m.TransferState:
+def _states(kind: type[_State], state: str | None, states: Sequence[str]) -> list[_State]:
+    """Read the states that a list is narrowed to; raises `invalid_request`."""
+    named = [*states, *((state,) if state else ())]
     try:
-        return m.TransferState(name)
+        return [kind(one) for one in named]
     except ValueError as error:
         raise ServiceError(
             Code.INVALID_REQUEST,
-            f"`{name[:40]}` is no state of a transfer; known are {', '.join(m.TransferState)}",
+            f"{error}; known states are {', '.join(kind)}",
             fields=("states",),
         ) from error

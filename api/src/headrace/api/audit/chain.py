@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import bindparam, select
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from headrace.api.audit.check import Checks
@@ -26,8 +26,9 @@ from headrace.api.errors import AuditUnwritable, Code, ServiceError
 from headrace.api.paging import page_of
 from headrace.api.store import Database, Tx
 from headrace.api.store.base import Base
-from headrace.api.store.tables_site import AuditRow, PersonRow
-from headrace.auth import fold
+from headrace.api.store.names import people_named
+from headrace.api.store.tables_site import AuditRow
+from headrace.api.store.ways import Way, first_of
 from headrace.client import models as m
 from headrace.guardrails import Link, link, utc_text, utc_time
 
@@ -36,18 +37,24 @@ _MAX_VALUE = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which events are asked for: of a kind, of a person (id or name), about a subject (an id), of a time."""
+    """Which events are asked for: of some kinds, of a person (id or name), about a subject (an id), of a time."""
 
-    kind: str | None = None
+    kinds: Sequence[str] = ()
     person: str | None = None
     subject: str | None = None
     since: datetime | None = None
     until: datetime | None = None
     newest_first: bool = False
 
+    @property
+    def narrows(self) -> bool:
+        """Whether it asks for a part of the chain."""
+        return bool(self.kinds or self.person or self.subject or self.since or self.until)
+
 
 _AUDIT = Base.metadata.tables[AuditRow.__tablename__]
 _INSERT = _AUDIT.insert()
+_ROWS = select(AuditRow).where(AuditRow.sequence.in_(bindparam("sequences", expanding=True)))
 _NEWEST = select(_AUDIT.c.sequence, _AUDIT.c.body, _AUDIT.c.hash).order_by(_AUDIT.c.sequence.desc()).limit(1)
 
 
@@ -132,18 +139,17 @@ class Audit:
         await tx.begin()
 
     async def events(self, wanted: Wanted, *, after: int, limit: int) -> m.Page[m.AuditEvent]:
-        """One page of the chain in the wanted order; `after` is the last sequence of the page before, or 0."""
-        query = select(AuditRow).where(*_conditions(wanted)).limit(limit + 1)
-        if wanted.newest_first:
-            query = query.order_by(AuditRow.sequence.desc())
-            query = query.where(AuditRow.sequence < after) if after else query
-        else:
-            query = query.order_by(AuditRow.sequence).where(AuditRow.sequence > after)
+        """One page of events; `after` is the last sequence of the page before, or 0.
+
+        The whole chain comes in the order of the chain, a part of it in the order of time, which is the same unless the
+        clock was set back: an index holds only one of them.
+        """
         async with self._database.read() as tx:
-            found = [
-                m.AuditEvent(**json.loads(row.body), hash=row.hash, person_name=row.person_name)
-                for row in await tx.scalars(query)
-            ]
+            if wanted.narrows:
+                rows = await _narrowed(tx, wanted, after, limit + 1)
+            else:
+                rows = await _whole(tx, after, limit + 1, newest=wanted.newest_first)
+            found = [m.AuditEvent(**json.loads(row.body), hash=row.hash, person_name=row.person_name) for row in rows]
         return page_of(found, limit, lambda event: event.sequence)
 
     async def verify(self, *, full: bool = False) -> m.AuditVerdict:
@@ -193,20 +199,47 @@ def _cut(detail: Mapping[str, str]) -> dict[str, str]:
     return cut
 
 
-def _conditions(wanted: Wanted) -> Iterator[ColumnElement[bool]]:
-    if wanted.kind:
-        yield AuditRow.kind == wanted.kind
-    if wanted.subject:
-        yield AuditRow.subject == wanted.subject
-    if wanted.since:
-        yield AuditRow.at >= wanted.since
-    if wanted.until:
-        yield AuditRow.at < wanted.until
+async def _whole(tx: Tx, after: int, limit: int, *, newest: bool) -> Sequence[AuditRow]:
+    query = select(AuditRow).limit(limit)
+    if newest:
+        query = query.order_by(AuditRow.sequence.desc())
+        query = query.where(AuditRow.sequence < after) if after else query
+    else:
+        query = query.order_by(AuditRow.sequence).where(AuditRow.sequence > after)
+    return list(await tx.scalars(query))
+
+
+async def _narrowed(tx: Tx, wanted: Wanted, after: int, limit: int) -> Sequence[AuditRow]:
+    people: Sequence[str] | None = None
     if wanted.person:
-        named = select(PersonRow.id).where(
-            or_(PersonRow.name_key == fold(wanted.person), PersonRow.name == wanted.person)
-        )
-        yield or_(AuditRow.person == wanted.person, AuditRow.person.in_(named))
+        # Events also name who is no person here, such as a service's own parts.
+        people = sorted({wanted.person, *await people_named(tx, wanted.person)})
+    ways = list(_ways(wanted, people))
+    if after:
+        at = await tx.scalar(select(AuditRow.at).where(AuditRow.sequence == after))
+        if at is not None:
+            ways = [way.beyond(at, after, newest=wanted.newest_first) for way in ways]
+        else:
+            # Nothing was ever there, or it is kept no longer.
+            beyond = AuditRow.sequence < after if wanted.newest_first else AuditRow.sequence > after
+            ways = [way.where(beyond) for way in ways]
+    found = [one.id for one in await tx.execute(first_of(ways, limit, newest=wanted.newest_first))]
+    rows = {row.sequence: row for row in await tx.scalars(_ROWS, {"sequences": found})}
+    return [rows[sequence] for sequence in found]
+
+
+def _ways(wanted: Wanted, people: Sequence[str] | None) -> Iterator[Way[int]]:
+    """Yield the ways to the events that are wanted, each along an index in the order of time."""
+    rest = [AuditRow.subject == wanted.subject] if wanted.subject else []
+    if wanted.since:
+        rest.append(AuditRow.at >= wanted.since)
+    if wanted.until:
+        rest.append(AuditRow.at < wanted.until)
+    of_kinds = [[AuditRow.kind == kind] for kind in dict.fromkeys(wanted.kinds)] or [[]]
+    of_people = [[]] if people is None else [[AuditRow.person == person] for person in people]
+    for one in of_people:
+        for kind in of_kinds:
+            yield Way(select(AuditRow).where(*one, *kind, *rest), AuditRow.sequence, AuditRow.at)
 
 
 async def _last(tx: Tx) -> Link | None:

@@ -1,16 +1,33 @@
 """Routes: words, plans, confirmations, approvals."""
 
+from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from headrace.api.http.identity import Id, LastId, Port
 from headrace.client import models as m
+from headrace.client.port import Order
 
 router = APIRouter(tags=["plans"])
 
 Since = Annotated[m.AwareMoment | None, Query(description="only what was made then or later")]
 Until = Annotated[m.AwareMoment | None, Query(description="only what was made before")]
+OfEndpoint = Annotated[str, Query(max_length=120, description="only those from or to this endpoint (id or alias)")]
+OfLabel = Annotated[
+    str, Query(max_length=250, description="only those from or to an endpoint with this label: `name=value`, or a name")
+]
+OfPerson = Annotated[str, Query(max_length=200, description="only those of this person (id or name)")]
+OfAgent = Annotated[str, Query(max_length=120, description="only those that this assistant planned")]
+
+
+def several(states: type[StrEnum]) -> object:
+    """Declare a parameter that takes several states."""
+    one = "|".join(states)
+    return Query(pattern=f"^(({one})(,({one}))*)?$", max_length=200, description="several, with commas between")
+
+
+PlanStates = Annotated[str, several(m.PlanState)]
 Wait = Annotated[float, Query(ge=0, le=30, description="wait at most so many seconds for it to settle")]
 
 
@@ -31,16 +48,34 @@ async def plans(  # noqa: PLR0913 - one parameter each filter
     port: Port,
     state: m.PlanState | None = None,
     *,
+    states: PlanStates = "",
     awaiting_me: bool = False,
+    endpoint: OfEndpoint = "",
+    label: OfLabel = "",
+    person: OfPerson = "",
+    agent: OfAgent = "",
     search: Annotated[str, Query(max_length=200, description="words, each in an id, the words or the sentence")] = "",
     since: Since = None,
     until: Until = None,
+    order: Order = "newest",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: LastId = None,
 ) -> m.Page[m.Plan]:
-    """List the caller's plans, newest first, or others' that wait for the caller's approval."""
+    """List the caller's plans (or a person's that the caller may see), or others' that wait for the caller."""
     return await port.plans(
-        state=state, awaiting_me=awaiting_me, search=search, since=since, until=until, limit=limit, after=after
+        state=state,
+        states=states.split(",") if states else [],
+        awaiting_me=awaiting_me,
+        endpoint=endpoint,
+        label=label,
+        person=person,
+        agent=agent,
+        search=search,
+        since=since,
+        until=until,
+        order=order,
+        limit=limit,
+        after=after,
     )
 
 

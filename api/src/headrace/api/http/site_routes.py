@@ -154,6 +154,9 @@ async def audit(  # noqa: PLR0913 - each narrows the page
     limit: LongPage = 200,
     order: Order = "oldest",
     kind: Annotated[str | None, Query(max_length=40)] = None,
+    kinds: Annotated[
+        str, Query(pattern="^([a-z_]+(,[a-z_]+)*)?$", max_length=400, description="several, with commas between")
+    ] = "",
     person: Annotated[str | None, Query(max_length=60)] = None,
     subject: Annotated[str | None, Query(max_length=200)] = None,
     since: m.AwareMoment | None = None,
@@ -161,7 +164,15 @@ async def audit(  # noqa: PLR0913 - each narrows the page
 ) -> m.Page[m.AuditEvent]:
     """List audit events, oldest or newest first."""
     return await port.audit(
-        after=after, limit=limit, order=order, kind=kind, person=person, subject=subject, since=since, until=until
+        after=after,
+        limit=limit,
+        order=order,
+        kind=kind,
+        kinds=kinds.split(",") if kinds else [],
+        person=person,
+        subject=subject,
+        since=since,
+        until=until,
     )
 
 

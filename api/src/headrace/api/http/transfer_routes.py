@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from headrace.api.http.identity import Id, LastId, Port, Sequence, gate_of
-from headrace.api.http.plan_routes import Since, Until, Wait
+from headrace.api.http.plan_routes import OfAgent, OfEndpoint, OfLabel, OfPerson, Since, Until, Wait, several
 from headrace.api.http.streams import event_stream
 from headrace.client import models as m
 from headrace.client.port import Order
@@ -15,10 +15,7 @@ from headrace.client.port import Order
 router = APIRouter(tags=["transfers"])
 
 After = Annotated[str | None, Query(pattern="^[0-9]{1,19}$", description="`next` of the page before")]
-_STATE = "|".join(m.TransferState)
-States = Annotated[
-    str, Query(pattern=f"^(({_STATE})(,({_STATE}))*)?$", max_length=200, description="several, with commas between")
-]
+States = Annotated[str, several(m.TransferState)]
 Search = Annotated[str, Query(max_length=200, description="words, each part of an id, a place or the requester's name")]
 From = Annotated[m.AwareMoment | None, Query(description="where the range begins")]
 To = Annotated[m.AwareMoment | None, Query(description="where it ends; no later than now")]
@@ -37,25 +34,50 @@ async def transfers(  # noqa: PLR0913 - one parameter each filter
     *,
     state: m.TransferState | None = None,
     states: States = "",
+    endpoint: OfEndpoint = "",
+    label: OfLabel = "",
+    person: OfPerson = "",
+    agent: OfAgent = "",
     search: Search = "",
     since: Since = None,
     until: Until = None,
+    order: Order = "newest",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: LastId = None,
 ) -> m.Page[m.Transfer]:
-    """List the caller's transfers (all of them for operators and auditors), newest first."""
-    some = states.split(",") if states else []
+    """List the caller's transfers (all of them for operators and auditors), newest or oldest first."""
     return await port.transfers(
-        state=state, states=some, search=search, since=since, until=until, limit=limit, after=after
+        state=state,
+        states=states.split(",") if states else [],
+        endpoint=endpoint,
+        label=label,
+        person=person,
+        agent=agent,
+        search=search,
+        since=since,
+        until=until,
+        order=order,
+        limit=limit,
+        after=after,
     )
 
 
 @router.get("/transfers/counts")
-async def transfer_counts(
-    port: Port, *, search: Search = "", since: Since = None, until: Until = None
+async def transfer_counts(  # noqa: PLR0913 - one parameter each filter
+    port: Port,
+    *,
+    endpoint: OfEndpoint = "",
+    label: OfLabel = "",
+    person: OfPerson = "",
+    agent: OfAgent = "",
+    search: Search = "",
+    since: Since = None,
+    until: Until = None,
 ) -> m.TransferCounts:
     """Count the transfers that the caller may see, by state; exact up to 1,000."""
-    return await port.transfer_counts(search=search, since=since, until=until)
+    return await port.transfer_counts(
+        endpoint=endpoint, label=label, person=person, agent=agent, search=search, since=since, until=until
+    )
 
 
 @router.get("/transfers/{transfer}")

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, or_
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.sql.elements import SQLCoreOperations
 
 from headrace.api.errors import Code, ServiceError
 from headrace.api.store import Tx
+from headrace.api.store.ways import Way, first_of
 from headrace.guardrails import utc_text
 
 Columns = Sequence[SQLCoreOperations[Any]]
@@ -45,10 +46,10 @@ class Found:
                 fields=("search",),
             )
 
-    def made(self, made: InstrumentedAttribute[datetime]) -> list[ColumnElement[bool]]:
-        """Return the conditions on when a row was made."""
-        since = [] if self.since is None else [made >= self.since]
-        return since if self.until is None else [*since, made < self.until]
+    def made(self, way: Way[str]) -> Way[str]:
+        """Narrow a way by when rows were made."""
+        way = way if self.since is None else way.where(way.created >= self.since)
+        return way if self.until is None else way.where(way.created < self.until)
 
     def words(self, identity: InstrumentedAttribute[str], looked_at: Columns) -> list[ColumnElement[bool]]:
         """Return the conditions on a row's text: words in any of `looked_at`.
@@ -63,27 +64,29 @@ class Found:
             for word in self.search.split()
         ]
 
-    async def edge(self, tx: Tx, rows: Select[Any], made: InstrumentedAttribute[datetime]) -> datetime | None:
-        """Return the time after which rows are looked at; `None` when all of `rows` (before the words) are few."""
+    async def edge(self, tx: Tx, ways: Sequence[Way[str]], *, newest: bool = True) -> datetime | None:
+        """Return the time up to which rows are looked at; `None` when all of `ways` (before the words) are few."""
         if not self.search:
             return None
-        newest = rows.with_only_columns(made).order_by(None).order_by(made.desc())
-        found: datetime | None = await tx.scalar(newest.offset(self.most).limit(1))
-        return found
+        looked_at = first_of(ways, self.most + 1, newest=newest).subquery()
+        edge = func.min(looked_at.c.created) if newest else func.max(looked_at.c.created)
+        found = (await tx.execute(select(edge, func.count()).select_from(looked_at))).one()
+        return found[0] if found[1] > self.most else None
 
     @property
     def most(self) -> int:
         """How many rows are looked at."""
         return LOOKED_AT // max(1, len(self.search.split()))
 
-    def require_through(self, edge: datetime | None, fit: int, limit: int) -> None:
+    def require_through(self, edge: datetime | None, fit: int, limit: int, *, newest: bool = True) -> None:
         """Refuse a page that is not full because the search ended before the rows did, and say how far it came."""
         if edge is not None and fit < limit:
-            at = utc_text(edge + _TICK)
+            at = utc_text(edge + _TICK if newest else edge)
+            first, lists, looks = ("newest", "since", "until") if newest else ("oldest", "until", "since")
             raise ServiceError(
                 Code.SEARCH_TOO_WIDE,
-                f"the newest {self.most:,} were looked at, and {fit} of them fit; `since` {at} lists these, "
-                f"and `until` {at} looks further back",
+                f"the {first} {self.most:,} were looked at, and {fit} of them fit; `{lists}` {at} lists these, "
+                f"and `{looks}` {at} looks further {'back' if newest else 'on'}",
                 fields=("search", "since", "until"),
             )
 

@@ -19,9 +19,10 @@ from headrace.api.planning.requested import Requested
 from headrace.api.planning.words import Reading, Words
 from headrace.api.problems import KNOWN, problem_of
 from headrace.api.store import Tx
+from headrace.api.store.tables_site import EndpointRow
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
-from headrace.guardrails import PERMIT_LIFETIME, new_id
+from headrace.guardrails import PERMIT_LIFETIME, ResolvedEndpoint, new_id
 
 _log = logging.getLogger(__name__)
 
@@ -256,11 +257,19 @@ class Intake:
                 row.source, row.destination = planned.route.source.text, planned.route.destination.text
                 row.source_node = planned.route.source.node
                 row.destination_node = planned.route.destination.node
+                row.source_endpoint = await _endpoint(tx, planned.route.source)
+                row.destination_endpoint = await _endpoint(tx, planned.route.destination)
                 row.deletes = planned.execution.delete_source or planned.execution.delete_extraneous
             detail = {"state": card.state.value, "summary": card.summary}
             await self._core.audit.append(tx, m.AuditKind.PLANNING_ENDED, caller=caller, subject=row.id, detail=detail)
             await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, row.state)
             await self._core.jobs.done(tx, _PLAN, row.id)
+
+
+async def _endpoint(tx: Tx, place: ResolvedEndpoint) -> str:
+    """Return the key of an endpoint; none when its node was removed meanwhile, and the plan can't start."""
+    named = EndpointRow.node_key == place.node, EndpointRow.root == place.root
+    return await tx.scalar(select(EndpointRow.pk).where(*named)) or ""
 
 
 def _check_form(request: m.PlanRequest) -> None:

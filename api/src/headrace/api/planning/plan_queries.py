@@ -1,16 +1,17 @@
 """Plans as people see them: finding, listing, explaining; and who may see which. A handle proves nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, false, func, or_, select
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
+from headrace.api.paging import MAX_COUNTED
 from headrace.api.people.proofs import strength_of
 from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_steps import (
@@ -25,15 +26,17 @@ from headrace.api.planning.plan_steps import (
     warnings,
 )
 from headrace.api.planning.redaction import Redaction, is_own, redacted
+from headrace.api.planning.whose import ANYBODYS, Known, Whose
 from headrace.api.policy.versions import Policies
 from headrace.api.private_words import without_private_words
 from headrace.api.store import Tx
 from headrace.api.store.dialects import as_json, contains
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
+from headrace.api.store.ways import Way, first_of
 from headrace.auth import Role, Scope
 from headrace.client import models as m
-from headrace.guardrails import PLAN_LIFETIME, NeedsApproval, Obligation, parse_obligations
+from headrace.guardrails import MAX_AHEAD, PLAN_LIFETIME, NeedsApproval, Obligation, parse_obligations
 
 OVERSEERS = frozenset({Role.OPERATOR, Role.AUDITOR})
 """Roles that see every plan and transfer. An approver sees what may need an approval."""
@@ -49,6 +52,10 @@ _DECLINED = (
 _SENTENCE = as_json(PlanRow.card)["canonical_sentence"].as_string()
 KEPT = 256
 """Conditions that are kept made, one for each caller's rights: making one costs more than asking the store."""
+_WAY = Way(select(PlanRow), PlanRow.id, PlanRow.created)
+_ROWS = select(PlanRow).where(PlanRow.id.in_(bindparam("ids", expanding=True)))
+_LONGEST_OPEN: Final = MAX_AHEAD + PLAN_LIFETIME
+"""A plan made earlier can't be started any more."""
 _SINCE = (
     select(
         PlanRow.id.label("plan"),
@@ -95,48 +102,73 @@ class Plans:
             return await self.view(tx, caller, row, document=document)
 
     async def counts(self, caller: Caller) -> m.PlanCounts:
-        """Count the plans that wait for the caller: others' to approve, and the caller's own that could still start."""
-        startable = and_(self._in_state(m.PlanState.READY), self._decided_now(), ~_SUBMITTED, ~_REFUSED, ~_DECLINED)
-        open_states = or_(self._in_state(m.PlanState.SURVEYING), self._in_state(m.PlanState.ASK), startable)
-        own = and_(PlanRow.requester == caller.principal.id, visible_to(caller))
-        mine = select(func.count()).where(own, open_states)
+        """Count the plans that wait for the caller: others' to approve, and the caller's own that could still start.
+
+        Each exactly up to 1,000, which says `at least`.
+        """
+        startable = and_(self._decided_now(), ~_SUBMITTED, ~_REFUSED, ~_DECLINED)
+        own, oldest = Known(people=(caller.principal.id,)), self._core.clock() - _LONGEST_OPEN
+        ways = self._of_people(own, [m.PlanState.SURVEYING, m.PlanState.ASK])
+        ready = self._of_people(own, [m.PlanState.READY])
+        ways += [way.where(startable, PlanRow.created > oldest) for way in ready]
+        mine = [way.where(visible_to(caller)) for way in ways]
         async with self._core.database.read() as tx:
-            waiting = await self._awaiting(tx, caller, select(func.count()).select_from(PlanRow))
-            return m.PlanCounts(awaiting_me=await tx.scalar(waiting) or 0, mine_open=await tx.scalar(mine) or 0)
+            waiting = (await self._awaiting(tx, caller, select(PlanRow.id))).limit(MAX_COUNTED).subquery()
+            own_open = first_of(mine, MAX_COUNTED, newest=True).subquery()
+            return m.PlanCounts(
+                awaiting_me=await tx.scalar(select(func.count()).select_from(waiting)) or 0,
+                mine_open=await tx.scalar(select(func.count()).select_from(own_open)) or 0,
+            )
 
     async def page(  # noqa: PLR0913 - each narrows the page
         self,
         caller: Caller,
         *,
-        state: str | None,
+        states: Sequence[m.PlanState] = (),
         awaiting_me: bool,
+        whose: Whose = ANYBODYS,
         found: Found = EVERYTHING,
+        newest: bool = True,
         limit: int,
         after: str | None,
     ) -> m.Page[m.Plan]:
-        """List the caller's plans, newest first; or those of others that wait for the caller's approval."""
-        query = select(PlanRow).order_by(PlanRow.created.desc(), PlanRow.id.desc())
+        """List plans, newest (or oldest) first: the caller's, somebody's, or others' that wait for the caller."""
         # To an assistant, a hit would tell a name that may be withheld.
         looked_at: Columns = [] if caller.principal.agent else [PlanRow.words, PlanRow.requester_name, _SENTENCE]
-        query = query.where(visible_to(caller), *found.made(PlanRow.created))
-        if state:
-            query = query.where(self._in_state(state))
         async with self._core.database.read() as tx:
-            own = PlanRow.requester == caller.principal.id
-            query = await self._awaiting(tx, caller, query) if awaiting_me else query.where(own)
+            known = await whose.known(tx)
+            if awaiting_me:
+                waiting = (await self._awaiting(tx, caller, select(PlanRow))).where(*known.conditions(PlanRow))
+                ways = [Way(waiting, PlanRow.id, PlanRow.created)]
+                if states:
+                    ways = [way.where(or_(*(in_state for _, in_state in self._states(states)))) for way in ways]
+            else:
+                ways = self._of_people(
+                    replace(known, people=known.people if whose.person else (caller.principal.id,)), states
+                )
+            ways = [found.made(way.where(visible_to(caller))) for way in ways]
             if after:
                 last = await self.row(tx, caller, after)
-                query = query.where(
-                    or_(PlanRow.created < last.created, and_(PlanRow.created == last.created, PlanRow.id < last.id))
-                )
-            edge = await found.edge(tx, query, PlanRow.created)
-            query = query.where(*found.words(PlanRow.id, looked_at))
-            query = query if edge is None else query.where(PlanRow.created > edge)
-            rows = list(await tx.scalars(query.limit(limit + 1)))
-            found.require_through(edge, len(rows), limit)
-            more = len(rows) > limit or edge is not None
-            shown = await self._views(tx, caller, rows[:limit])
+                ways = [way.beyond(last.created, last.id, newest=newest) for way in ways]
+            edge = await found.edge(tx, ways, newest=newest)
+            ways = [way.where(*found.words(PlanRow.id, looked_at)) for way in ways]
+            if edge is not None:
+                ways = [way.where(way.created > edge if newest else way.created < edge) for way in ways]
+            ids = [one.id for one in await tx.execute(first_of(ways, limit + 1, newest=newest))]
+            found.require_through(edge, len(ids), limit, newest=newest)
+            more = len(ids) > limit or edge is not None
+            rows = {row.id: row for row in await tx.scalars(_ROWS, {"ids": ids[:limit]})}
+            shown = await self._views(tx, caller, [rows[id_] for id_ in ids[:limit]])
         return m.Page(items=shown, next=shown[-1].id if more else None)
+
+    def _of_people(self, known: Known, states: Sequence[m.PlanState]) -> list[Way[str]]:
+        """Return the ways to the plans of the people who are named, each along an index in the order of time."""
+        rest = replace(known, people=None).conditions(PlanRow)
+        kept: list[Sequence[ColumnElement[bool]]] = [[]]
+        if states:
+            kept = [[PlanRow.state == state, in_state] for state, in_state in self._states(states)]
+        people = known.people or ("",)
+        return [_WAY.where(PlanRow.requester == person, *one, *rest) for person in people for one in kept]
 
     async def why(self, caller: Caller, plan: str) -> m.Decision:
         """Explain the decision on a plan; one without a decision is refused with where it stands."""
@@ -210,19 +242,26 @@ class Plans:
             found.append((card, status))
         return found
 
-    def _in_state(self, state: str) -> ColumnElement[bool]:
+    def _states(self, states: Sequence[m.PlanState]) -> list[tuple[m.PlanState, ColumnElement[bool]]]:
+        """Return the conditions for each of some states, with the state that is kept: what has expired is not noted."""
         now = self._core.clock()
         ready, asks = PlanRow.state == m.PlanState.READY, PlanRow.state == m.PlanState.ASK
         too_long_ago = PlanRow.created <= now - PLAN_LIFETIME
-        match state:
-            case m.PlanState.EXPIRED:
-                return or_(and_(ready, PlanRow.expires <= now, ~_SUBMITTED), and_(asks, too_long_ago))
-            case m.PlanState.READY:
-                return and_(ready, or_(PlanRow.expires > now, _SUBMITTED))
-            case m.PlanState.ASK:
-                return and_(asks, ~too_long_ago)
-            case _:
-                return PlanRow.state == state
+        found: list[tuple[m.PlanState, ColumnElement[bool]]] = []
+        for state in dict.fromkeys(states):
+            match state:
+                case m.PlanState.EXPIRED:
+                    found += [
+                        (m.PlanState.READY, and_(ready, PlanRow.expires <= now, ~_SUBMITTED)),
+                        (m.PlanState.ASK, and_(asks, too_long_ago)),
+                    ]
+                case m.PlanState.READY:
+                    found.append((state, and_(ready, or_(PlanRow.expires > now, _SUBMITTED))))
+                case m.PlanState.ASK:
+                    found.append((state, and_(asks, ~too_long_ago)))
+                case _:
+                    found.append((state, PlanRow.state == state))
+        return found
 
     def _decided_now(self) -> ColumnElement[bool]:
         return PlanRow.policy_version == (self._policies.active.version if self._policies.active else "")
@@ -331,7 +370,12 @@ def needs_of(row: PlanRow) -> tuple[Obligation, ...]:
 
 def needs_approval_of_others(row: PlanRow) -> bool:
     """Whether a plan needs an approval, by anybody."""
-    return any(isinstance(need, NeedsApproval) for need in needs_of(row))
+    return bool(approvers_of(row))
+
+
+def approvers_of(row: PlanRow) -> frozenset[str]:
+    """Return the roles and groups whose approvals a plan needs."""
+    return frozenset(need.by for need in needs_of(row) if isinstance(need, NeedsApproval))
 
 
 def _word(approval: ApprovalRow, person: PersonRow) -> Word:

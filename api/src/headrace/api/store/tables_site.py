@@ -17,6 +17,7 @@ class PersonRow(Base):
     """
 
     __tablename__ = "people"
+    __table_args__ = (Index("ix_people_created", "created", "id"), Index("ix_people_name", "name"))
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     name: Mapped[str] = mapped_column(String(120))
@@ -251,10 +252,10 @@ class AuditRow(Base):
 
     __tablename__ = "audit"
     __table_args__ = (
-        Index("ix_audit_at", "at"),
-        Index("ix_audit_kind", "kind"),
-        Index("ix_audit_person", "person"),
-        Index("ix_audit_subject", "subject"),
+        Index("ix_audit_at", "at", "sequence"),
+        Index("ix_audit_kind", "kind", "at", "sequence"),
+        Index("ix_audit_person", "person", "at", "sequence"),
+        Index("ix_audit_subject", "subject", "at", "sequence"),
     )
 
     sequence: Mapped[int] = mapped_column(Sequence, primary_key=True, autoincrement=False)

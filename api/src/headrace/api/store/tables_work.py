@@ -14,12 +14,18 @@ class PlanRow(Base):
     """A plan: `document` is the sealed document's exact text; `card` what people see (JSON of `models.Plan`)."""
 
     __tablename__ = "plans"
-    __table_args__ = (Index("ix_plans_requester_created", "requester", "created"),)
+    __table_args__ = (
+        Index("ix_plans_requester_created", "requester", "created", "id"),
+        Index("ix_plans_requester_state_created", "requester", "state", "created", "id"),
+        Index("ix_plans_state_expires", "state", "expires"),
+        Index("ix_plans_created", "created", "id"),
+        Index("ix_plans_base", "base"),
+    )
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     digest: Mapped[str | None] = mapped_column(String(64), unique=True)
-    state: Mapped[str] = mapped_column(String(16), index=True)
-    requester: Mapped[str] = mapped_column(ForeignKey("people.id"), index=True)
+    state: Mapped[str] = mapped_column(String(16))
+    requester: Mapped[str] = mapped_column(ForeignKey("people.id"))
     requester_name: Mapped[str | None] = column_property(name_of(requester))
     agent: Mapped[str | None] = mapped_column(String(120))
     door: Mapped[str] = mapped_column(String(16))
@@ -41,6 +47,9 @@ class PlanRow(Base):
     decision_context: Mapped[str | None] = mapped_column(Text)
     request: Mapped[str | None] = mapped_column(Text)
     """What was asked and by whom (JSON), so that planning can be taken up again; none in stores older than that."""
+    source_endpoint: Mapped[str] = mapped_column(String(40), default="", server_default="")
+    """The endpoint of its source, whatever that is named now; empty before there is a survey."""
+    destination_endpoint: Mapped[str] = mapped_column(String(40), default="", server_default="")
 
 
 class ConfirmationRow(Base):
@@ -90,14 +99,21 @@ class TransferRow(Base):
 
     __tablename__ = "transfers"
     __table_args__ = (
-        Index("ix_transfers_requester_created", "requester", "created"),
+        # One for each way in which a list is found (`transfers/ways.py`).
         Index("ix_transfers_created", "created", "id"),
+        Index("ix_transfers_state_created", "state", "created", "id"),
+        Index("ix_transfers_requester_created", "requester", "created", "id"),
+        Index("ix_transfers_requester_state_created", "requester", "state", "created", "id"),
+        Index("ix_transfers_agent_created", "agent", "created", "id"),
+        Index("ix_transfers_source_endpoint_state_created", "source_endpoint", "state", "created", "id"),
+        Index("ix_transfers_destination_endpoint_state_created", "destination_endpoint", "state", "created", "id"),
+        Index("ix_transfers_tidied_state", "tidied", "state"),
     )
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     plan: Mapped[str] = mapped_column(ForeignKey("plans.id"), unique=True)
     plan_digest: Mapped[str] = mapped_column(String(64))
-    state: Mapped[str] = mapped_column(String(16), index=True)
+    state: Mapped[str] = mapped_column(String(16))
     state_reason: Mapped[str] = mapped_column(Text, default="")
     requester: Mapped[str] = mapped_column(ForeignKey("people.id"))
     requester_name: Mapped[str | None] = column_property(name_of(requester))
@@ -144,6 +160,20 @@ class TransferRow(Base):
     """Bytes that earlier attempts sent again."""
     durable_before: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     """Durable bytes when the newest attempt began."""
+    source_endpoint: Mapped[str] = mapped_column(String(40), default="", server_default="")
+    """As of its plan."""
+    destination_endpoint: Mapped[str] = mapped_column(String(40), default="", server_default="")
+
+
+class TransferApproverRow(Base):
+    """A role or group whose approval a transfer's plan needed, and which sees it therefore; `created` as of it."""
+
+    __tablename__ = "transfer_approvers"
+    __table_args__ = (Index("ix_transfer_approvers_transfer", "transfer"), {"sqlite_with_rowid": False})
+
+    name: Mapped[str] = mapped_column(String(1100), primary_key=True)
+    created: Mapped[datetime] = mapped_column(Utc, primary_key=True)
+    transfer: Mapped[str] = mapped_column(ForeignKey("transfers.id"), primary_key=True)
 
 
 class AttemptRow(Base):

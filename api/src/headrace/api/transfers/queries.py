@@ -5,22 +5,23 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, or_, select
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import progress_of, wait_for
-from headrace.api.paging import page_of
+from headrace.api.paging import MAX_COUNTED, page_of
 from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_queries import KEPT, Rights, rights_of, visible_by
 from headrace.api.planning.redaction import Redaction, is_own, redacted
+from headrace.api.planning.whose import ANYBODYS, Whose
 from headrace.api.private_words import without_private_words
 from headrace.api.sites.halts import Halts
 from headrace.api.store import Tx
 from headrace.api.store.dialects import as_json
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
+from headrace.api.store.ways import Way, first_of
 from headrace.api.transfers.diagnosis import at_rest_diagnosis
 from headrace.api.transfers.failed_list import FailedList
 from headrace.api.transfers.parts import Parts
@@ -29,6 +30,7 @@ from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import RETRIED_STATES, Wish
 from headrace.api.transfers.transfer_steps import TransferStatus
 from headrace.api.transfers.views import event_view, transfer_view
+from headrace.api.transfers.ways import ways_to
 from headrace.client import models as m
 
 _PLAN_CEILING = as_json(PlanRow.card)["intent"]["rate_limit_bps"].as_integer().label("rate_limit_bps")
@@ -36,14 +38,13 @@ _MAY_WAIT = frozenset({m.TransferState.QUEUED, m.TransferState.WAITING, m.Transf
 _MIN_PREFIX = 4
 _LAST = timedelta(hours=1)
 _PAGE = 200
-MAX_COUNTED = 1000
 _FACTS = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires, _PLAN_CEILING).where(
     PlanRow.id.in_(bindparam("of_plans", expanding=True))
 )
+_ROWS = select(TransferRow).where(TransferRow.id.in_(bindparam("ids", expanding=True)))
 _SPANS = select(AttemptRow.transfer, AttemptRow.started, AttemptRow.ended).where(
     AttemptRow.transfer.in_(bindparam("of_transfers", expanding=True))
 )
-_T = TypeVar("_T")
 
 
 class Transfers:
@@ -77,41 +78,39 @@ class Transfers:
                     if row.state in m.END_STATES or loop.time() >= limit or core.broker.closing:
                         return await self._view_in(tx, caller, row)
 
-    async def page(
+    async def page(  # noqa: PLR0913 - each narrows the page
         self,
         caller: Caller,
         *,
         states: Sequence[m.TransferState] = (),
+        whose: Whose = ANYBODYS,
         found: Found = EVERYTHING,
+        newest: bool = True,
         limit: int,
         after: str | None,
     ) -> m.Page[m.Transfer]:
-        """List transfers that the caller may see, newest first."""
-        query = _seen(select(TransferRow), caller, found)
-        if states:
-            query = query.where(TransferRow.state.in_(states))
-        if after:
-            last = await self.row(caller, after)
-            older = and_(TransferRow.created == last.created, TransferRow.id < last.id)
-            query = query.where(or_(TransferRow.created < last.created, older))
+        """List transfers that the caller may see, newest (or oldest) first."""
+        last = await self.row(caller, after) if after else None
         async with self._parts.core.database.read() as tx:
-            query, edge = await _searched(tx, query, caller, found)
-            query = query.order_by(TransferRow.created.desc(), TransferRow.id.desc()).limit(limit + 1)
-            rows = list(await tx.scalars(query))
-            found.require_through(edge, len(rows), limit)
-            more = len(rows) > limit or edge is not None
-            shown = await self._views(tx, caller, rows[:limit])
+            ways = await _ways(tx, caller, states, whose, found)
+            if last is not None:
+                ways = [way.beyond(last.created, last.id, newest=newest) for way in ways]
+            ways, edge = await _searched(tx, ways, caller, found, newest=newest)
+            ids = [one.id for one in await tx.execute(first_of(ways, limit + 1, newest=newest))]
+            found.require_through(edge, len(ids), limit, newest=newest)
+            more = len(ids) > limit or edge is not None
+            rows = {row.id: row for row in await tx.scalars(_ROWS, {"ids": ids[:limit]})}
+            shown = await self._views(tx, caller, [rows[id_] for id_ in ids[:limit]])
         return m.Page(items=shown, next=shown[-1].id if more else None)
 
-    async def counts(self, caller: Caller, *, found: Found = EVERYTHING) -> m.TransferCounts:
+    async def counts(self, caller: Caller, *, whose: Whose = ANYBODYS, found: Found = EVERYTHING) -> m.TransferCounts:
         """Count the transfers that the caller may see by state: exactly up to 1,000, above that the newest 1,000.
 
         A search that looks at no more rows has no exact count either.
         """
-        query = _seen(select(TransferRow.state), caller, found)
         async with self._parts.core.database.read() as tx:
-            query, edge = await _searched(tx, query, caller, found)
-            newest = query.order_by(TransferRow.created.desc()).limit(MAX_COUNTED + 1).subquery()
+            ways, edge = await _searched(tx, await _ways(tx, caller, (), whose, found), caller, found)
+            newest = first_of(ways, MAX_COUNTED + 1, newest=True, columns=[TransferRow.state]).subquery()
             counted = await tx.execute(select(newest.c.state, func.count()).group_by(newest.c.state))
             by_state = {m.TransferState(state): number for state, number in counted}
         total = sum(by_state.values())
@@ -385,21 +384,27 @@ class Transfers:
         return transfer_view(row, status, caller.principal, live)
 
 
-def _seen(query: Select[_T], caller: Caller, found: Found) -> Select[_T]:
-    """Narrow a query to what the caller may see, of the time that is asked for."""
-    return query.where(visible_transfers(caller), *found.made(TransferRow.created))
+async def _ways(
+    tx: Tx, caller: Caller, states: Sequence[m.TransferState], whose: Whose, found: Found
+) -> list[Way[str]]:
+    """Return the ways to what the caller may see, of the time that is asked for."""
+    return [found.made(way) for way in ways_to(rights_of(caller), await whose.known(tx), states)]
 
 
-async def _searched(tx: Tx, query: Select[_T], caller: Caller, found: Found) -> tuple[Select[_T], datetime | None]:
-    """Narrow a query by words in id, places and the requester's name; returns also where that ends, if it does."""
+async def _searched(
+    tx: Tx, ways: Sequence[Way[str]], caller: Caller, found: Found, *, newest: bool = True
+) -> tuple[list[Way[str]], datetime | None]:
+    """Narrow ways by words in id, places and the requester's name; returns also where that ends, if it does."""
     looked_at: Columns = [TransferRow.requester_name]
     agent = caller.principal.agent
     for place in (TransferRow.source, TransferRow.destination):
         # To an assistant, a hit in what it did not plan itself would tell a name that may be withheld.
         looked_at = [*looked_at, place if agent is None else case((TransferRow.agent == agent, place), else_="")]
-    edge = await found.edge(tx, query, TransferRow.created)
-    query = query.where(*found.words(TransferRow.id, looked_at))
-    return (query, None) if edge is None else (query.where(TransferRow.created > edge), edge)
+    edge = await found.edge(tx, ways, newest=newest)
+    ways = [way.where(*found.words(TransferRow.id, looked_at)) for way in ways]
+    if edge is None:
+        return ways, None
+    return [way.where(way.created > edge if newest else way.created < edge) for way in ways], edge
 
 
 def _hopeless(row: TransferRow) -> bool:

@@ -7,13 +7,13 @@ from sqlalchemy.orm.attributes import set_committed_value
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
-from headrace.api.planning.plan_queries import Plans, needs_approval_of_others
+from headrace.api.planning.plan_queries import Plans, approvers_of, needs_approval_of_others
 from headrace.api.planning.plan_steps import needs_approval, needs_confirmation, objection_to
 from headrace.api.policy.budgets import day_of_start, reserve
 from headrace.api.policy.quota_rules import Used
 from headrace.api.store import Tx
 from headrace.api.store.base import Base
-from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferRow
+from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferApproverRow, TransferRow
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.scheduler import Scheduler
@@ -103,6 +103,8 @@ class Submissions:
             destination=plan.destination,
             source_node=plan.source_node,
             destination_node=plan.destination_node,
+            source_endpoint=plan.source_endpoint,
+            destination_endpoint=plan.destination_endpoint,
             canonical_sentence=card.canonical_sentence or "",
             created=now,
             starts=plan.starts,
@@ -123,6 +125,7 @@ class Submissions:
         tx.add(row)
         if needs_approval_of_others(plan):
             await tx.flush()
+            tx.add_all(TransferApproverRow(name=name, created=now, transfer=row.id) for name in approvers_of(plan))
             # Single use, in one statement: what is used up for this transfer can never count for another.
             used = {"used_by": row.id, "used_at": now}
             await tx.execute(_USE_UP, {"of_plan": plan.id, "of_digest": plan.digest, "now": now, **used})
