@@ -35,6 +35,7 @@ DUTIES = {
     "count strangers": strangers.LOOK_S,
     "remove old changes": 3600,
     "look for halts": LOOK_S,
+    "remove what is kept no longer": 86_400,
 }
 MUCH_LONGER_S = 600
 LIMIT_S = 30

@@ -10,4 +10,9 @@ def lists_dir(data: Path, plan: str) -> Path:
 
 def result_dir(data: Path, transfer: str, attempt: int) -> Path:
     """Where the lists that an attempt's nodes hand over are kept."""
-    return data / "transfers" / transfer / str(attempt)
+    return results_dir(data, transfer) / str(attempt)
+
+
+def results_dir(data: Path, transfer: str) -> Path:
+    """Where the lists of all attempts of a transfer are kept."""
+    return data / "transfers" / transfer

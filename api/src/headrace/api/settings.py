@@ -109,6 +109,15 @@ class Settings:
     max_nodes: int = _setting(256, "count", "nodes that may be enrolled")
     outbox_kept_s: int = _setting(604_800, "s", "time for which changes are kept for those who watch from afar")
     quotas: str = _setting("", "path", "TOML file of the site's quotas (docs/operations/quotas.md); empty: none")
+    plans_kept_s: int = _setting(
+        7_776_000, "s", "time for which plans are kept that nobody started, from when they can't be started any more"
+    )
+    lists_kept_s: int = _setting(
+        31_536_000, "s", "time for which the history and the lists of files of a transfer are kept, from its end"
+    )
+    transfers_kept_s: int = _setting(
+        315_360_000, "s", "time for which a transfer is kept with its plan, consent and receipts, from its end"
+    )
     throughput_samples: int = _setting(
         2_000_000,
         "count",

@@ -57,6 +57,7 @@ from headrace.api.transfers.history import History
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
+from headrace.api.transfers.retention import Retention
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.submit import Submissions
 from headrace.api.transfers.throughput import Throughput
@@ -65,6 +66,7 @@ from headrace.auth.directory_ldap import LdapDirectory
 from headrace.engine import Hub
 
 _HOUR_S = 3600
+_DAY_S = 24 * _HOUR_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     jobs.every("count strangers", LOOK_S, strangers.tell)
     jobs.every("remove old changes", _HOUR_S, partial(outbox.remove_old, settings.outbox_kept_s))
     jobs.every("forget old uses of quotas", _HOUR_S, quotas.remove_old)
+    jobs.every("remove what is kept no longer", _DAY_S, Retention(core).sweep)
     if use_cases.people.has_directories:
         jobs.every("look for people who have left", settings.directory_poll_s, use_cases.people.look_for_leavers)
     if use_cases.people.watches_providers:

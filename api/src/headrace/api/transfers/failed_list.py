@@ -27,10 +27,10 @@ class FailedList:
     withheld: bool
 
     def page(self, after: str | None, limit: int) -> m.Page[m.FailedFile]:
-        """Read a page; raises `invalid_request`. The names are not left out yet."""
+        """Read a page; raises `invalid_request`, `no_file_list`. The names are not left out yet."""
         number = self._number(after)
         if not self.path.is_file():
-            return m.Page(items=[])
+            raise ServiceError(Code.NO_FILE_LIST, "the list of files that did not arrive is no longer kept here")
         with self.path.open("rb") as lines:
             self._skip(lines, number)
             entries = [json.loads(line) for line in itertools.islice(lines, limit)]

@@ -83,6 +83,11 @@ class AuditKind(_Kind):
     """What a link of the audit chain records."""
 
     SERVICE_STARTED = "service_started", "the service started"
+    REMOVED_OLD = (
+        "removed_old",
+        "so many plans, lists and transfers were removed that are kept no longer",
+        "plans lists transfers",
+    )
     SIGNED_IN = "signed_in", "a person signed in", "address method factors issuer"
     SIGN_IN_FAILED = "sign_in_failed", "somebody was turned away at the sign-in", "address reason"
     PROOF_FAILED = (

@@ -1,0 +1,114 @@
+"""What is kept no longer is removed, with its files; what has not ended, or may be tried again, is kept."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+from tests.servers.site import Site, digest_of, started_site
+from tests.service.refusals import refused
+from tests.service.test_listing import moved
+
+from headrace.api.data_folder import lists_dir, results_dir
+from headrace.api.settings import Settings
+from headrace.api.store.tables_work import TransferRow
+from headrace.api.transfers.retention import Retention
+from headrace.client import models as m
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    settings = Settings(retry_valid_s=100, plans_kept_s=200, lists_kept_s=300, transfers_kept_s=400)
+    async with started_site(tmp_path, settings) as site:
+        await site.start_both()
+        yield site
+
+
+async def sweep(site: Site, after_s: float) -> None:
+    site.clock.shift = timedelta(seconds=after_s)
+    await Retention(site.service.whole.core).sweep()
+
+
+async def tidied(site: Site, transfer: m.Transfer) -> m.Transfer:
+    await site.use_cases.cleanup.tidy("")
+    return transfer
+
+
+async def test_each_thing_is_removed_when_its_setting_says_and_nothing_that_has_not_ended(site: Site) -> None:
+    port, data = site.ada.port, site.settings.data
+    ended = await tidied(site, await moved(site, "one"))
+    files = [lists_dir(data, ended.plan), results_dir(data, ended.id)]
+    assert all(folder.is_dir() for folder in files)
+    refused_plan = await site.ada.plan("lab:/nothing", "archive:/nothing")
+    assert refused_plan.state is m.PlanState.FAILED
+    ready = await site.ada.plan("lab:/one", "archive:/later")
+    (site.lab / "six").mkdir()
+    (site.lab / "six" / "a").write_text("a")
+    later = await site.ada.plan("lab:/six", "archive:/six", start=site.clock() + timedelta(days=6))
+    waiting = await site.ada.submit(later)
+    await sweep(site, 190)
+    assert (await port.plan(refused_plan.id)).state is m.PlanState.FAILED
+    await sweep(site, 250)
+    with refused("unknown_plan"):
+        await port.plan(refused_plan.id)
+    assert (await port.transfer_events(ended.id)).items
+    await sweep(site, 350)
+    assert (await port.transfer_events(ended.id)).items == []
+    assert [folder for folder in files if folder.exists()] == []
+    receipt = await port.receipt(ended.id)
+    assert receipt.document, "what was moved, and by whom, is still told"
+    with refused("no_file_list"):
+        await anext(port.receipt_files(receipt.id))
+    assert [one.transfer.state async for one in port.watch(ended.id) if one.transfer] == [ended.state]
+    await sweep(site, 450)
+    for call in (port.transfer, port.receipt):
+        with refused("unknown_transfer" if call == port.transfer else "unknown_receipt"):
+            await call(ended.id)
+    with refused("unknown_plan"):
+        await port.plan(ended.plan)
+    assert (await port.transfer(waiting.id)).state not in m.END_STATES
+    assert (await port.transfer_events(waiting.id)).items
+    assert lists_dir(data, waiting.plan).is_dir()
+    assert (await port.plan(digest_of(ready))).state is m.PlanState.READY, "it can still be started"
+    removed = [event.detail for event in await site.audited(m.AuditKind.REMOVED_OLD)]
+    assert removed == [
+        {"plans": "1", "lists": "0", "transfers": "0"},
+        {"plans": "0", "lists": "1", "transfers": "0"},
+        {"plans": "0", "lists": "0", "transfers": "1"},
+    ]
+    assert (await site.use_cases.audit.verify(full=True)).intact
+
+
+async def test_what_nodes_have_not_tidied_up_after_is_kept(site: Site) -> None:
+    ended = await tidied(site, await moved(site, "one"))
+    await site.stop_node("left")
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(TransferRow).where(TransferRow.id == ended.id).values(tidied=False))
+    await sweep(site, 1000)
+    assert (await site.ada.port.transfer_events(ended.id)).items
+
+
+async def test_what_may_be_tried_again_is_kept_whatever_is_set(tmp_path: Path) -> None:
+    settings = Settings(retry_valid_s=1000, plans_kept_s=1, lists_kept_s=1, transfers_kept_s=1)
+    async with started_site(tmp_path, settings) as site:
+        await site.start_both()
+        ended = await tidied(site, await moved(site, "one"))
+        await sweep(site, 900)
+        assert (await site.ada.port.transfer_events(ended.id)).items
+        await sweep(site, 1100)
+        with refused("unknown_transfer"):
+            await site.ada.port.transfer(ended.id)
+
+
+async def test_a_plan_that_others_were_made_from_is_removed_without_them(site: Site) -> None:
+    first = await site.ada.plan("lab:/nothing", "archive:/nothing")
+    await sweep(site, 150)
+    again = m.PlanRequest(plan=first.id, changes=m.Changes(include=["*.bin"]))
+    second = await site.ada.port.plan((await site.ada.port.create_plan(again)).id, wait_s=20)
+    await sweep(site, 250)
+    with refused("unknown_plan"):
+        await site.ada.port.plan(first.id)
+    assert (await site.ada.port.plan(second.id)).id == second.id
