@@ -1,6 +1,7 @@
 """Measure every case with every peer in turn, on a disk and in memory; print medians and spread, keep the data.
 
 make bench                                 all cases, 5 counted runs each after one that is not counted
+make bench ARGS=--lists                    lists among a million transfers (--rows, --events, --postgresql)
 .venv/bin/python -m benchmarks --runs 3
 """
 
@@ -22,6 +23,7 @@ from demo.stage import REPOSITORY, DemoError, Stage, say
 
 from benchmarks.cases import CASES, Case
 from benchmarks.identity import Known, measure_identity
+from benchmarks.lists import measure_lists
 from benchmarks.peers import Headrace, Peer, RsyncDaemon, Run
 from benchmarks.service import Cost, measure_service
 
@@ -69,9 +71,23 @@ def main() -> int:
     parser.add_argument("--memory", type=Path, default=Path("/dev/shm"), help="a folder in memory (default /dev/shm)")  # noqa: S108
     parser.add_argument("--transfers", type=int, default=100, help="transfers that measure the service (default 100)")
     parser.add_argument("--service-only", action="store_true", help="measure the service alone; nothing is kept")
+    parser.add_argument("--lists", action="store_true", help="measure lists among many transfers instead")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="with --lists: transfers (default 1,000,000)")
+    parser.add_argument("--events", type=int, default=10, help="with --lists: events of each (default 10)")
+    parser.add_argument("--calls", type=int, default=200, help="with --lists: counted calls of each (default 200)")
+    parser.add_argument("--postgresql", action="store_true", help="with --lists: in PostgreSQL, not SQLite")
     arguments = parser.parse_args()
     disk = REPOSITORY / ".demo"
     disk.mkdir(exist_ok=True)
+    if arguments.lists:
+        measure_lists(
+            disk,
+            transfers=arguments.rows,
+            events_each=arguments.events,
+            calls=arguments.calls,
+            postgresql=arguments.postgresql,
+        )
+        return 0
     try:
         cost = measure_service(disk, arguments.transfers)
         say(f"the service's own cost: {json.dumps(cost.data())}")
