@@ -18,7 +18,7 @@ global(
   defaultNetstreamDriverCAFile="{folder}/ca.pem"
   defaultNetstreamDriverCertFile="{folder}/server.pem" defaultNetstreamDriverKeyFile="{folder}/server.key"
 )
-module(load="imtcp" streamDriver.name="gtls" streamDriver.mode="1" streamDriver.authMode="anon")
+module(load="imtcp" streamDriver.name="gtls" streamDriver.mode="1" {auth})
 input(type="imtcp" address="127.0.0.1" port="{port}" listenPortFileName="{folder}/port")
 template(name="text" type="string" string="%msgid% %msg%\\n")
 action(type="omfile" file="{folder}/received" template="text" flushInterval="1" asyncWriting="off")
@@ -30,6 +30,7 @@ class Syslog:
     """A receiver, running or not."""
 
     folder: Path
+    auth: str = 'streamDriver.authMode="anon"'
     port: int = 0
     """As asked for; 0 until it was first started."""
     process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
@@ -47,7 +48,7 @@ class Syslog:
 
     def start(self) -> None:
         """Start it on the port that it had before, and wait until it listens."""
-        text = CONFIGURATION.format(folder=self.folder, port=self.port)
+        text = CONFIGURATION.format(folder=self.folder, port=self.port, auth=self.auth)
         (self.folder / "rsyslog.conf").write_text(text, encoding="utf-8")
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -87,16 +88,21 @@ class Syslog:
 
 
 @contextmanager
-def receiving(folder: Path) -> Iterator[Syslog]:
-    """Run a receiver whose certificate is for `localhost`."""
+def receiving(folder: Path, client: str = "") -> Iterator[Syslog]:
+    """Run a receiver whose certificate is for `localhost`, and which takes messages of `client` alone, or of anybody.
+
+    Beside it lie certificates of `service`, which it trusts, and of `nobody`, whom it does not.
+    """
     folder.mkdir()
     request = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    for name, files in (("localhost", ("server.pem", "server.key")), ("nobody", ("other.pem", "other.key"))):
+    for name, file in (("localhost", "server"), ("service", "service"), ("nobody", "nobody")):
         made = [*request, "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
-        made += ["-out", str(folder / files[0]), "-keyout", str(folder / files[1])]
+        made += ["-out", str(folder / f"{file}.pem"), "-keyout", str(folder / f"{file}.key")]
         subprocess.run(made, check=True, capture_output=True, timeout=READY_S)
-    (folder / "ca.pem").write_bytes((folder / "server.pem").read_bytes())
+    (folder / "ca.pem").write_bytes((folder / "server.pem").read_bytes() + (folder / "service.pem").read_bytes())
     syslog = Syslog(folder)
+    if client:
+        syslog.auth = f'streamDriver.authMode="x509/name" permittedPeer=["{client}"]'
     syslog.start()
     try:
         yield syslog

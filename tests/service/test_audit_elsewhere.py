@@ -2,26 +2,33 @@
 
 import asyncio
 import json
+import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 from tests.servers.site import Site, started_site
 from tests.servers.syslog import Syslog, receiving
 from tests.service.refusals import refused
 from typer.testing import CliRunner
 
+from headrace.api.audit import syslog as syslog_module
 from headrace.api.audit.command import audit
-from headrace.api.audit.elsewhere import Elsewhere
+from headrace.api.audit.elsewhere import CONFIRM_S, HEAD_S, Elsewhere
+from headrace.api.audit.syslog import Message, Receiver, SyslogLine
 from headrace.api.settings import SettingError, Settings
 from headrace.client import models as m
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("syslog")]
 LIMIT_S = 30
+PARTS = (("cert", "pem"), ("key", "key"))
 
 
 @pytest.fixture
@@ -47,13 +54,15 @@ def elsewhere_of(site: Site) -> Elsewhere:
 
 
 async def sent(site: Site, syslog: Syslog) -> list[tuple[str, str]]:
-    """Send what is new, and return all that has been received, once the newest head has."""
+    """Send what is new until it counts, and return all that has been received, once the newest head has."""
     wanted = (await newest(site)).sequence
-    await elsewhere_of(site).send()
-    assert elsewhere_of(site).away is None, elsewhere_of(site).away
     async with asyncio.timeout(LIMIT_S):
         while max(heads(syslog), default=0) < wanted:
+            await elsewhere_of(site).send()
             await asyncio.to_thread(syslog.pause)
+    site.clock.shift += timedelta(seconds=CONFIRM_S)
+    await elsewhere_of(site).send()
+    assert elsewhere_of(site).away is None, elsewhere_of(site).away
     return syslog.received
 
 
@@ -104,19 +113,27 @@ async def test_every_event_and_a_signed_head_are_on_the_other_host_and_can_be_ch
         missing, last = of_events[3], of_events[-1]
         rewritten = [*lines[:last], forged(arrived[-1]), *lines[last + 1 :]]
         for changed, broken_at in (
-            ("".join(lines[:missing] + lines[missing + 1 :]), 4),
-            ("".join(lines).replace('"kind":"ticketed"', '"kind":"tampered"', 1), None),
-            ("".join(line for at, line in enumerate(lines) if at != last), whole.events),
-            ("".join(lines[at] for at in of_events), whole.events + 1),
-            ("".join([*lines, forged(arrived[3])]), 4),
-            ("".join(rewritten), whole.events),
+            ([*lines[:missing], *lines[missing + 1 :]], 4),
+            ([line.replace('"kind":"ticketed"', '"kind":"tampered"', 1) for line in lines], None),
+            ([line for at, line in enumerate(lines) if at != last], whole.events),
+            ([lines[at] for at in of_events], 1),
+            ([*lines, forged(arrived[3])], 4),
+            (rewritten, whole.events),
+            ([line for line in lines if "audit-head" in line], whole.events),
+            ([forged(arrived[0]), *lines[of_events[2] :]], 2),
+            ([], 1),
         ):
-            broken = verdict(syslog, key, changed)
-            assert not broken.intact
-            assert broken_at in {None, broken.broken_at}
+            broken = verdict(syslog, key, "".join(changed))
+            assert not broken.intact, broken
+            assert broken_at in {None, broken.broken_at}, broken
         assert verdict(syslog, key, "".join(lines + lines)).intact, "what is sent twice is the same twice"
+        late = [*lines[missing:], *lines]
+        assert verdict(syslog, key, "".join(late)).intact, "and may come late"
         assert verdict(syslog, key, "".join(lines[of_events[2] :])).checked_before == 2
-        assert not verdict(syslog, key, "").intact
+        made_up = forged({"event": {**arrived[-1]["event"], "sequence": str(whole.events + 1)}})
+        more = verdict(syslog, key, "".join([*lines, made_up]))
+        assert (more.intact, more.events) == (True, whole.events), "nobody vouches for what came after the last head"
+        assert "1 events came after it" in more.detail
         assert not verdict(syslog, f"ed25519:{'A' * 43}", "".join(lines)).intact
 
 
@@ -139,7 +156,7 @@ async def test_what_happens_while_the_other_host_is_away_is_sent_when_it_is_back
 
 
 async def test_nothing_starts_while_too_much_waits_to_be_sent_and_then_it_does(tmp_path: Path, syslog: Syslog) -> None:
-    async with site_that_sends(tmp_path, syslog, audit_most_unsent=20, transfer_concurrency=1) as site:
+    async with site_that_sends(tmp_path, syslog, audit_most_unsent=40, transfer_concurrency=1) as site:
         await site.start_both()
         (site.lab / "set" / "large").write_bytes(bytes(1_000_000))
         slow = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/slow", rate_limit_bps=1_000_000))
@@ -147,7 +164,7 @@ async def test_nothing_starts_while_too_much_waits_to_be_sent_and_then_it_does(t
         plan = await site.ada.plan("lab:/set", "archive:/other")
         await sent(site, syslog)
         syslog.kill()
-        for number in range(21):
+        for number in range(41):
             await site.ada.port.update_endpoint("lab", m.EndpointUpdate(aliases=[f"name{number}"]))
         with refused("audit_unsent"):
             await site.ada.submit(plan)
@@ -161,7 +178,7 @@ async def test_nothing_starts_while_too_much_waits_to_be_sent_and_then_it_does(t
 
 
 async def test_nobody_else_gets_the_chain(tmp_path: Path, syslog: Syslog) -> None:
-    stranger = str(syslog.folder / "other.pem")
+    stranger = str(syslog.folder / "nobody.pem")
     async with site_that_sends(tmp_path, syslog, audit_syslog_ca=stranger) as site:
         await elsewhere_of(site).send()
         away = elsewhere_of(site).away
@@ -170,9 +187,89 @@ async def test_nobody_else_gets_the_chain(tmp_path: Path, syslog: Syslog) -> Non
         assert syslog.received == []
 
 
+@pytest.mark.parametrize("shown", ["", "nobody", "service"])
+async def test_what_a_server_does_not_take_from_this_service_does_not_count_as_sent(tmp_path: Path, shown: str) -> None:
+    with receiving(tmp_path / "strict", client="service") as strict:
+        ours = {f"audit_syslog_{part}": str(strict.folder / f"{shown}.{end}") for part, end in PARTS} if shown else {}
+        async with site_that_sends(tmp_path, strict, **ours) as site:
+            if shown == "service":
+                assert await sent(site, strict)
+                return
+            for _ in range(3):
+                await elsewhere_of(site).send()
+                await asyncio.to_thread(strict.pause)
+                site.clock.shift += timedelta(seconds=CONFIRM_S)
+            await elsewhere_of(site).send()
+            away = elsewhere_of(site).away
+            assert away is not None
+            assert (await newest(site)).sequence == elsewhere_of(site).unsent, "nothing has arrived"
+        assert strict.received == []
+
+
+async def test_an_event_counts_only_after_the_server_has_kept_the_connection_for_a_while(
+    tmp_path: Path, syslog: Syslog
+) -> None:
+    async with site_that_sends(tmp_path, syslog) as site:
+        for waited, arrived in ((0, False), (CONFIRM_S - 1, False), (1, True)):
+            site.clock.shift += timedelta(seconds=waited)
+            for _ in range(2):
+                await elsewhere_of(site).send()
+            assert (elsewhere_of(site).unsent == 0) == arrived
+
+
+async def test_what_the_other_kernel_has_not_taken_is_not_sent(syslog: Syslog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(syslog_module, "PATIENCE_S", 1)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(syslog.folder / "server.pem", syslog.folder / "server.key")
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+
+        def shake_hands() -> ssl.SSLSocket:
+            return context.wrap_socket(listener.accept()[0], server_side=True)
+
+        shaking = asyncio.create_task(asyncio.to_thread(shake_hands))
+        line = SyslogLine(Receiver("localhost", listener.getsockname()[1], str(syslog.ca)))
+        messages = [Message("2026-11-23T06:00:00.000Z", "test", b"x" * 65_536)]
+        with pytest.raises(TimeoutError):
+            await asyncio.to_thread(line.send, messages)
+        (await shaking).close()
+
+
+async def test_a_position_beyond_the_chain_is_reported_and_lets_nothing_start(tmp_path: Path, syslog: Syslog) -> None:
+    async with site_that_sends(tmp_path, syslog) as site:
+        await site.start_both()
+        plan = await site.ada.plan("lab:/set", "archive:/set")
+        await sent(site, syslog)
+        async with site.service.whole.core.database.write() as tx:
+            await tx.execute(text("UPDATE audit_sent SET sequence = 1000000000"))
+        await elsewhere_of(site).send()
+        [cause] = [one for one in (await site.ada.port.health()).causes if one.code == "audit_unsent"]
+        assert "was altered" in cause.sentence
+        with refused("audit_unsent"):
+            await site.ada.submit(plan)
+
+
+async def test_a_head_comes_every_minute_though_nothing_happens(tmp_path: Path, syslog: Syslog) -> None:
+    async with site_that_sends(tmp_path, syslog) as site:
+        await sent(site, syslog)
+        before = len(heads(syslog))
+        site.clock.shift += timedelta(seconds=HEAD_S)
+        await elsewhere_of(site).send()
+        async with asyncio.timeout(LIMIT_S):
+            while len(heads(syslog)) == before:
+                await asyncio.to_thread(syslog.pause)
+
+
 @pytest.mark.parametrize(
     ("changed", "named"),
-    [({"audit_syslog": "there"}, "HEADRACE_AUDIT_SYSLOG"), ({"audit_syslog_ca": "/nowhere.pem"}, "_CA")],
+    [
+        ({"audit_syslog": "there"}, "HEADRACE_AUDIT_SYSLOG"),
+        ({"audit_syslog_ca": "/nowhere.pem"}, "_CA"),
+        ({"audit_syslog": ""}, "HEADRACE_AUDIT_SYSLOG"),
+        ({"audit_syslog_cert": "/some.pem"}, "_KEY"),
+    ],
 )
 async def test_a_setting_that_can_not_be_used_is_named_at_the_start(
     tmp_path: Path, syslog: Syslog, changed: dict[str, Any], named: str

@@ -115,9 +115,10 @@ def test_whoever_calls_is_known_by_what_the_proxy_saw_and_by_nothing_they_say(
     with front.client("127.0.0.1") as client:
         assert client.post("/sessions", json=wrong, headers=spoofed).status_code == 401
     with httpx2.Client(base_url=f"{front.behind}/api/v1", timeout=30) as client:
-        assert client.post("/sessions", json=wrong, headers={"x-forwarded-for": "no address"}).status_code == 401
+        for made_up in ("no address", "::1%<b>"):
+            assert client.post("/sessions", json=wrong, headers={"x-forwarded-for": made_up}).status_code == 401
     failed = browser.get("/audit", params={"kind": "sign_in_failed"}).json()["items"]
-    known = ["127.0.0.4", "127.0.0.3", "127.0.0.1", "unknown"]
+    known = ["127.0.0.4", "127.0.0.3", "127.0.0.1", "unknown", "::1"]
     assert [one["detail"]["address"] for one in failed] == known
 
 

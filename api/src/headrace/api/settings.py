@@ -156,6 +156,14 @@ class Settings:
                 "empty (it is the signer's), and set `HEADRACE_CONSENT_PROOF=passkey`"
             )
             raise SettingError(message)
+        if bool(self.audit_syslog_cert) != bool(self.audit_syslog_key):
+            message = "`HEADRACE_AUDIT_SYSLOG_CERT` and `HEADRACE_AUDIT_SYSLOG_KEY` belong together; give both or none"
+            raise SettingError(message)
+        if not self.audit_syslog and (self.audit_syslog_ca or self.audit_syslog_cert):
+            message = (
+                "`HEADRACE_AUDIT_SYSLOG_CA` and `_CERT` are for `HEADRACE_AUDIT_SYSLOG`, which is empty; set it, too"
+            )
+            raise SettingError(message)
         if bool(self.tls_cert) != bool(self.tls_key):
             message = "`HEADRACE_TLS_CERT` and `HEADRACE_TLS_KEY` belong together; give both or none"
             raise SettingError(message)

@@ -86,7 +86,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     clock, steady = clocks
     key = _authority(settings, clock)
     heads = HeadsFile(settings.data / "audit-heads.jsonl", key, key.chain.keys)
-    audit = Audit(database, clock, heads, _elsewhere(settings, database, heads, clock))
+    audit = Audit(database, clock, heads, _elsewhere(settings, database, heads, clocks))
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)
     outbox = Outbox(database, broker, clock)
     jobs = LocalJobs(database, clock)
@@ -177,7 +177,9 @@ def _authority(settings: Settings, clock: Clock) -> Authority:
     return SignerProcess(line, clock, key_chain(settings.data))
 
 
-def _elsewhere(settings: Settings, database: Database, heads: HeadsFile, clock: Clock) -> Elsewhere | None:
+def _elsewhere(
+    settings: Settings, database: Database, heads: HeadsFile, clocks: tuple[Clock, Clock]
+) -> Elsewhere | None:
     """Return the other host that gets the audit chain; raises `SettingError`."""
     if not settings.audit_syslog:
         return None
@@ -190,7 +192,7 @@ def _elsewhere(settings: Settings, database: Database, heads: HeadsFile, clock: 
     except OSError as error:
         message = f"`HEADRACE_AUDIT_SYSLOG_CA`, `_CERT` or `_KEY` can't be used: {error}"
         raise SettingError(message) from error
-    return Elsewhere(database, heads, clock, line, settings.audit_most_unsent)
+    return Elsewhere(database, heads, *clocks, line, settings.audit_most_unsent)
 
 
 def _issuers(settings: Settings) -> tuple[Issuer, ...]:

@@ -1,15 +1,17 @@
 """Sends the audit chain to another host as it grows, with a signed head after each batch.
 
 The chain in the store is what waits to be sent: all that is kept beside it is the number of the last event that has
-arrived (`syslog.py` says what that means). What is sent twice, after a broken connection, is the same twice. While too
-much waits, nothing starts.
+arrived. Syslog has no answer that says so, and a server may look at who sends only after it has taken the first
+messages: an event counts as arrived when the server's kernel has acknowledged it and the server has left the connection
+open for `CONFIRM_S` after that. Else it is sent again, and is the same twice. While too much waits, nothing starts.
 """
 
 import asyncio
 import json
 import logging
+from collections import deque
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Row, func, select
@@ -28,6 +30,12 @@ _log = logging.getLogger(__name__)
 
 SEND_S: Final = 1
 """Between two looks for what is new."""
+CONFIRM_S: Final = 5
+"""For how long the server must leave the connection open before what it was sent counts."""
+HEAD_S: Final = 60
+"""A head is sent at least so often, so that silence tells something."""
+_TURN_S: Final = 30
+"""For how long one look goes on sending."""
 _BATCH: Final = 200
 _ROWS = Base.metadata.tables[AuditRow.__tablename__].c
 _SENT = Base.metadata.tables[AuditSentRow.__tablename__]
@@ -36,6 +44,9 @@ _LAST = select(func.max(_ROWS.sequence))
 _NEXT = select(_ROWS.sequence, _ROWS.at, _ROWS.kind, _ROWS.body, _ROWS.hash).order_by(_ROWS.sequence).limit(_BATCH)
 _NOTE = insert(_SENT)
 _NOTED = _NOTE.on_conflict_do_update(index_elements=[_SENT.c.id], set_={"sequence": _NOTE.excluded.sequence})
+_REFUSED: Final = (
+    f"the server ended the connection within {CONFIRM_S} s; it may not take this service's certificate, or none"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +60,25 @@ class Away:
 class Elsewhere:
     """The other host, and what it does not have yet."""
 
-    def __init__(self, database: Database, heads: HeadsFile, clock: Clock, line: SyslogLine, most_unsent: int) -> None:
-        """Send the chain of `database` over `line`."""
+    def __init__(  # noqa: PLR0913, PLR0917 - what it stands on
+        self, database: Database, heads: HeadsFile, clock: Clock, steady: Clock, line: SyslogLine, most_unsent: int
+    ) -> None:
+        """Send the chain of `database` over `line`; `steady` measures waits."""
         self._database = database
         self._heads = heads
         self._clock = clock
+        self._steady = steady
         self._line = line
         self._most = most_unsent
         self._sending = asyncio.Lock()
-        self._owed: Row[Any] | None = None
-        """The last event that arrived, whose signed head has not."""
+        self._reached: int | None = None
+        """The last event that was sent over the connection that is open; `None` without one."""
+        self._unconfirmed: deque[tuple[int, datetime]] = deque()
+        """Up to which events, and when, that connection has brought what does not count yet."""
+        self._last_head: datetime | None = None
         self.away: Away | None = None
         self.unsent = 0
-        """How many events were not sent when that was last looked at."""
+        """How many events have not arrived, when that was last looked at."""
 
     @property
     def name(self) -> str:
@@ -69,30 +86,25 @@ class Elsewhere:
         return f"{self._line.receiver.host}:{self._line.receiver.port}"
 
     async def send(self) -> None:
-        """Send what is new; a receiver that is away is noted in `away`, and asked again the next time."""
-        async with self._sending:
-            await self._send()
+        """Send what is new; that it can't be is noted in `away`, and it is tried again the next time.
 
-    async def _send(self) -> None:
-        try:
-            while events := await self._next():
-                await asyncio.to_thread(self._line.send, [_message(event) for event in events])
-                self._owed = events[-1]
-                await self._note(self._owed.sequence)
-            await self._send_head()
-        except OSError as error:
-            said = str(error) or type(error).__name__
-            if self.away is None:
-                _log.warning("audit events can't be sent to %s: %s", self.name, said)
-            self.away = Away(self.away.since if self.away else self._clock(), said)
-            return
-        if self.away is not None:
-            _log.info("audit events are sent to %s again", self.name)
-            self.away = None
+        Raises what the store does.
+        """
+        async with self._sending:
+            try:
+                await self._send()
+            except (OSError, ValueError) as error:
+                self._forget()
+                self._note_away(str(error) or type(error).__name__)
+            except Exception as error:
+                self._note_away(type(error).__name__)
+                raise
 
     async def require_room(self, tx: Tx) -> None:
-        """Refuse to start anything (`audit_unsent`) while more events than may wait are not sent."""
-        position, last = await tx.scalar(_POSITION) or 0, await tx.scalar(_LAST) or 0
+        """Refuse to start anything (`audit_unsent`) while more events than may wait have not arrived."""
+        position, last = await _bounds(tx)
+        if position > last:
+            raise ServiceError(Code.AUDIT_UNSENT, f"{_ahead(position, last)}; nothing starts until that is put right")
         if last - position > self._most:
             raise ServiceError(
                 Code.AUDIT_UNSENT,
@@ -104,28 +116,79 @@ class Elsewhere:
         """End the connection."""
         self._line.close()
 
+    async def _send(self) -> None:
+        if not await asyncio.to_thread(self._line.is_open):
+            refused = bool(self._unconfirmed)
+            self._forget()
+            if refused:
+                raise ConnectionError(_REFUSED)
+        await self._confirm()
+        until = self._steady() + timedelta(seconds=_TURN_S)
+        while (events := await self._next()) and self._steady() < until:
+            last = events[-1]
+            await self._write([_message(event) for event in events], last)
+        await self._send_head_again()
+        if self.away is not None and not self._unconfirmed:
+            _log.info("audit events are sent to %s again", self.name)
+            self.away = None
+
+    def _forget(self) -> None:
+        """Begin anew after what is known to have arrived."""
+        self._reached = self._last_head = None
+        self._unconfirmed.clear()
+
+    async def _write(self, messages: list[Message], last: Row[Any]) -> None:
+        """Send messages, and the signed head of the last event; while the key can't be used, without it."""
+        try:
+            at = self._clock()
+            head = await asyncio.to_thread(self._heads.signed, last.sequence, last.hash, at)
+            messages = [*messages, Message(utc_text(at), "audit-head", head.encode())]
+        except ServiceError:
+            pass  # health tells it; the next head covers these events, too
+        await asyncio.to_thread(self._line.send, messages)
+        self._reached, self._last_head = last.sequence, self._steady()
+        self._unconfirmed.append((last.sequence, self._steady()))
+
+    async def _send_head_again(self) -> None:
+        if self._last_head is not None and self._steady() >= self._last_head + timedelta(seconds=HEAD_S):
+            async with self._database.read() as tx:
+                reached: list[Row[Any]] = list(await tx.execute(_NEXT.where(_ROWS.sequence == self._reached)))
+            await self._write([], reached[0])
+
+    async def _confirm(self) -> None:
+        """Note what has been with the other host for long enough."""
+        arrived = None
+        while self._unconfirmed and self._steady() >= self._unconfirmed[0][1] + timedelta(seconds=CONFIRM_S):
+            arrived, _ = self._unconfirmed.popleft()
+        if arrived is not None:
+            async with self._database.write() as tx:
+                await tx.execute(_NOTED, {"id": 1, "sequence": arrived})
+
     async def _next(self) -> list[Row[Any]]:
         async with self._database.read() as tx:
-            position, last = await tx.scalar(_POSITION) or 0, await tx.scalar(_LAST) or 0
-            self.unsent = last - position
-            return list(await tx.execute(_NEXT.where(_ROWS.sequence > position)))
+            position, last = await _bounds(tx)
+            self.unsent = max(0, last - position)
+            if position > last:
+                raise ValueError(_ahead(position, last))
+            after = position if self._reached is None else self._reached
+            return list(await tx.execute(_NEXT.where(_ROWS.sequence > after)))
 
-    async def _note(self, sequence: int) -> None:
-        async with self._database.write() as tx:
-            await tx.execute(_NOTED, {"id": 1, "sequence": sequence})
+    def _note_away(self, said: str) -> None:
+        if self.away is None:
+            _log.warning("audit events can't be sent to %s: %s", self.name, said)
+        self.away = Away(self.away.since if self.away else self._clock(), said)
 
-    async def _send_head(self) -> None:
-        """Send the signed head of what has arrived; while the key can't be used, what arrived is without one."""
-        owed = self._owed
-        if owed is None:
-            return
-        at = self._clock()
-        try:
-            head = await asyncio.to_thread(self._heads.signed, owed.sequence, owed.hash, at)
-        except ServiceError:
-            return
-        await asyncio.to_thread(self._line.send, [Message(utc_text(at), "audit-head", head.encode())])
-        self._owed = None
+
+async def _bounds(tx: Tx) -> tuple[int, int]:
+    """Return up to which event all has arrived, and the last one."""
+    return await tx.scalar(_POSITION) or 0, await tx.scalar(_LAST) or 0
+
+
+def _ahead(position: int, last: int) -> str:
+    return (
+        f"the store says that {position:,} audit events were sent, and there are {last:,}: its table `audit_sent` was "
+        "altered, or the store is an old copy"
+    )
 
 
 def _message(event: Row[Any]) -> Message:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -19,6 +19,8 @@ class Head:
 
     sequence: int
     hash: str
+    at: str = field(default="", compare=False)
+    """When it was signed."""
 
 
 class HeadsFile:
@@ -72,7 +74,7 @@ def head_of(line: bytes, keys: Collection[str]) -> Head | None:
         fields = verify(line.decode("utf-8", "replace"), _HEAD_TYPE, keys).fields()
     except SealError:
         return None
-    return Head(int(str(fields["sequence"])), str(fields["hash"]))
+    return Head(int(str(fields["sequence"])), str(fields["hash"]), str(fields.get("at", "")))
 
 
 def _lines_from_the_end(path: Path) -> Iterator[bytes]:

@@ -1,7 +1,8 @@
 """Syslog over TLS (RFC 5424 in the frames of RFC 5425), to one receiver.
 
 Syslog has no answer that says what was kept. What this knows is that the kernel of the receiver's host has acknowledged
-every byte; a connection that breaks before says nothing of what was on its way.
+every byte, and whether the receiver has ended the connection since: with TLS 1.3 it may refuse a client's certificate
+after it was sent the first messages.
 """
 
 import fcntl
@@ -10,6 +11,7 @@ import socket
 import ssl
 import struct
 import termios
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,10 +41,10 @@ class Receiver:
     key: str = ""
 
     def tls(self) -> ssl.SSLContext:
-        """Return how to connect; raises `OSError` for files that can't be used."""
+        """Return how to connect; raises `OSError` for files that can't be used, a key with a password among them."""
         context = ssl.create_default_context(cafile=self.ca or None)
         if self.cert:
-            context.load_cert_chain(self.cert, self.key or None)
+            context.load_cert_chain(self.cert, self.key or None, password="")
         return context
 
 
@@ -56,43 +58,53 @@ class Message:
 
 
 class SyslogLine:
-    """A connection that is made when it is needed. Blocks: call it in a thread, one call at a time."""
+    """A connection that is made when something is sent. Blocks: call it in a thread."""
 
     def __init__(self, receiver: Receiver) -> None:
         """Connect to nobody yet; raises `OSError` for files that can't be used."""
+        receiver.tls()
         self.receiver = receiver
-        self._tls = receiver.tls()
         self._name = _NOT_PRINTED.sub("", socket.gethostname())[:_MAX_HOST] or _NO_NAME
         self._connection: ssl.SSLSocket | None = None
+        self._one_at_a_time = threading.Lock()
+
+    def is_open(self) -> bool:
+        """Whether there is a connection that the server has not ended."""
+        with self._one_at_a_time:
+            if self._connection is not None and _has_ended(self._connection):
+                self.close()
+            return self._connection is not None
 
     def send(self, messages: Sequence[Message]) -> None:
-        """Send messages and wait until the other host has them all; raises `OSError`, and then it may have some."""
-        try:
-            connection = self._connected()
-            connection.sendall(b"".join(map(self._frame, messages)))
-            _wait_until_acknowledged(connection)
-        except OSError:
-            self.close()
-            raise
+        """Send messages and wait until the other host's kernel has them; raises `OSError`, and then it may have some.
+
+        Whether the server wants them shows later: see `is_open`.
+        """
+        with self._one_at_a_time:
+            try:
+                if self._connection is None:
+                    self._connection = self._connected()
+                self._connection.sendall(b"".join(map(self._frame, messages)))
+                _wait_until_acknowledged(self._connection)
+            except OSError:
+                self.close()
+                raise
 
     def close(self) -> None:
         """End the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def _connected(self) -> ssl.SSLSocket:
-        if self._connection is not None and _has_ended(self._connection):
-            self.close()
-        if self._connection is None:
-            plain = socket.create_connection((self.receiver.host, self.receiver.port), PATIENCE_S)
-            try:
-                plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, PATIENCE_S * 1000)
-                self._connection = self._tls.wrap_socket(plain, server_hostname=self.receiver.host)
-            except BaseException:
-                plain.close()
-                raise
-        return self._connection
+        tls = self.receiver.tls()  # anew: certificates are renewed
+        plain = socket.create_connection((self.receiver.host, self.receiver.port), PATIENCE_S)
+        try:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, PATIENCE_S * 1000)
+            return tls.wrap_socket(plain, server_hostname=self.receiver.host)
+        except BaseException:
+            plain.close()
+            raise
 
     def _frame(self, message: Message) -> bytes:
         head = f"<{_AUDIT_INFO}>1 {message.at} {self._name} headrace - {message.kind[:_MAX_KIND]} - "
@@ -116,6 +128,9 @@ def _has_ended(connection: ssl.SSLSocket) -> bool:
 def _wait_until_acknowledged(connection: ssl.SSLSocket) -> None:
     limit = time.monotonic() + PATIENCE_S
     while struct.unpack("i", fcntl.ioctl(connection, termios.TIOCOUTQ, b"\0" * 4))[0]:
+        if connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            message = "the receiver has ended the connection"
+            raise ConnectionResetError(message)
         if time.monotonic() >= limit:
             message = f"the receiver takes nothing for {PATIENCE_S} s"
             raise TimeoutError(message)

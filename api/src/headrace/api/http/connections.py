@@ -82,9 +82,10 @@ class Connections:
 
     def admit(self, connection: Closable, address: str) -> bool:
         """Count a new connection, which waits for its client; returns whether there was or could be made room."""
-        network = network_of(address)
-        of = self._of.get(network)
         most_of_one = self.limits.of_one(address)
+        # A proxy does not share its count with its neighbours in an IPv6 network.
+        network = network_of(address) if most_of_one is not None else f"proxy {address}"
+        of = self._of.get(network)
         if of is not None and most_of_one is not None and of.count >= most_of_one and not self._make_room(of.waiting):
             return False
         if len(self._networks) >= self.limits.most and not self._make_room(self._waiting):

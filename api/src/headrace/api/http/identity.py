@@ -34,10 +34,10 @@ def address_of(request: Request) -> str:
     """Return the network address of the caller, for throttling; what a proxy says that is none is unknown."""
     host = request.client.host if request.client else _UNKNOWN_ADDRESS
     try:
-        ip_address(host)
+        # Without a zone (`%eth0`), which may be any text.
+        return str(ip_address(host.partition("%")[0]))
     except ValueError:
         return _UNKNOWN_ADDRESS
-    return host
 
 
 def cookie_name(request: Request) -> str:
