@@ -11,12 +11,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import typer
 from tests.servers.site import Site
 from tests.service.refusals import refused
 from tests.service.test_authority_key import key_file
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until
+from typer.testing import CliRunner
 
-from headrace.api.app.key_rotation import next_key
+from headrace.api.app.key_rotation import next_key, rotate_hub
 from headrace.api.authority_key import authority_key, key_chain, rotated
 from headrace.api.clock import utc_now
 from headrace.api.errors import CannotStart, ServiceError
@@ -225,6 +227,28 @@ async def test_the_command_moves_the_key_to_another_place_while_the_service_is_s
     site.settings = Settings(data=data_of(site), authority_key=str(place), database=site.settings.database)
     await site.restart()
     assert (await site.ada.port.health()).key == said["key"] != said["former"]
+
+
+@pytest.mark.anyio
+async def test_nodes_learn_the_next_key_of_the_hub_while_it_answers_with_the_former_one(site: Site) -> None:
+    small_set(site)
+    app = typer.Typer()
+    app.command()(rotate_hub)
+    command = ["--data", str(data_of(site)), "--json"]
+    assert "another service" in CliRunner().invoke(app, command).output, "it runs"
+    former = site.service.whole.core.hub.key
+    await site.service.close()
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["former"] == former
+    assert "another one can follow after" in CliRunner().invoke(app, command).output
+    await site.restart()
+    await attached(site)
+    assert site.service.whole.core.hub.key == former
+    for name in ("left", "right"):
+        learned = (site.folder / "state" / name / "successions.json").read_text()
+        assert json.loads(done.stdout)["key"] in learned
+    await copied(site, "after")
 
 
 def begun(tmp_path: Path) -> Settings:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from sqlalchemy import select
 from tests.servers.device import Device
 from tests.servers.signer import LIMIT_S, SignerOfTest, proven, running_signer
@@ -20,7 +21,9 @@ from tests.service.refusals import refused
 from tests.service.test_authority_key import key_causes
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files
 from tests.service.test_transfers import SLOW_BPS, large_set, until
+from typer.testing import CliRunner
 
+from headrace.api.app.key_rotation import rotate_authority, rotate_hub
 from headrace.api.clock import utc_now
 from headrace.api.errors import CannotStart, KeyUnusable, ServiceError
 from headrace.api.settings import SettingError, Settings
@@ -189,6 +192,34 @@ async def test_what_runs_goes_on_without_the_signer_and_has_its_receipt(apart: S
     ended = await apart.ada.end_of(transfer)
     assert ended.state is m.TransferState.COMPLETE, ended.state_reason
     assert "waiting" not in {event.kind for event in await apart.ada.port.transfer_events(transfer.id)}
+
+
+@pytest.mark.anyio
+async def test_what_was_planned_goes_on_when_another_key_comes_after_the_signers(
+    apart: Site, signer: SignerOfTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large_set(apart, files=1)
+    plan, former = await apart.ada.plan("lab:/set", "archive:/rotated"), signer.key
+    assert "another service" in signer.run("rotate").output, "it runs"
+    app = typer.Typer()
+    app.command("hub")(rotate_hub)
+    app.command("authority")(rotate_authority)
+    of_service = ["--data", str(apart.settings.data)]
+    await apart.service.close()
+    for name, value in (("HEADRACE_SIGNER", str(signer.socket)), ("HEADRACE_CONSENT_PROOF", "passkey")):
+        monkeypatch.setenv(name, value)
+    assert CliRunner().invoke(app, ["hub", *of_service]).exit_code == 0
+    refused_here = CliRunner().invoke(app, ["authority", *of_service])
+    assert (refused_here.exit_code, "`headrace signer rotate`" in refused_here.output) == (1, True)
+    signer.kill()
+    rotated = signer.run("rotate", "--json")
+    assert rotated.exit_code == 0, rotated.output
+    signer.start()
+    assert json.loads(rotated.stdout)["key"] == signer.key != former
+    await apart.restart()
+    ended = await apart.ada.end_of(await apart.ada.submit(plan))
+    assert ended.state is m.TransferState.COMPLETE, ended.state_reason
+    assert verify((await apart.ada.port.receipt(ended.id)).document, "receipt", [signer.key])
 
 
 @pytest.mark.anyio

@@ -71,12 +71,11 @@ class KeyChain:
         if key.public in self.keys:
             message = f"{key.public} is or was this installation's key already; give a new one"
             raise CannotStart(message)
-        until = now + overlap
         body = {
             "former": former.public,
             "next": key.public,
             "from": utc_text(now),
-            "until": utc_text(until),
+            "until": utc_text(now + overlap),
             "site": "",
         }
         added = Succession.of(seal(_TYPE, body, former, key).text)

@@ -39,8 +39,10 @@ pub enum DocumentType {
     Statement,
     /// What a transfer did, with the statements.
     Receipt,
-    /// Which key comes after another one.
+    /// Which authority key comes after another one.
     Succession,
+    /// Which key of a hub comes after another one.
+    HubSuccession,
 }
 
 impl DocumentType {
@@ -53,7 +55,7 @@ impl DocumentType {
             Self::Ticket => "ticket",
             Self::Statement => "statement",
             Self::Receipt => "receipt",
-            Self::Succession => "succession",
+            Self::Succession | Self::HubSuccession => "succession",
         }
     }
 
@@ -67,6 +69,7 @@ impl DocumentType {
             Self::Statement => "headrace/statement/v1",
             Self::Receipt => "headrace/receipt/v1",
             Self::Succession => "headrace/succession/v1",
+            Self::HubSuccession => "headrace/hub-succession/v1",
         }
     }
 }

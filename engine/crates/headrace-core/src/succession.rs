@@ -1,7 +1,8 @@
 //! Successions: the sealed word that a key comes after another one, and what a node makes of it.
 //!
 //! A service that replaces its authority key seals a succession with both keys. A node that has the former key takes up
-//! the next one; both count until the overlap is over.
+//! the next one; both count until the overlap is over. The key that the service's hub answers with has successors as
+//! well, which the authority seals.
 
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +82,9 @@ pub struct Missed {
 #[serde(deny_unknown_fields)]
 pub struct Learned {
     links: Vec<Link>,
+    /// Of the keys that the hub answers with.
+    #[serde(default)]
+    hub: Vec<Link>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,7 +119,7 @@ impl Learned {
                 continue;
             }
             sealed_by_both(&document, &said)?;
-            let link = self.follow(&said, now)?;
+            let link = follow(&mut self.links, &said, now)?;
             if link.next.is_none() && !self.knows(roots, said.next) {
                 missed = Some(Missed {
                     key: link.former,
@@ -126,78 +130,125 @@ impl Learned {
         Ok(missed)
     }
 
+    /// Takes up which key the hub answers with after the one that the settings pin, or after one that was learned before. One
+    /// of `authorities` that counts has sealed it.
+    ///
+    /// # Errors
+    /// [`SuccessionError`].
+    pub fn learn_hub(
+        &mut self,
+        document: &str,
+        pin: PublicKey,
+        authorities: &[Authority],
+        now: Timestamp,
+    ) -> Result<(), SuccessionError> {
+        let document = Document::parse(document, DocumentType::HubSuccession)?;
+        let said = Succession::read(&document)?;
+        let extended = self.extend(authorities);
+        let counts = |authority: &&Authority| authority.until.is_none_or(|until| now < until);
+        let keys: Vec<PublicKey> = extended.iter().filter(counts).map(|one| one.key).collect();
+        document.signers(&keys)?;
+        // The hub tells it no longer than that, so a node that hears it late has missed nothing.
+        if now < said.until && self.hub_keys(pin, now).contains(&said.former) {
+            follow(&mut self.hub, &said, now)?;
+        }
+        Ok(())
+    }
+
+    /// The keys that the hub may answer with, when the settings pin this one: the newest first.
+    #[must_use]
+    pub fn hub_keys(&self, pin: PublicKey, now: Timestamp) -> Vec<PublicKey> {
+        let keys = chain(&self.hub, pin).into_iter();
+        let counting = keys.filter(|(_, until)| until.is_none_or(|until| now < until));
+        let mut keys: Vec<PublicKey> = counting.map(|(key, _)| key).collect();
+        keys.reverse();
+        keys
+    }
+
     /// The authorities of a root with those that have come after them. Each is good until its own time is over.
     #[must_use]
     pub fn extend(&self, authorities: &[Authority]) -> Vec<Authority> {
         let mut all: Vec<Authority> = Vec::new();
         for first in authorities {
-            let mut key = Some(first.key);
-            // Two keys may name each other.
-            for _ in 0..=self.links.len() {
-                let Some(named) = key else { break };
-                let link = self.link(named);
+            for (key, until) in chain(&self.links, first.key) {
                 let authority = Authority {
-                    key: named,
+                    key,
                     access: first.access,
-                    until: link.map(|link| link.until),
+                    until,
                 };
                 if !all.contains(&authority) {
                     all.push(authority);
                 }
-                key = link.and_then(|link| link.next);
             }
         }
         all
     }
 
-    fn follow(&mut self, said: &Succession, now: Timestamp) -> Result<Link, SuccessionError> {
-        let Succession {
-            former,
-            next,
-            from,
-            until,
-            ..
-        } = *said;
-        if let Some(link) = self.link(former) {
-            return match link.next {
-                Some(known) if known != next => Err(SuccessionError::Second {
-                    former,
-                    known,
-                    other: next,
-                }),
-                _ => Ok(link),
-            };
-        }
-        if now.plus_ms(MAX_CLOCK_SKEW_MS) < from {
-            return Err(DocumentError::NotYetValid {
-                document: SUCCESSION,
-                not_before: from,
-                now,
-            }
-            .into());
-        }
-        let link = Link {
-            former,
-            next: (now < until).then_some(next),
-            until,
-        };
-        if self.links.len() >= MAX_LEARNED {
-            return Err(malformed(format!("more than {MAX_LEARNED} were learned here")).into());
-        }
-        self.links.push(link);
-        Ok(link)
-    }
-
-    fn link(&self, former: PublicKey) -> Option<Link> {
-        self.links
-            .iter()
-            .find(|link| link.former == former)
-            .copied()
-    }
-
     fn knows(&self, roots: &[PublicKey], key: PublicKey) -> bool {
         roots.contains(&key) || self.links.iter().any(|link| link.next == Some(key))
     }
+}
+
+/// Puts down what came after a key, or finds that it is down already.
+fn follow(
+    links: &mut Vec<Link>,
+    said: &Succession,
+    now: Timestamp,
+) -> Result<Link, SuccessionError> {
+    let Succession {
+        former,
+        next,
+        from,
+        until,
+        ..
+    } = *said;
+    if let Some(link) = link_of(links, former) {
+        return match link.next {
+            Some(known) if known != next => Err(SuccessionError::Second {
+                former,
+                known,
+                other: next,
+            }),
+            _ => Ok(link),
+        };
+    }
+    if now.plus_ms(MAX_CLOCK_SKEW_MS) < from {
+        return Err(DocumentError::NotYetValid {
+            document: SUCCESSION,
+            not_before: from,
+            now,
+        }
+        .into());
+    }
+    let link = Link {
+        former,
+        next: (now < until).then_some(next),
+        until,
+    };
+    if links.len() >= MAX_LEARNED {
+        return Err(malformed(format!("more than {MAX_LEARNED} were learned here")).into());
+    }
+    links.push(link);
+    Ok(link)
+}
+
+/// A key and those that have come after it, each with the end of its time.
+fn chain(links: &[Link], first: PublicKey) -> Vec<(PublicKey, Option<Timestamp>)> {
+    let mut keys = Vec::new();
+    let mut key = Some(first);
+    // Two keys may name each other.
+    while let Some(named) = key
+        && keys.len() <= links.len()
+    {
+        let link = link_of(links, named);
+        keys.push((named, link.map(|link| link.until)));
+        key = link.and_then(|link| link.next);
+    }
+    keys
+}
+
+fn link_of(links: &[Link], former: PublicKey) -> Option<Link> {
+    links.iter().find(|link| link.former == former).copied()
 }
 
 fn malformed(detail: String) -> DocumentError {
@@ -387,6 +438,45 @@ mod tests {
             code(|said| said.from = on_day(1).plus_ms(MAX_CLOCK_SKEW_MS + 1)),
             "succession_not_yet_valid"
         );
+    }
+
+    #[test]
+    fn a_hubs_next_key_counts_at_once_and_the_former_until_its_time_is_over() {
+        let authority = |seed| Authority {
+            key: named(seed),
+            access: Access::Read,
+            until: None,
+        };
+        let own = [authority(1), authority(2)];
+        let hub = |former, next, by: u8| {
+            let said = said(former, next, 0);
+            let document = Document::seal(DocumentType::HubSuccession, &said, &[&key(by)]);
+            document.expect("a small body").text()
+        };
+        let mut learned = Learned::default();
+        // The time of key 2 is over on day 1.
+        let ended = learned.learn(&[succession(2, 4, -29)], &[named(2)], on_day(0));
+        assert_eq!(ended, Ok(None));
+        let mut told = |document: String, day| {
+            let learning = learned.learn_hub(&document, named(8), &own, on_day(day));
+            let keys = |day| learned.hub_keys(named(8), on_day(day));
+            (learning.is_ok(), keys(29), keys(30))
+        };
+        let nothing = vec![named(8)];
+        // By nobody who counts, of another hub, too late.
+        for (document, ok, day) in [
+            (hub(8, 9, 3), false, 1),
+            (hub(8, 9, 8), false, 1),
+            (hub(8, 9, 2), false, 1),
+            (hub(7, 9, 1), true, 1),
+            (hub(8, 9, 1), true, 30),
+        ] {
+            assert_eq!(told(document, day), (ok, nothing.clone(), nothing.clone()));
+        }
+        let both = (vec![named(9), named(8)], vec![named(9)]);
+        for (document, ok) in [(hub(8, 9, 1), true), (hub(8, 6, 1), false)] {
+            assert_eq!(told(document, 1), (ok, both.0.clone(), both.1.clone()));
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod attempts;
 mod events;
+pub mod keys;
 mod link;
 mod records;
 mod results;
@@ -17,8 +18,8 @@ use std::time::Duration;
 
 use headrace_core::name::{Component, RelPath};
 use headrace_core::permit::Permit;
-use headrace_core::sealed::{Document, DocumentType, PublicKey, SigningKey};
-use headrace_core::succession::MAX_SUCCESSIONS;
+use headrace_core::sealed::{Document, DocumentType, PublicKey};
+use headrace_core::succession::{MAX_SUCCESSIONS, Succession};
 use headrace_core::ticket::Execution;
 use parking_lot::Mutex;
 use tokio::net::TcpListener;
@@ -40,6 +41,7 @@ use crate::strangers::{Admitted, Strangers};
 use crate::token::JoinToken;
 use crate::transport::{Acceptor, Clock, Identified, KEEP_ALIVE, Wire};
 use events::EventQueue;
+use keys::HubKeys;
 use link::{Answer, Link, unreachable_node};
 use records::Records;
 
@@ -98,7 +100,7 @@ pub struct Hub {
 
 /// What the hub's tasks share.
 pub(crate) struct Shared {
-    key: SigningKey,
+    keys: HubKeys,
     clock: Clock,
     max_nodes: usize,
     events: EventQueue,
@@ -107,8 +109,8 @@ pub(crate) struct Shared {
     joins: Mutex<HashMap<String, (PublicKey, oneshot::Sender<JoinAnswer>)>>,
     records: Arc<Mutex<Records>>,
     surveys: Semaphore,
-    /// What every node is told when it attaches.
-    successions: Mutex<Vec<String>>,
+    /// What every node is told when it attaches: of the authority keys, and of our own.
+    announced: Mutex<(Vec<String>, String)>,
     incoming: mpsc::Sender<std::io::Result<Identified>>,
     strangers: Arc<Strangers>,
     seated: Seated,
@@ -122,7 +124,7 @@ impl Hub {
     /// `state_failed`, `config_invalid`, or `bad_argument` when the address can't be listened on.
     pub async fn start(options: HubOptions) -> Result<Self, Problem> {
         let state = StateDir::open(&options.state_dir)?;
-        let key = state.key("hub.key")?;
+        let keys = HubKeys::open(&state, (options.clock)())?;
         let records = Records::open(state.dir("attempts")?)?;
         let events = EventQueue::default();
         for record in records.running() {
@@ -130,7 +132,7 @@ impl Hub {
         }
         let (incoming, connections) = mpsc::channel(16);
         let shared = Arc::new(Shared {
-            key,
+            keys,
             clock: options.clock,
             max_nodes: options.max_nodes,
             events,
@@ -139,7 +141,7 @@ impl Hub {
             joins: Mutex::default(),
             records: Arc::new(Mutex::new(records)),
             surveys: Semaphore::new(MAX_SURVEYS),
-            successions: Mutex::default(),
+            announced: Mutex::default(),
             incoming,
             strangers: Arc::default(),
             seated: Arc::default(),
@@ -182,10 +184,10 @@ impl Hub {
         &self.address
     }
 
-    /// The hub's key, which nodes pin.
+    /// The key that the hub answers with, which nodes pin.
     #[must_use]
     pub fn key(&self) -> PublicKey {
-        self.shared.key.public()
+        self.shared.keys.answering((self.shared.clock)()).public()
     }
 
     /// A token that lets one node join, if the service takes its secret.
@@ -199,11 +201,17 @@ impl Hub {
         }
     }
 
-    /// Tells nodes that attach from now on which authority keys came after which: sealed documents, oldest first. The
-    /// latest [`MAX_SUCCESSIONS`] are told.
-    pub fn announce(&self, mut successions: Vec<String>) {
+    /// Which key comes after the hub's own, while there is one: the authority seals that for [`Hub::announce`].
+    #[must_use]
+    pub fn succession(&self) -> Option<&Succession> {
+        self.shared.keys.succession((self.shared.clock)())
+    }
+
+    /// Tells nodes that attach from now on which authority keys came after which (sealed documents, oldest first; the latest
+    /// [`MAX_SUCCESSIONS`] are told), and which key comes after the hub's own (empty: none).
+    pub fn announce(&self, mut successions: Vec<String>, hub_succession: String) {
         let older = successions.len().saturating_sub(MAX_SUCCESSIONS);
-        *self.shared.successions.lock() = successions.split_off(older);
+        *self.shared.announced.lock() = (successions.split_off(older), hub_succession);
     }
 
     /// Lets the node with this key attach.
@@ -354,7 +362,7 @@ impl Shared {
         };
         let listener = TcpListener::bind(listen).await.map_err(bad)?;
         let address = listener.local_addr().map_err(bad)?.to_string();
-        let acceptor = Acceptor::new(&self.key)?;
+        let acceptor = Acceptor::new(self.keys.answering((self.clock)()))?;
         let shared = Arc::clone(self);
         let mut closing = self.closing.subscribe();
         let task = tokio::spawn(async move {
@@ -366,7 +374,7 @@ impl Shared {
         Ok((task, address))
     }
 
-    async fn accept(self: Arc<Self>, listener: TcpListener, acceptor: Acceptor) {
+    async fn accept(self: Arc<Self>, listener: TcpListener, mut acceptor: Acceptor) {
         loop {
             let stream = match listener.accept().await {
                 Ok((stream, _)) => stream,
@@ -377,6 +385,13 @@ impl Shared {
                     continue;
                 }
             };
+            let key = self.keys.answering((self.clock)());
+            if acceptor.key() != key.public() {
+                match Acceptor::new(key) {
+                    Ok(next) => acceptor = next,
+                    Err(problem) => tracing::error!("the hub's next key can't be used: {problem}"),
+                }
+            }
             let admitted = match self.strangers.admit(&stream) {
                 Ok(admitted) => admitted,
                 Err(error) => {

@@ -262,8 +262,7 @@ impl Dialer {
                 let hub = hub.ok_or_else(|| {
                     Problem::new(ControlCode::ConfigInvalid, "the node has not joined")
                 })?;
-                let (wire, local) = transport::dial(&hub.address, hub.key, &shared.key).await?;
-                Ok((wire, Some(local)))
+                shared.dial(&hub).await
             }
             Self::Once(wire) => Ok((wire, None)),
             Self::Used => Err(Problem::new(
@@ -280,24 +279,52 @@ impl Shared {
         read(&settings.config, &settings.roots)
     }
 
+    /// Dials the hub, which answers with one of its keys.
+    async fn dial(&self, hub: &HubConfig) -> Result<(Box<dyn Wire>, Option<IpAddr>), Problem> {
+        let keys = {
+            let settings = self.settings.read();
+            settings.learned.hub_keys(hub.key, (self.clock)())
+        };
+        let mut tried = Err(Problem::new(
+            ControlCode::WrongPeerKey,
+            "every key of the service that this node knows has ended: join again with a token of `headrace ca rotate`",
+        ));
+        for key in keys {
+            let dialled = transport::dial(&hub.address, key, &self.key).await;
+            let other_key = dialled
+                .as_ref()
+                .is_err_and(|problem| problem.is(ControlCode::WrongPeerKey));
+            tried = dialled.map(|(wire, local)| (wire, Some(local)));
+            if !other_key {
+                break;
+            }
+        }
+        tried
+    }
+
     /// Takes up the keys that have come after those that this node knows. They are kept durably before anything that they signed is
     /// obeyed.
-    fn learn(&self, successions: &[String]) -> Result<(), Problem> {
+    fn learn(&self, successions: &[String], hub_succession: &str) -> Result<(), Problem> {
         if successions.len() > MAX_SUCCESSIONS {
             return Err(violation("too many successions"));
         }
-        let (mut learned, roots) = {
+        let (before, config) = {
             let settings = self.settings.read();
-            (settings.learned.clone(), settings.config.authority_keys())
+            (settings.learned.clone(), settings.config.clone())
         };
-        let before = learned.clone();
-        let missed = learned.learn(successions, &roots, (self.clock)())?;
+        let (mut learned, now) = (before.clone(), (self.clock)());
+        let missed = learned.learn(successions, &config.authority_keys(), now)?;
+        if let (Some(hub), None) = (&config.hub, missed)
+            && !hub_succession.is_empty()
+        {
+            learned.learn_hub(hub_succession, hub.key, &config.authorities, now)?;
+        }
         if learned != before {
             save_learned(&self.state, &learned)?;
             let mut settings = self.settings.write();
             settings.roots.follow(&learned);
             settings.learned = learned;
-            tracing::info!("learned which authority key comes after which");
+            tracing::info!("learned which key comes after which");
         }
         missed.map_or(Ok(()), |missed| Err(missed.into()))
     }

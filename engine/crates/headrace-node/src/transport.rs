@@ -99,7 +99,10 @@ impl AsyncWrite for Identified {
 
 /// Takes TLS connections of any key; what a key may do is decided call by call.
 #[derive(Clone)]
-pub(crate) struct Acceptor(tokio_rustls::TlsAcceptor);
+pub(crate) struct Acceptor {
+    key: PublicKey,
+    tls: tokio_rustls::TlsAcceptor,
+}
 
 impl Acceptor {
     pub(crate) fn new(key: &SigningKey) -> Result<Self, Problem> {
@@ -109,7 +112,15 @@ impl Acceptor {
             ALPN_CONTROL,
         )
         .map_err(tls_problem)?;
-        Ok(Self(config.into()))
+        Ok(Self {
+            key: key.public(),
+            tls: config.into(),
+        })
+    }
+
+    /// The key that it answers with.
+    pub(crate) const fn key(&self) -> PublicKey {
+        self.key
     }
 
     pub(crate) async fn accept(
@@ -118,7 +129,7 @@ impl Acceptor {
         held: impl Send + 'static,
     ) -> io::Result<Identified> {
         stream.set_nodelay(true)?;
-        let stream = timeout(CONNECT_TIMEOUT, self.0.accept(stream)).await??;
+        let stream = timeout(CONNECT_TIMEOUT, self.tls.accept(stream)).await??;
         let peer =
             tls::peer_key(stream.get_ref().1.peer_certificates()).map_err(io::Error::other)?;
         Ok(Identified::new(
@@ -158,7 +169,10 @@ pub(crate) async fn dial(
         Ok(Ok(connection)) => Ok(connection),
         Ok(Err(error)) if is_wrong_key(&error) => Err(Problem::new(
             ControlCode::WrongPeerKey,
-            format!("`{address}` answers with another key than {pin}, which it must have"),
+            format!(
+                "`{address}` answers with another key than {pin}, which it must have; if the service's key was replaced while \
+                 this node was away, join again with a token of `headrace ca rotate`"
+            ),
         )),
         Ok(Err(error)) => Err(unreachable(error.to_string())),
         Err(_) => Err(unreachable(format!(

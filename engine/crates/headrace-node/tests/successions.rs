@@ -1,10 +1,12 @@
-//! The authority key has a successor: a real hub tells it, and real nodes follow, or don't.
+//! The keys of authority and hub have successors: a real hub tells them, and real nodes follow, or don't.
 
 mod support;
 
-use headrace_core::sealed::{Document, DocumentType, SigningKey};
+use headrace_core::sealed::{Document, DocumentType, PublicKey, SigningKey};
 use headrace_node::config::Config;
 use headrace_node::hub::HubEvent;
+use headrace_node::hub::keys::begin_succession;
+use headrace_node::state::StateDir;
 use serde_json::json;
 use support::{Site, TestNode, path};
 
@@ -30,10 +32,17 @@ fn succession(site: &Site, former: u8, next: u8, days_ago: i64) -> String {
     sealed(site, (former, next), days_ago, &keys)
 }
 
+/// Which key comes after the hub's own, sealed by this authority; empty when none does.
+fn hub_succession(site: &Site, by: u8) -> String {
+    let seal = |said| Document::seal(DocumentType::HubSuccession, said, &[&key(by)]);
+    let sealed = site.hub.succession().map(seal);
+    sealed.map_or(String::new(), |sealed| sealed.expect("a small body").text())
+}
+
 /// Restarts the hub, which tells these successions from now on, and lets the node attach.
 async fn restart(site: &mut Site, node: &TestNode, successions: Vec<String>) {
     site.restart_hub(&[]).await;
-    site.hub.announce(successions);
+    site.hub.announce(successions, hub_succession(site, 1));
     site.hub.enroll(node.key);
 }
 
@@ -147,4 +156,55 @@ async fn a_forged_succession_is_refused_and_changes_nothing() {
     attached(&site).await;
     assert_eq!(permitted(&mut site, &node, 1).await, "");
     assert_eq!(permitted(&mut site, &node, 2).await, "permit_foreign");
+}
+
+/// Lets another key come after the hub's, which is stopped for it.
+async fn replace_hub_key(site: &Site) -> PublicKey {
+    site.hub.close().await;
+    let state = StateDir::open(&site.folder.path().join("hub")).expect("a folder");
+    let from = site.clock.now();
+    let begun = begin_succession(&state, from, from.plus_ms(30 * DAY_MS));
+    begun.expect("no other is on its way").next
+}
+
+#[tokio::test]
+async fn a_node_learns_the_next_key_of_its_hub_from_the_former_one() {
+    let mut site = Site::start().await;
+    let (mut node, mut away) = (site.node("dtn1").await, site.node("dtn2").await);
+    drop(away.node.take());
+    let former = site.hub.key();
+    let next = replace_hub_key(&site).await;
+    restart(&mut site, &node, Vec::new()).await;
+    attached(&site).await;
+    assert_eq!(site.hub.key(), former);
+    // The hub says that a node is attached before that one has taken its welcome.
+    node.attachment(Result::is_ok).await.expect("attached");
+    site.clock.forward(30 * DAY_MS);
+    // The hub that runs answers with the next key, and so does one that starts then.
+    for _ in 0..2 {
+        assert_eq!(site.hub.key(), next);
+        node.restart(&site.clock);
+        attached(&site).await;
+        restart(&mut site, &node, Vec::new()).await;
+    }
+    away.restart(&site.clock);
+    let refused = away
+        .attachment(|state| {
+            state
+                .as_ref()
+                .is_err_and(|problem| problem.code == "wrong_peer_key")
+        })
+        .await;
+    assert!(refused.expect_err("refused").message.contains("join again"));
+}
+
+#[tokio::test]
+async fn a_successor_of_the_hub_that_no_authority_of_the_node_sealed_is_refused() {
+    let mut site = Site::start().await;
+    let node = site.node("dtn1").await;
+    replace_hub_key(&site).await;
+    site.restart_hub(&[]).await;
+    site.hub.announce(Vec::new(), hub_succession(&site, 6));
+    site.hub.enroll(node.key);
+    assert_eq!(refusal(&site, &node).await, "succession_foreign");
 }

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use headrace_core::name::{Component, RelPath};
 use headrace_core::sealed::PublicKey;
+use headrace_core::succession::Succession;
 use headrace_core::ticket::Execution;
 use headrace_core::value::Id;
 use headrace_node::convert::AttemptId;
+use headrace_node::hub::keys::begin_succession;
 use headrace_node::hub::{Hub as Inner, HubOptions, JoinAnswer};
+use headrace_node::state::StateDir;
 use headrace_node::transport::system_clock;
 use pyo3::prelude::*;
 use pyo3_async_runtimes::tokio::{future_into_py, get_runtime};
@@ -65,10 +68,16 @@ impl Hub {
         self.inner.join_token(secret, address).to_string()
     }
 
-    /// Tell nodes that attach from now on which authority keys came after which (sealed documents, oldest first).
-    #[pyo3(signature = (*, successions))]
-    fn announce(&self, successions: Vec<String>) {
-        self.inner.announce(successions);
+    /// Which key comes after the hub's own, as JSON, while there is one.
+    #[getter]
+    fn succession(&self) -> Option<String> {
+        self.inner.succession().map(json)
+    }
+
+    /// Tell nodes that attach from now on which keys came after which (sealed documents).
+    #[pyo3(signature = (*, successions, hub_succession = String::new()))]
+    fn announce(&self, successions: Vec<String>, hub_succession: String) {
+        self.inner.announce(successions, hub_succession);
     }
 
     /// Let the node with this key attach.
@@ -253,6 +262,20 @@ impl Hub {
             Ok(())
         })
     }
+}
+
+/// Let another key come after that of a hub that does not run; which, as JSON.
+#[pyfunction]
+#[pyo3(signature = (*, state_dir, overlap_ms))]
+pub(crate) fn begin_hub_succession(state_dir: PathBuf, overlap_ms: i64) -> PyResult<String> {
+    let from = system_clock()();
+    let begun = StateDir::open(&state_dir)
+        .and_then(|state| begin_succession(&state, from, from.plus_ms(overlap_ms)));
+    begun.map(|said| json(&said)).map_err(raised)
+}
+
+fn json(said: &Succession) -> String {
+    serde_json::json!(said).to_string()
 }
 
 fn node_key(text: &str) -> PyResult<PublicKey> {

@@ -17,6 +17,7 @@ from headrace.engine._native import (
     NodeRoot,
     Survey,
     __version__,
+    begin_hub_succession,
     log_to_stderr,
     main,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "NodeRoot",
     "Survey",
     "__version__",
+    "begin_hub_succession",
     "log_to_stderr",
     "main",
 ]

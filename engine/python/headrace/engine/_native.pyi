@@ -25,6 +25,7 @@ __all__ = [
     "StageTimes",
     "Survey",
     "__version__",
+    "begin_hub_succession",
     "log_to_stderr",
     "main",
 ]
@@ -280,8 +281,14 @@ class Hub:
     def join_token(self, *, secret: str, address: str | None = None) -> str:
         """Text of a join token: the address to dial (default: `self.address`), the hub's key and `secret`."""
 
-    def announce(self, *, successions: Sequence[str]) -> None:
-        """Tell nodes that attach from now on which authority keys came after which: sealed documents, oldest first."""
+    succession: str | None
+    """Which key comes after the hub's own: the body of a `hub-succession`, while there is one."""
+
+    def announce(self, *, successions: Sequence[str], hub_succession: str = "") -> None:
+        """Tell nodes that attach from now on which authority keys came after which, and which after the hub's own.
+
+        These are sealed documents, the authority's oldest first.
+        """
 
     def enroll(self, node: str) -> None:
         """Let the node with this key attach."""
@@ -364,6 +371,12 @@ class Node:
     key: str
 
     def close(self) -> Awaitable[None]: ...
+
+def begin_hub_succession(*, state_dir: str, overlap_ms: int) -> str:
+    """Let another key come after that of a hub that does not run, in its folder; return which (`Hub.succession`).
+
+    Raises `EngineError` while another one is on its way.
+    """
 
 def log_to_stderr(level: str) -> None:
     """Write what the engine logs in this process to standard error, one line each: `level`, or `target=level,...`."""

@@ -1,5 +1,6 @@
 """The composition root: makes every part of a service and joins them."""
 
+import json
 import os
 from dataclasses import dataclass
 from datetime import timedelta
@@ -64,6 +65,7 @@ from headrace.api.transfers.throughput import Throughput
 from headrace.auth import Authenticator, Directory, Issuer, IssuerError, Lifetimes, Pepper, read_issuers
 from headrace.auth.directory_ldap import LdapDirectory
 from headrace.engine import Hub
+from headrace.guardrails import seal
 
 _HOUR_S = 3600
 _DAY_S = 24 * _HOUR_S
@@ -93,7 +95,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     strangers = Strangers(database, audit, steady)
     core = Core(database, audit, strangers, clock, steady, settings, broker, Reactions(), outbox, jobs, hub)
     nodes = Nodes(core, key.public)
-    hub.announce(successions=key.chain.documents)
+    hub.announce(successions=key.chain.documents, hub_succession=_hub_succession(hub, key))
     endpoints = Endpoints(core, nodes)
     redaction = Redaction(endpoints)
     policies = Policies(core)
@@ -193,6 +195,11 @@ def _elsewhere(
         message = f"`HEADRACE_AUDIT_SYSLOG_CA`, `_CERT` or `_KEY` can't be used: {error}"
         raise SettingError(message) from error
     return Elsewhere(database, heads, *clocks, line, settings.audit_most_unsent)
+
+
+def _hub_succession(hub: Hub, key: Authority) -> str:
+    """Seal which key comes after the hub's own: with the key that signs now, whichever did when that began."""
+    return seal("hub-succession", json.loads(hub.succession), key).text if hub.succession else ""
 
 
 def _issuers(settings: Settings) -> tuple[Issuer, ...]:

@@ -1,4 +1,4 @@
-"""`headrace ca rotate-authority`: another key signs from now on, and nodes learn that from a sealed document."""
+"""`headrace ca rotate-authority` and `rotate-hub`: another key comes after one, and nodes learn that."""
 
 import json
 import os
@@ -7,21 +7,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final, NoReturn, TypeVar
 
 import typer
 
 from headrace.api.app.data_lock import DataLock
 from headrace.api.authority_key import begun_anew, key_chain, rotated
 from headrace.api.clock import utc_now
-from headrace.api.errors import CannotStart
+from headrace.api.errors import CannotStart, ServiceError
 from headrace.api.key_chain import MAX_OVERLAP, KeyChain
 from headrace.api.settings import SettingError, Settings
 from headrace.api.signing.signer_line import Line
+from headrace.engine import EngineError, begin_hub_succession
 from headrace.guardrails import SealError, utc_text
+
+T = TypeVar("T")
 
 OVERLAP_DAYS: Final = 30
 """How long both keys count unless told otherwise."""
+_DAY_MS: Final = 86_400_000
 _FAILED: Final = 1
 
 NextKey = Annotated[
@@ -71,18 +75,42 @@ def rotate_signer(former: Settings, key: str, overlap: int, *, new: bool, as_jso
         _say(next_key(former, key, timedelta(days=overlap), new=new), key or str(former.data), as_json=as_json)
 
 
+def rotate_hub(
+    data: Annotated[Path, typer.Option(help="The service's data folder; the service is stopped.")],
+    overlap: Overlap = OVERLAP_DAYS,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Let another key come after the one by which nodes know the service, which goes on with the former meanwhile."""
+    with _told("ca rotate-hub"):
+        _require_started(data)
+        overlap_ms = overlap * _DAY_MS
+        begun = json.loads(
+            _alone(data, lambda: begin_hub_succession(state_dir=str(data / "hub"), overlap_ms=overlap_ms))
+        )
+        if as_json:
+            typer.echo(json.dumps({"key": begun["next"], "former": begun["former"], "until": begun["until"]}))
+            return
+        typer.echo(f"{begun['next']} comes after {begun['former']}. Start the service: it answers with the former")
+        typer.echo(f"key until {begun['until']}, and nodes that attach before that learn the next one.")
+
+
 def next_key(settings: Settings, place: str, overlap: timedelta, *, new: bool = False) -> KeyChain:
     """Let the key in `place` sign for a folder from now on."""
     data = settings.data
-    if key_chain(data) is None:
-        message = f"`{data}` has no authority key; give the folder of a service (--data) or a signer (--state) that ran"
-        raise FileNotFoundError(message)
+    _require_started(data)
     if new:
         return _alone(data, lambda: begun_anew(data, os.environ, place))
     return _alone(data, lambda: rotated(settings, os.environ, place, now=utc_now(), overlap=overlap))
 
 
-def _alone(data: Path, act: Callable[[], KeyChain]) -> KeyChain:
+def _require_started(data: Path) -> None:
+    if key_chain(data) is None:
+        message = f"`{data}` has no authority key; give the folder of a service (--data) or a signer (--state) that ran"
+        raise FileNotFoundError(message)
+
+
+def _alone(data: Path, act: Callable[[], T]) -> T:
     lock = DataLock.take(data)
     try:
         return act()
@@ -108,7 +136,7 @@ def _told(command: str) -> Iterator[None]:
     """Say what stands against it, and end with 1."""
     try:
         yield
-    except (SettingError, SealError, CannotStart, OSError) as error:
+    except (SettingError, SealError, CannotStart, ServiceError, EngineError, OSError) as error:
         _stop(f"headrace {command}: {error}")
 
 

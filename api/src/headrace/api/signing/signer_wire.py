@@ -16,7 +16,7 @@ from headrace.client import models as m
 
 MAX_BYTES: Final = 8 << 20
 MAX_APPROVALS: Final = 64
-SIGNED_AS_WRITTEN: Final = frozenset({"audit-head", "permit", "plan", "probe", "receipt"})
+SIGNED_AS_WRITTEN: Final = frozenset({"audit-head", "hub-succession", "permit", "plan", "probe", "receipt"})
 """Types of documents that are signed as they come; never tickets, and never statements of consent."""
 _LENGTH: Final = struct.Struct(">I")
 _Text = Annotated[str, Field(max_length=MAX_BYTES)]

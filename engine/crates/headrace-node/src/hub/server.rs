@@ -252,11 +252,16 @@ impl Shared {
         };
         let link = Arc::new(Link::new(node, reach, (event.clone(), skew), out.clone()));
         self.add_link(&link)?;
+        let (successions, hub_succession) = self.announced.lock().clone();
         let welcome = Welcome {
             version,
             features: VERSIONS.features,
             clock_unix_ms: now.unix_ms(),
-            successions: self.successions.lock().clone(),
+            successions,
+            hub_succession: match self.keys.succession(now) {
+                Some(_) => hub_succession,
+                None => String::new(),
+            },
         };
         Ok((link, welcome, event, attempts))
     }

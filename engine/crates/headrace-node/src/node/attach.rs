@@ -255,7 +255,8 @@ impl Session {
     ) -> Result<(), Problem> {
         self.check(&welcome)?;
         let shared = Arc::clone(&self.shared);
-        let learned = blocking(move || shared.learn(&welcome.successions)).await?;
+        let learn = move || shared.learn(&welcome.successions, &welcome.hub_succession);
+        let learned = blocking(learn).await?;
         if let Err(problem) = &learned {
             let goodbye = from_node::Message::Goodbye(problem.clone().into());
             self.send(0, goodbye).await?;
