@@ -267,6 +267,7 @@ impl Hub {
 /// Let another key come after that of a hub that does not run; which, as JSON.
 #[pyfunction]
 #[pyo3(signature = (*, state_dir, overlap_ms))]
+#[expect(clippy::needless_pass_by_value, reason = "as Python hands it over")]
 pub(crate) fn begin_hub_succession(state_dir: PathBuf, overlap_ms: i64) -> PyResult<String> {
     let from = system_clock()();
     let begun = StateDir::open(&state_dir)

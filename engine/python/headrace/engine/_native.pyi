@@ -284,7 +284,7 @@ class Hub:
     succession: str | None
     """Which key comes after the hub's own: the body of a `hub-succession`, while there is one."""
 
-    def announce(self, *, successions: Sequence[str], hub_succession: str = "") -> None:
+    def announce(self, *, successions: Sequence[str], hub_succession: str = ...) -> None:
         """Tell nodes that attach from now on which authority keys came after which, and which after the hub's own.
 
         These are sealed documents, the authority's oldest first.
