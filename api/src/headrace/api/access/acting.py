@@ -13,7 +13,7 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.paging import number_after
 from headrace.api.permissions import require
 from headrace.api.planning.found import Found
-from headrace.api.planning.whose import Whose
+from headrace.api.planning.whose import Narrowing
 from headrace.api.private_words import without_private_words
 from headrace.api.problems import problem_of
 from headrace.client import HeadraceError
@@ -101,7 +101,7 @@ class Acting:
                 caller,
                 states=_states(m.PlanState, state, states),
                 awaiting_me=awaiting_me,
-                whose=Whose(endpoint=endpoint, label=label, person=person, agent=agent),
+                whose=Narrowing(endpoint=endpoint, label=label, person=person, agent=agent),
                 found=Found(search, since, until),
                 newest=order == "newest",
                 limit=_page(limit, MAX_PAGE),
@@ -169,7 +169,7 @@ class Acting:
             return await self._do.transfers.page(
                 caller,
                 states=_states(m.TransferState, state, states),
-                whose=Whose(endpoint=endpoint, label=label, person=person, agent=agent),
+                whose=Narrowing(endpoint=endpoint, label=label, person=person, agent=agent),
                 found=Found(search, since, until),
                 newest=order == "newest",
                 limit=_page(limit, MAX_PAGE),
@@ -189,7 +189,7 @@ class Acting:
     ) -> m.TransferCounts:
         """As in the port."""
         with self._may("transfer_counts") as caller:
-            whose = Whose(endpoint=endpoint, label=label, person=person, agent=agent)
+            whose = Narrowing(endpoint=endpoint, label=label, person=person, agent=agent)
             return await self._do.transfers.counts(caller, whose=whose, found=Found(search, since, until))
 
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:

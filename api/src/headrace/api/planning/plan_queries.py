@@ -26,7 +26,7 @@ from headrace.api.planning.plan_steps import (
     warnings,
 )
 from headrace.api.planning.redaction import Redaction, is_own, redacted
-from headrace.api.planning.whose import ANYBODYS, Known, Whose
+from headrace.api.planning.whose import ANYBODYS, Narrowed, Narrowing
 from headrace.api.policy.versions import Policies
 from headrace.api.private_words import without_private_words
 from headrace.api.store import Tx
@@ -107,7 +107,7 @@ class Plans:
         Each exactly up to 1,000, which says `at least`.
         """
         startable = and_(self._decided_now(), ~_SUBMITTED, ~_REFUSED, ~_DECLINED)
-        own, oldest = Known(people=(caller.principal.id,)), self._core.clock() - _LONGEST_OPEN
+        own, oldest = Narrowed(people=(caller.principal.id,)), self._core.clock() - _LONGEST_OPEN
         ways = self._of_people(own, [m.PlanState.SURVEYING, m.PlanState.ASK])
         ready = self._of_people(own, [m.PlanState.READY])
         ways += [way.where(startable, PlanRow.created > oldest) for way in ready]
@@ -126,7 +126,7 @@ class Plans:
         *,
         states: Sequence[m.PlanState] = (),
         awaiting_me: bool,
-        whose: Whose = ANYBODYS,
+        whose: Narrowing = ANYBODYS,
         found: Found = EVERYTHING,
         newest: bool = True,
         limit: int,
@@ -161,7 +161,7 @@ class Plans:
             shown = await self._views(tx, caller, [rows[id_] for id_ in ids[:limit]])
         return m.Page(items=shown, next=shown[-1].id if more else None)
 
-    def _of_people(self, known: Known, states: Sequence[m.PlanState]) -> list[Way[str]]:
+    def _of_people(self, known: Narrowed, states: Sequence[m.PlanState]) -> list[Way[str]]:
         """Return the ways to the plans of the people who are named, each along an index in the order of time."""
         rest = replace(known, people=None).conditions(PlanRow)
         kept: list[Sequence[ColumnElement[bool]]] = [[]]

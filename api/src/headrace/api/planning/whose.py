@@ -15,7 +15,7 @@ from headrace.api.store.tables_work import PlanRow, TransferRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whose:
+class Narrowing:
     """As it is asked for; what is empty narrows nothing."""
 
     endpoint: str = ""
@@ -27,7 +27,7 @@ class Whose:
     agent: str = ""
     """The assistant that planned it."""
 
-    async def known(self, tx: Tx) -> "Known":
+    async def known(self, tx: Tx) -> "Narrowed":
         """Look up what the names stand for now; what is unknown fits nothing."""
         ends: list[tuple[str, ...]] = []
         if self.endpoint:
@@ -36,7 +36,7 @@ class Whose:
         if self.label:
             labels = await tx.execute(select(EndpointRow.pk, EndpointRow.labels).order_by(EndpointRow.pk))
             ends.append(tuple(pk for pk, texts in labels if _has(json.loads(texts), self.label)))
-        return Known(
+        return Narrowed(
             ends=tuple(ends),
             people=await people_named(tx, self.person) if self.person else None,
             agent=self.agent or None,
@@ -44,7 +44,7 @@ class Whose:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Narrowed:
     """What a list is narrowed to, by the keys of the store; `None` narrows nothing, an empty tuple fits nothing."""
 
     ends: tuple[tuple[str, ...], ...] = ()
@@ -62,7 +62,7 @@ class Known:
         return found + [or_(one_of(row.source_endpoint, e), one_of(row.destination_endpoint, e)) for e in self.ends]
 
 
-ANYBODYS: Final = Whose()
+ANYBODYS: Final = Narrowing()
 
 
 def one_of(column: InstrumentedAttribute[str], values: Sequence[str]) -> ColumnElement[bool]:

@@ -15,7 +15,7 @@ from headrace.api.paging import MAX_COUNTED, page_of
 from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_queries import KEPT, Rights, rights_of, visible_by
 from headrace.api.planning.redaction import Redaction, is_own, redacted
-from headrace.api.planning.whose import ANYBODYS, Whose
+from headrace.api.planning.whose import ANYBODYS, Narrowing
 from headrace.api.private_words import without_private_words
 from headrace.api.sites.halts import Halts
 from headrace.api.store import Tx
@@ -83,7 +83,7 @@ class Transfers:
         caller: Caller,
         *,
         states: Sequence[m.TransferState] = (),
-        whose: Whose = ANYBODYS,
+        whose: Narrowing = ANYBODYS,
         found: Found = EVERYTHING,
         newest: bool = True,
         limit: int,
@@ -103,7 +103,9 @@ class Transfers:
             shown = await self._views(tx, caller, [rows[id_] for id_ in ids[:limit]])
         return m.Page(items=shown, next=shown[-1].id if more else None)
 
-    async def counts(self, caller: Caller, *, whose: Whose = ANYBODYS, found: Found = EVERYTHING) -> m.TransferCounts:
+    async def counts(
+        self, caller: Caller, *, whose: Narrowing = ANYBODYS, found: Found = EVERYTHING
+    ) -> m.TransferCounts:
         """Count the transfers that the caller may see by state: exactly up to 1,000, above that the newest 1,000.
 
         A search that looks at no more rows has no exact count either.
@@ -385,7 +387,7 @@ class Transfers:
 
 
 async def _ways(
-    tx: Tx, caller: Caller, states: Sequence[m.TransferState], whose: Whose, found: Found
+    tx: Tx, caller: Caller, states: Sequence[m.TransferState], whose: Narrowing, found: Found
 ) -> list[Way[str]]:
     """Return the ways to what the caller may see, of the time that is asked for."""
     return [found.made(way) for way in ways_to(rights_of(caller), await whose.known(tx), states)]

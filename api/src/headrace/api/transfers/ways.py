@@ -10,7 +10,7 @@ from dataclasses import replace
 from sqlalchemy import ColumnElement, select
 
 from headrace.api.planning.plan_queries import Rights
-from headrace.api.planning.whose import Known, one_of
+from headrace.api.planning.whose import Narrowed, one_of
 from headrace.api.store.tables_work import TransferApproverRow, TransferRow
 from headrace.api.store.ways import MOST_WAYS, Way
 from headrace.client import models as m
@@ -19,7 +19,7 @@ _ROWS = Way(select(TransferRow), TransferRow.id, TransferRow.created)
 _EVERY_STATE = tuple(m.TransferState)
 
 
-def ways_to(rights: Rights, known: Known, states: Sequence[m.TransferState]) -> list[Way[str]]:
+def ways_to(rights: Rights, known: Narrowed, states: Sequence[m.TransferState]) -> list[Way[str]]:
     """Return the ways to transfers that fit and that may be seen; together they find each that does."""
     in_states = [TransferRow.state.in_(states)] if states else []
     if rights.oversees and (rights.agent is None or rights.reads_all):
@@ -42,7 +42,7 @@ def _names(rights: Rights) -> list[str]:
 
 
 def _among_all(
-    known: Known, states: Sequence[m.TransferState], in_states: Sequence[ColumnElement[bool]]
+    known: Narrowed, states: Sequence[m.TransferState], in_states: Sequence[ColumnElement[bool]]
 ) -> list[Way[str]]:
     if known.people is not None:
         return _of_people(known, states)
@@ -56,7 +56,7 @@ def _among_all(
     return [_ROWS.where(*known.conditions(TransferRow), *in_states)]
 
 
-def _of_people(known: Known, states: Sequence[m.TransferState]) -> list[Way[str]]:
+def _of_people(known: Narrowed, states: Sequence[m.TransferState]) -> list[Way[str]]:
     """Return the ways to the transfers of the people who are named."""
     rest = replace(known, people=None).conditions(TransferRow)
     alone = [TransferRow.requester == person for person in known.people or ()]
@@ -67,7 +67,7 @@ def _of_people(known: Known, states: Sequence[m.TransferState]) -> list[Way[str]
     ] or [_none()]
 
 
-def _of_endpoints(known: Known, states: Sequence[m.TransferState]) -> Iterator[Way[str]]:
+def _of_endpoints(known: Narrowed, states: Sequence[m.TransferState]) -> Iterator[Way[str]]:
     """Yield the ways to the transfers from or to the endpoints of the first group."""
     first, *others = known.ends
     rest = replace(known, ends=tuple(others)).conditions(TransferRow)
