@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
 from tests.servers.site import Site, started_site
 from tests.servers.syslog import Syslog, receiving
 from tests.service.refusals import refused
@@ -215,6 +216,30 @@ async def test_an_event_counts_only_after_the_server_has_kept_the_connection_for
             for _ in range(2):
                 await elsewhere_of(site).send()
             assert (elsewhere_of(site).unsent == 0) == arrived
+
+
+async def test_what_arrived_while_the_store_took_nothing_is_noted_later_and_not_sent_twice(
+    tmp_path: Path, syslog: Syslog
+) -> None:
+    async with site_that_sends(tmp_path, syslog) as site:
+        await sent(site, syslog)
+        await site.person("bob", "viewer")
+        await elsewhere_of(site).send()
+        site.clock.shift += timedelta(seconds=CONFIRM_S)
+        store = site.service.whole.core.database
+        refuse = "CREATE TRIGGER full BEFORE UPDATE ON audit_sent BEGIN SELECT RAISE(ABORT, 'disk full'); END"
+        async with store.write() as tx:
+            await tx.execute(text(refuse))
+        with pytest.raises(IntegrityError):
+            await elsewhere_of(site).send()
+        assert elsewhere_of(site).away is not None
+        async with store.write() as tx:
+            await tx.execute(text("DROP TRIGGER full"))
+        for _ in range(2):
+            await elsewhere_of(site).send()
+        assert (elsewhere_of(site).away, elsewhere_of(site).unsent) == (None, 0)
+        numbers = [json.loads(one)["event"]["sequence"] for kind, one in syslog.received if kind != "audit-head"]
+        assert len(numbers) == len(set(numbers))
 
 
 async def test_what_the_other_kernel_has_not_taken_is_not_sent(syslog: Syslog, monkeypatch: pytest.MonkeyPatch) -> None:

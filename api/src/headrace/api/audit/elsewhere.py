@@ -9,7 +9,6 @@ open for `CONFIRM_S` after that. Else it is sent again, and is the same twice. W
 import asyncio
 import json
 import logging
-from collections import deque
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -73,7 +72,7 @@ class Elsewhere:
         self._sending = asyncio.Lock()
         self._reached: int | None = None
         """The last event that was sent over the connection that is open; `None` without one."""
-        self._unconfirmed: deque[tuple[int, datetime]] = deque()
+        self._unconfirmed: list[tuple[int, datetime]] = []
         """Up to which events, and when, that connection has brought what does not count yet."""
         self._last_head: datetime | None = None
         self.away: Away | None = None
@@ -157,12 +156,13 @@ class Elsewhere:
 
     async def _confirm(self) -> None:
         """Note what has been with the other host for long enough."""
-        arrived = None
-        while self._unconfirmed and self._steady() >= self._unconfirmed[0][1] + timedelta(seconds=CONFIRM_S):
-            arrived, _ = self._unconfirmed.popleft()
-        if arrived is not None:
+        before = self._steady() - timedelta(seconds=CONFIRM_S)
+        arrived = [sequence for sequence, at in self._unconfirmed if at <= before]
+        if arrived:
             async with self._database.write() as tx:
-                await tx.execute(_NOTED, {"id": 1, "sequence": arrived})
+                await tx.execute(_NOTED, {"id": 1, "sequence": arrived[-1]})
+            # Not before: what could not be noted is noted the next time.
+            del self._unconfirmed[: len(arrived)]
 
     async def _next(self) -> list[Row[Any]]:
         async with self._database.read() as tx:
