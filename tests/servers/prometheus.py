@@ -3,7 +3,6 @@
 import json
 import select
 import shutil
-import socket
 import subprocess
 import time
 import urllib.parse
@@ -16,6 +15,7 @@ from typing import Any
 
 from demo.stage import REPOSITORY
 from tests.servers.headrace import COMMAND_S, READY_S
+from tests.servers.ports import free_port
 
 FOLDER = REPOSITORY / "deploy" / "monitoring"
 PROGRAMS = REPOSITORY / ".tools" / "prometheus" / "usr" / "bin"
@@ -68,8 +68,7 @@ def watching(folder: Path, target: str) -> Iterator[Prometheus]:
     config = (FOLDER / "prometheus.yml").read_text(encoding="utf-8")
     config = config.replace("127.0.0.1:9470", target).replace("15s", "200ms")
     (folder / "prometheus.yml").write_text(config, encoding="utf-8")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     command = [
         str(PROGRAMS / "prometheus"), f"--config.file={folder / 'prometheus.yml'}",
         f"--storage.tsdb.path={folder / 'tsdb'}", f"--web.listen-address={address}",

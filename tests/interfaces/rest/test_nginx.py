@@ -14,6 +14,7 @@ from typing import Any, Final
 import httpx2
 import pytest
 from tests.servers.headrace import PASSWORD, started
+from tests.servers.ports import free_port
 
 SITE: Final = Path(__file__).parents[3] / "deploy" / "nginx" / "headrace.conf"
 SPOOFED: Final = "203.0.113.9"
@@ -66,7 +67,7 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
     ]
     made += ["-addext", "subjectAltName=DNS:localhost", "-out", str(certificate), "-keyout", str(key)]
     subprocess.run(made, check=True, capture_output=True, timeout=30)
-    port, behind = _free_port(), _free_port()
+    port, behind = free_port(), free_port()
     url = f"https://localhost:{port}"
     (folder / "service").mkdir()
     settings = {"listen": f"127.0.0.1:{behind}", "public_url": url, "trusted_proxies": "127.0.0.1"}
@@ -167,6 +168,7 @@ def _nginx(folder: Path, port: int, behind: int) -> Iterator[None]:
         try:
             _wait_for(port, nginx)
             yield
+            assert nginx.poll() is None, nginx.stderr and nginx.stderr.read().decode()
         finally:
             nginx.terminate()
             nginx.wait(30)
@@ -186,8 +188,3 @@ def _wait_for(port: int, nginx: subprocess.Popen[bytes]) -> None:
             return
     message = "nginx does not listen"
     raise AssertionError(message)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])

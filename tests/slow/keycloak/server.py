@@ -4,7 +4,6 @@ import hashlib
 import os
 import re
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -21,6 +20,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 from zipfile import ZipFile
 
 import httpx2
+from tests.servers.ports import free_port
 
 VERSION: Final = "26.7.0"
 SHA256: Final = "e63bd0167199c0092b8a4d22cc137e6b7a70e0089070f6f7799b1be504b69a8a"
@@ -181,11 +181,7 @@ def installed() -> Path:
 @contextmanager
 def keycloak_running() -> Iterator[Keycloak]:
     """Start Keycloak on free ports."""
-    ports = []
-    for _ in range(2):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            ports.append(free.getsockname()[1])
+    ports = [free_port(), free_port()]
     base = f"http://127.0.0.1:{ports[0]}"
     settings = {
         "KC_BOOTSTRAP_ADMIN_USERNAME": "admin", "KC_BOOTSTRAP_ADMIN_PASSWORD": "admin", "KC_HTTP_ENABLED": "true",
