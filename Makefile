@@ -160,7 +160,9 @@ check-engine: setup ## clippy, the engine's Python face, licences of dependencie
 check: lint check-engine check-web ## lints, types, and component tests of the console
 
 .PHONY: keycloak
-keycloak: setup ## sign in at a real Keycloak (downloads 176 MB once; needs Java 17 and Maven)
+keycloak: setup ## sign in at a real Keycloak (with Debian's Java 17 and Maven, which downloads 176 MB once)
+	@for have in java:openjdk-17-jre-headless mvn:maven; do command -v "$${have%%:*}" >/dev/null || missing="$${missing:-} $${have##*:}"; done; \
+	[ -z "$${missing:-}" ] || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
 	@$(BIN)/python -m pytest -q tests/slow/keycloak/checks.py
 
 .PHONY: bench

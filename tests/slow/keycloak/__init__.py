@@ -1,1 +1,1 @@
-"""The service against a real Keycloak: `make keycloak`. The first run downloads 176 MB and needs Java 17 and Maven."""
+"""The service against a real Keycloak: `make keycloak`, which CI runs. Maven downloads 176 MB, unless it has them."""

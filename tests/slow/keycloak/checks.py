@@ -6,9 +6,10 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests.interfaces.rest.test_proof_at_provider import FROM_HERE, TOKENS, WISH, answer_of, asked, gone_there, refusal
 from tests.interfaces.rest.test_sign_in_elsewhere import HERE, PUBLIC, Visitor, visitor
 from tests.servers.site import Site, started_site
-from tests.slow.keycloak.server import Keycloak, keycloak_running, walk
+from tests.slow.keycloak.server import Browser, Keycloak, keycloak_running
 
 from headrace.api.clock import utc_now
 from headrace.api.settings import Settings
@@ -16,6 +17,7 @@ from headrace.auth import AuthError, read_issuers
 from headrace.auth.oidc_check import check_issuer
 from headrace.client import models as m
 
+BACK = f"{HERE}/corp/callback"
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]
 
 
@@ -51,7 +53,7 @@ async def site(tmp_path: Path, keycloak: Keycloak) -> AsyncIterator[Site]:
 
 async def sign_in(browser: Visitor, name: str) -> str:
     """Sign in, and return the session's secret; empty when there is none."""
-    await browser.come_back(walk(await browser.begin(), f"{HERE}/corp/callback", name))
+    await browser.come_back(Browser(name).walk(await browser.begin(), BACK))
     return browser.client.cookies.get("headrace") or ""
 
 
@@ -86,6 +88,38 @@ async def test_who_is_disabled_there_or_loses_the_group_is_out_here(site: Site, 
         assert [await is_here(site, secret) for secret in (pia, rob, zoe)] == [False, True, False]
         keycloak.enable("pia", enabled=True)
         assert await is_here(site, await sign_in(one, "pia"))
+
+
+async def test_a_proof_takes_the_password_again_and_a_sign_in_of_before_proves_nothing(
+    tmp_path: Path, keycloak: Keycloak
+) -> None:
+    wanted = Settings(
+        oidc_issuers=str(declared(tmp_path, keycloak)), directory_poll_s=100_000, consent_proof="password"
+    )
+    async with started_site(tmp_path, wanted) as site:
+        await site.bind(m.GroupBinding(issuer=keycloak.url, group="staff", roles=["requester"]))
+        async with visitor(site) as rob:
+            there = Browser("rob")
+            await rob.come_back(there.walk(await rob.begin(), BACK))
+            # Who is signed in there need not sign in again, unless it is for a proof.
+            await rob.come_back(there.walk(await rob.begin(), BACK))
+            assert ((await rob.me()).name, there.passwords) == ("Rob Test", 1)
+            challenge = await asked(rob)
+            to = (await gone_there(rob, challenge)).headers["location"]
+            answer = answer_of(await rob.come_back(there.walk(to, BACK)), challenge)
+            assert there.passwords == 2
+            made = await rob.client.post(TOKENS, json={**WISH, "provider": answer}, headers=FROM_HERE)
+            assert made.status_code == 201, made.text
+            # A minute later, Keycloak is asked to let in whoever is signed in.
+            site.clock.shift += timedelta(minutes=1)
+            to = (await gone_there(rob, await asked(rob))).headers["location"]
+            for asks in ("prompt=login", "max_age=0"):
+                assert asks in to
+                to = to.replace(asks, "")
+            assert refusal(await rob.come_back(there.walk(to, BACK))) == "provider_proof_refused"
+            assert there.passwords == 2
+        [failed] = await site.audited("proof_failed")
+        assert failed.detail["reason"].startswith("The provider did not ask you to sign in anew")
 
 
 async def test_an_access_token_counts_with_its_scopes_and_an_id_token_does_not(site: Site, keycloak: Keycloak) -> None:

@@ -27,7 +27,11 @@ SHA256: Final = "e63bd0167199c0092b8a4d22cc137e6b7a70e0089070f6f7799b1be504b69a8
 TOOLS: Final = Path(__file__).parents[3] / ".tools" / "keycloak"
 PASSWORD: Final = "Us3r-Passw0rd!"  # noqa: S105 - of everybody here
 START_S: Final = 300
+DOWNLOAD_S: Final = 150
+TRIES: Final = 2
 MOST_STEPS: Final = 12
+ENVIRONMENT: Final = os.environ | {"JAVA_OPTS_APPEND": "-XX:TieredStopAtLevel=1"}
+"""Keycloak lives for seconds here: its code is compiled once, in half the processor time."""
 _COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 _GROUPS: Final = {
     "name": "groups",
@@ -133,30 +137,38 @@ class Keycloak:
         return found
 
 
-def walk(start: str, back: str, user: str) -> dict[str, str]:
-    """Sign in as a browser does, from `start` until it leads to an address that begins with `back`: its parameters."""
-    kept: dict[str, str] = {}
+@dataclass
+class Browser:
+    """Somebody's browser at Keycloak: it keeps cookies, so who has signed in stays so."""
 
-    def ask(method: str, url: str, **what: Any) -> httpx2.Response:  # noqa: ANN401 - the client's
-        cookies = "; ".join(f"{name}={value}" for name, value in kept.items())
+    user: str
+    passwords: int = 0
+    """How often it was asked to sign in."""
+    _kept: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def walk(self, start: str, back: str) -> dict[str, str]:
+        """Go on from `start`, and sign in where that is asked, until an address that begins with `back`: its query."""
+        answer = self._ask("GET", start)
+        for _ in range(MOST_STEPS):
+            if answer.is_redirect:
+                url = urljoin(str(answer.url), answer.headers["location"])
+                if url.startswith(back):
+                    return dict(parse_qsl(urlsplit(url).query))
+                answer = self._ask("GET", url)
+            elif action := re.search(r'<form[^>]*action="([^"]+)"', answer.text):
+                self.passwords += 1
+                form = {"username": self.user, "password": PASSWORD}
+                answer = self._ask("POST", urljoin(str(answer.url), unescape(action[1])), data=form)
+            else:
+                break
+        raise AssertionError(answer.text)
+
+    def _ask(self, method: str, url: str, **what: Any) -> httpx2.Response:  # noqa: ANN401 - the client's
+        cookies = "; ".join(f"{name}={value}" for name, value in self._kept.items())
         answer = httpx2.request(method, url, headers={"cookie": cookies}, follow_redirects=False, timeout=60, **what)
         for line in answer.headers.get_list("set-cookie"):
-            kept.update({name: one.value for name, one in SimpleCookie(line).items()})
+            self._kept.update({name: one.value for name, one in SimpleCookie(line).items()})
         return answer
-
-    answer = ask("GET", start)
-    for _ in range(MOST_STEPS):
-        if answer.is_redirect:
-            url = urljoin(str(answer.url), answer.headers["location"])
-            if url.startswith(back):
-                return dict(parse_qsl(urlsplit(url).query))
-            answer = ask("GET", url)
-        elif action := re.search(r'<form[^>]*action="([^"]+)"', answer.text):
-            form = {"username": user, "password": PASSWORD}
-            answer = ask("POST", urljoin(str(answer.url), unescape(action[1])), data=form)
-        else:
-            break
-    raise AssertionError(answer.text)
 
 
 def installed() -> Path:
@@ -165,17 +177,39 @@ def installed() -> Path:
     built = folder / ".built"
     if not built.exists():
         TOOLS.mkdir(parents=True, exist_ok=True)
-        file = TOOLS / f"keycloak-quarkus-dist-{VERSION}.zip"
-        if not file.exists():
-            artifact = f"-Dartifact=org.keycloak:keycloak-quarkus-dist:{VERSION}:zip"
-            subprocess.run(["mvn", "-q", "-B", _COPY, artifact, f"-DoutputDirectory={TOOLS}"], check=True)
-        assert hashlib.sha256(file.read_bytes()).hexdigest() == SHA256, "another file than the one that was tried"
-        with ZipFile(file) as packed:
+        with ZipFile(_downloaded()) as packed:
             packed.extractall(TOOLS)
         (folder / "bin" / "kc.sh").chmod(0o755)
-        subprocess.run([folder / "bin" / "kc.sh", "build", "--db=dev-mem"], check=True, stdout=subprocess.DEVNULL)
+        command = [str(folder / "bin" / "kc.sh"), "build", "--db=dev-mem"]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=ENVIRONMENT, timeout=START_S)
+        assert done.returncode == 0, f"Keycloak can't be built:\n{done.stdout}{done.stderr}"
         built.touch()
     return folder
+
+
+def _downloaded() -> Path:
+    """Return Keycloak as it is published: from here, from what Maven keeps of earlier downloads, or anew."""
+    file = TOOLS / f"keycloak-quarkus-dist-{VERSION}.zip"
+    said = ""
+    for _ in range(TRIES):
+        if file.exists() and hashlib.sha256(file.read_bytes()).hexdigest() == SHA256:
+            return file
+        file.unlink(missing_ok=True)
+        said = _maven(f"-Dartifact=org.keycloak:keycloak-quarkus-dist:{VERSION}:zip", f"-DoutputDirectory={TOOLS}")
+    found = hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else "nothing"
+    message = f"Keycloak {VERSION} could not be downloaded with Maven ({found} came instead of {SHA256}):\n{said}"
+    raise AssertionError(message)
+
+
+def _maven(*options: str) -> str:
+    """Let Maven copy an artifact, and return what it says of why it can't; `-U` tries again what it could not find."""
+    try:
+        done = subprocess.run(
+            ["mvn", "-q", "-B", "-U", _COPY, *options], check=False, capture_output=True, text=True, timeout=DOWNLOAD_S
+        )
+    except subprocess.TimeoutExpired:
+        return f"it took longer than {DOWNLOAD_S} s"
+    return (done.stdout + done.stderr)[-2000:]
 
 
 @contextmanager
@@ -190,7 +224,7 @@ def keycloak_running() -> Iterator[Keycloak]:
     }  # fmt: skip
     command = [str(installed() / "bin" / "kc.sh"), "start", "--optimized"]
     with subprocess.Popen(
-        command, env=os.environ | settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        command, env=ENVIRONMENT | settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         text=True,
     ) as process:  # fmt: skip
         said, listens = deque[str](maxlen=50), threading.Event()
