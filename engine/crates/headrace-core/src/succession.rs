@@ -16,6 +16,8 @@ pub const MAX_OVERLAP_MS: i64 = 366 * 24 * 3_600_000;
 pub const MAX_SUCCESSIONS: usize = 64;
 /// Most that it keeps: those of 85 years when a key has a month.
 const MAX_LEARNED: usize = 1024;
+/// Most bytes of one of them as JSON: two keys, a time, and their names.
+const MAX_LINK_BYTES: usize = 256;
 
 const SUCCESSION: DocumentType = DocumentType::Succession;
 
@@ -97,6 +99,9 @@ struct Link {
 }
 
 impl Learned {
+    /// Most bytes of it as JSON: of its two lists, both full.
+    pub const MAX_BYTES: u64 = (2 * MAX_LEARNED * MAX_LINK_BYTES) as u64;
+
     /// Takes up the successions, oldest first, of keys that the settings name (`roots`) or that were learned before; passes over
     /// those of other keys. Says which key ended unheard, when this node does not know the newest one.
     ///
@@ -375,6 +380,23 @@ mod tests {
         // Whose settings name the newest key has missed nothing.
         let told = learned.learn(&chain, &[named(1), named(3)], on_day(31));
         assert_eq!(told, Ok(None));
+    }
+
+    #[test]
+    fn whatever_may_be_learned_fits_into_what_is_read() {
+        let link = Link {
+            former: named(1),
+            next: Some(named(2)),
+            until: Timestamp::from_unix_ms(253_402_300_799_999),
+        };
+        let full = Learned {
+            links: vec![link; MAX_LEARNED],
+            hub: vec![link; MAX_LEARNED],
+        };
+        let bytes = serde_json::to_vec(&full).expect("JSON");
+        assert!((1 << 18..Learned::MAX_BYTES).contains(&(bytes.len() as u64)));
+        let mut links = full.links;
+        assert!(follow(&mut links, &said(3, 4, 0), NOW).is_err());
     }
 
     #[test]

@@ -33,7 +33,6 @@ use mover::{Mover, StopCause};
 
 /// Where a node keeps the successions that it has learned: not in its settings, which others may write anew.
 const SUCCESSIONS: &str = "successions.json";
-const MAX_SUCCESSIONS_BYTES: u64 = 1 << 18;
 /// Longest wait for attempts to stop when a node is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -386,7 +385,7 @@ impl Shared {
 
 fn load_learned(state: &StateDir) -> Result<Learned, Problem> {
     let path = state.join(SUCCESSIONS);
-    match read_bounded(&path, MAX_SUCCESSIONS_BYTES) {
+    match read_bounded(&path, Learned::MAX_BYTES) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
             let message = format!("`{}` can't be used: {error}", path.display());
             Problem::new(ControlCode::ConfigInvalid, message)
