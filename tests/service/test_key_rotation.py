@@ -25,8 +25,8 @@ from headrace.api.errors import CannotStart, ServiceError
 from headrace.api.key_chain import KeyChain, Succession
 from headrace.api.settings import Settings
 from headrace.client import models as m
-from headrace.engine import Node
-from headrace.guardrails import SigningKey, seal, verify
+from headrace.engine import Node, begin_hub_succession
+from headrace.guardrails import SigningKey, seal, utc_text, verify
 
 MONTH = timedelta(days=30)
 
@@ -198,6 +198,67 @@ async def test_after_a_theft_nothing_of_the_stolen_key_counts_and_every_node_joi
     # No node takes the service's word for the new key.
     await attached(site)
     assert (await site.ada.plan("lab:/set", "archive:/not")).refusals[0].rule == "permit_foreign"
+
+
+async def noted(site: Site, *, after: int = 0) -> list[tuple[str, str | None, dict[str, str]]]:
+    """What the audit chain says of keys, without the first so many events."""
+    events = [event for event in await site.audited("") if "authority_key" in event.kind or "hub_key" in event.kind]
+    assert {event.person for event in events} <= {None}
+    return [(event.kind, event.subject, event.detail) for event in events[after:]]
+
+
+@pytest.mark.anyio
+async def test_the_audit_chain_says_which_key_came_after_which_and_when_its_time_was_over(quiet_site: Site) -> None:
+    site = quiet_site
+    [first] = (key_chain(data_of(site)) or KeyChain("")).keys
+    hub = site.service.whole.core.hub.key
+    assert await noted(site) == [
+        ("authority_key_begun", first, {"former": ""}),
+        ("hub_key_taken", hub, {"former": ""}),
+    ]
+    await site.service.close()
+    # Twice before the next start; the first one is over by then.
+    for days_ago in (40, 5):
+        chain = rotated(Settings(data=data_of(site)), {}, "", now=utc_now() - timedelta(days=days_ago), overlap=MONTH)
+    await site.restart()
+    expected: list[tuple[str, str, dict[str, str]]] = []
+    for one in chain.successions:
+        times = {"since": utc_text(one.since), "until": utc_text(one.until)}
+        expected.append(("authority_key_rotated", one.next, {"former": one.former, **times}))
+    _, second = [one.former for one in chain.successions]
+    expected.append(("authority_key_ended", first, {"next": second}))
+    assert await noted(site, after=2) == expected
+    await site.restart()
+    assert await noted(site, after=2) == expected
+    site.clock.shift += timedelta(days=26)
+    await site.service.whole.key_notes.write()
+    expected.append(("authority_key_ended", second, {"next": chain.public}))
+    assert await noted(site, after=2) == expected
+    await site.service.close()
+    anew = next_key(Settings(data=data_of(site)), "", MONTH, new=True).public
+    await site.restart()
+    expected.append(("authority_key_begun", anew, {"former": chain.public}))
+    assert await noted(site, after=2) == expected
+    assert (await site.use_cases.audit.verify(full=True)).intact
+
+
+@pytest.mark.anyio
+async def test_the_audit_chain_says_which_key_of_the_hub_is_next_and_when_it_is_taken(quiet_site: Site) -> None:
+    site = quiet_site
+    hub = site.service.whole.core.hub.key
+    folder = str(data_of(site) / "hub")
+    await site.service.close()
+    said = json.loads(begin_hub_succession(state_dir=folder, overlap_ms=86_400_000))
+    for _ in range(2):
+        await site.restart()
+        times = {"since": said["from"], "until": said["until"]}
+        assert await noted(site, after=2) == [("hub_key_next", said["next"], {"former": hub, **times})]
+    await site.service.close()
+    written = Path(folder) / "hub-succession.json"
+    written.write_text(json.dumps({**said, "until": utc_text(utc_now())}))
+    await site.restart()
+    assert site.service.whole.core.hub.key == said["next"]
+    assert await noted(site, after=3) == [("hub_key_taken", said["next"], {"former": hub})]
 
 
 @pytest.mark.anyio

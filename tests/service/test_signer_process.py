@@ -217,6 +217,8 @@ async def test_what_was_planned_goes_on_when_another_key_comes_after_the_signers
     signer.start()
     assert json.loads(rotated.stdout)["key"] == signer.key != former
     await apart.restart()
+    [noted] = await apart.audited("authority_key_rotated")
+    assert (noted.subject, noted.detail["former"]) == (signer.key, former)
     ended = await apart.ada.end_of(await apart.ada.submit(plan))
     assert ended.state is m.TransferState.COMPLETE, ended.state_reason
     assert verify((await apart.ada.port.receipt(ended.id)).document, "receipt", [signer.key])

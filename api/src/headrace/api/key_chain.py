@@ -25,10 +25,11 @@ _TYPE: Final = "succession"
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """One key came after another, and both count until a time; `document` is the sealed text."""
+    """One key came after another at a time, and both count until another; `document` is the sealed text."""
 
     former: str
     next: str
+    since: datetime
     until: datetime
     document: str
 
@@ -42,7 +43,7 @@ class Succession:
             raise SealError(SealCode.MALFORMED_DOCUMENT, "a succession in it can't be read") from error
         fields = verify(document, _TYPE, [former]).fields()
         verify(document, _TYPE, [next_])
-        return cls(former, next_, utc_time(str(fields["until"])), document)
+        return cls(former, next_, utc_time(str(fields["from"])), utc_time(str(fields["until"])), document)
 
 
 @dataclass(frozen=True, slots=True)

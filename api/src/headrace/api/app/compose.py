@@ -12,6 +12,7 @@ from headrace.api.access.health import Health
 from headrace.api.access.metrics import Metrics
 from headrace.api.access.use_cases import UseCases
 from headrace.api.app.hub_events import HubEvents
+from headrace.api.app.key_notes import KeyNotes
 from headrace.api.app.listening import Address
 from headrace.api.app.pepper import pepper_keys
 from headrace.api.audit.chain import Audit
@@ -78,6 +79,7 @@ class Whole:
     core: Core
     use_cases: UseCases
     hub_events: HubEvents
+    key_notes: KeyNotes
 
 
 def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database, hub: Hub, public_url: str) -> Whole:
@@ -154,6 +156,8 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         cleanup=cleanup,
         transfers=transfers,
     )
+    key_notes = KeyNotes(database, audit, clock, key.chain, hub)
+    jobs.every("note which keys have ended", _HOUR_S, key_notes.write)
     jobs.every("export the audit head", settings.audit_head_s, audit.export_head)
     if audit.elsewhere is not None:
         jobs.every("send the audit chain", SEND_S, audit.elsewhere.send)
@@ -165,7 +169,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         jobs.every("look for people who have left", settings.directory_poll_s, use_cases.people.look_for_leavers)
     if use_cases.people.watches_providers:
         jobs.every("ask providers who has left", settings.directory_poll_s, use_cases.people.ask_providers)
-    return Whole(core, use_cases, HubEvents(core, use_cases))
+    return Whole(core, use_cases, HubEvents(core, use_cases), key_notes)
 
 
 def _authority(settings: Settings, clock: Clock) -> Authority:

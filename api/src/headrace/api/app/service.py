@@ -106,6 +106,7 @@ class Service:
         await do.audit.require_whole()
         async with core.database.write() as tx:
             await do.audit.append(tx, m.AuditKind.SERVICE_STARTED)
+        await self._whole.key_notes.write()
         await do.people.seal_passwords_of_before(self.settings.data / "passwords.sealed")
         await do.policies.load()
         await do.nodes.enroll_known()

@@ -140,6 +140,23 @@ class AuditKind(_Kind):
     NODE_REVOKED = "node_revoked", "a node's membership ended", "name"
     NODE_KEY_ROTATED = "node_key_rotated", "another key took the place of a node's", "name key former_key"
     NODE_REMOVED = "node_removed", "a revoked node was forgotten; its key stays refused", "name key"
+    AUTHORITY_KEY_BEGUN = (
+        "authority_key_begun",
+        "an authority key signs that comes after no other: at the first start, after `--new`, or files were put back",
+        "former",
+    )
+    AUTHORITY_KEY_ROTATED = (
+        "authority_key_rotated",
+        "another authority key signs, and nodes learn it; the former one counts until `until`",
+        "former since until",
+    )
+    AUTHORITY_KEY_ENDED = "authority_key_ended", "the time of a former authority key is over", "next"
+    HUB_KEY_NEXT = (
+        "hub_key_next",
+        "nodes learn the hub's next key, made at `since`; the hub answers with the former one until `until`",
+        "former since until",
+    )
+    HUB_KEY_TAKEN = "hub_key_taken", "the hub answers with this key, and with the former one no more", "former"
     ENDPOINT_MADE = "endpoint_made", "an endpoint was made of a node's root", "endpoint node key root access"
     ENDPOINT_CHANGED = (
         "endpoint_changed",
