@@ -5,7 +5,7 @@ import shutil
 import socket
 import ssl
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +17,14 @@ from tests.servers.headrace import PASSWORD, started
 from tests.servers.ports import free_port
 
 SITE: Final = Path(__file__).parents[3] / "deploy" / "nginx" / "headrace.conf"
+TELLS: Final = "127.0.0.7"
+"""Who calls from there tells nginx itself from where: this host has no two addresses of one IPv6 network."""
 SPOOFED: Final = "203.0.113.9"
 MAIN: Final = """
 daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{}}
 http {{
-    access_log off;
+    access_log off; set_real_ip_from 127.0.0.7; real_ip_header X-From;
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
     {site}
@@ -123,16 +125,43 @@ def test_whoever_calls_is_known_by_what_the_proxy_saw_and_by_nothing_they_say(
     assert [one["detail"]["address"] for one in failed] == known
 
 
-def test_one_address_may_have_as_many_connections_through_nginx_as_past_it(front: Front) -> None:
+@contextmanager
+def _held(front: Front, address: str, *, said: Sequence[str]) -> Iterator[None]:
+    """Hold a connection for each of these addresses, all from `address`."""
     host, _, port = front.url.partition("://")[2].partition(":")
     with ExitStack() as held:
-        for _ in range(250):
-            one = socket.create_connection((host, int(port)), 30, ("127.0.0.5", 0))
-            secured = held.enter_context(front.trusted.wrap_socket(one, server_hostname=host))
+        for one in said:
+            made = socket.create_connection((host, int(port)), 30, (address, 0))
+            secured = held.enter_context(front.trusted.wrap_socket(made, server_hostname=host))
             # A head without its body: nginx counts what it has begun to answer.
-            secured.sendall(
-                f"POST /api/v1/sessions HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 9\r\n\r\n".encode()
-            )
+            head = ("POST /api/v1/sessions HTTP/1.1", f"Host: {host}:{port}", f"X-From: {one}", "Content-Length: 9")
+            secured.sendall("\r\n".join((*head, "", "")).encode())
+        yield
+
+
+@pytest.mark.parametrize(
+    ("said", "full", "free"),
+    [
+        # However an address is written: `::` stands for zeros of the network, of the host, or of both.
+        (
+            [*(f"2001:db8:0:5::{n:x}" for n in range(1, 126)), *(f"2001:db8:0:5:{n:x}::" for n in range(1, 126))],
+            ["2001:db8:0:5:ffff:ffff:ffff:ffff", "2001:db8:0:5::"],
+            ["2001:db8:0:6::1", "2001:db8:1:5::1", "2001:db8::1", "192.0.2.1"],
+        ),
+        (["::ffff:192.0.2.1"] * 250, ["::ffff:192.0.2.1"], ["::ffff:192.0.2.2"]),
+    ],
+    ids=["a network of IPv6", "an IPv4 address written as one of IPv6"],
+)
+def test_who_holds_many_addresses_of_a_network_has_as_many_connections_as_one_address(
+    front: Front, said: list[str], full: list[str], free: list[str]
+) -> None:
+    with _held(front, TELLS, said=said), front.client(TELLS) as client:
+        codes = {one: client.get("/health", headers={"x-from": one}).status_code for one in (*full, *free)}
+    assert codes == dict.fromkeys(full, 429) | dict.fromkeys(free, 200)
+
+
+def test_one_address_may_have_as_many_connections_through_nginx_as_past_it(front: Front) -> None:
+    with _held(front, "127.0.0.5", said=[""] * 250):
         with front.client("127.0.0.5") as client:
             assert client.get("/health").status_code == 429
         with front.client("127.0.0.6") as client:
