@@ -16,8 +16,10 @@ from tests.pure.guardrails.made import Asked, counts, route
 from headrace.api.planning.intents import from_reading, sentence_of, to_reading
 from headrace.cli.flags import Flags
 from headrace.client import models as m
-from headrace.guardrails import Refused, execution_of
+from headrace.client.origins import SLOT_NAMES
+from headrace.guardrails import Refused, execution_of, schema_text
 from headrace.guardrails.intents import Intent, Slots, values
+from headrace.guardrails.intents.origins import SLOTS, OriginKind
 from headrace.guardrails.plan.card import card_notes
 from headrace.guardrails.rails.slots import TransferSlots
 from headrace.guardrails.seal import execution
@@ -150,6 +152,14 @@ PLACES: Final = (
         {**_SCHEDULE, **_SAID},
     ),
     Place("a flag: a field of `Flags` in cli/flags.py, and in docs/cli.md", flag_has, {**_UNFLAGGED, **_RARE}),
+    Place(
+        "a slot with an origin in `SLOTS` of guardrails/intents/origins.py, and in a new form of policy/record.py",
+        lambda option: option in SLOTS,
+        {},
+    ),
+    Place(
+        "a name of `SLOT_NAMES` in client/origins.py: what the card calls it", lambda option: option in SLOT_NAMES, {}
+    ),
     Place("the form: `toIntent` and `fromIntent` in web/src/plan/intent.ts, and IntentForm.tsx", console_has, {}),
 )
 
@@ -182,6 +192,7 @@ def test_a_choice_that_the_api_offers_has_the_same_values_in_words_and_in_what_n
     assert get_args(m.OnConflict) == get_args(values.OnConflict) == get_args(execution.OnConflict)
     assert get_args(m.Compare) == get_args(execution.Compare)
     assert get_args(m.Preserve) == get_args(values.Preserve)
+    assert get_args(m.Origin) == tuple(OriginKind)
     assert set(get_args(m.Verify)) == {*get_args(values.Verify), *get_args(execution.Verify)}
 
 
@@ -209,3 +220,12 @@ def option_flag(name: str, annotation: Any) -> str:  # noqa: ANN401 - an Annotat
     """Return a flag's name: typer takes the one that is given first, or makes one of the field's."""
     [declared] = annotation.__metadata__
     return declared.default if isinstance(declared.default, str) else "--" + name.replace("_", "-")
+
+
+def test_every_slot_that_has_an_origin_is_a_field_of_a_request_and_known_to_policies() -> None:
+    schema = schema_text()
+    named = re.findall(r'"(\w+)"', schema[schema.index("entity Slot enum") : schema.index("];")])
+    assert tuple(named) == SLOTS
+    assert set(SLOTS) == {*m.TransferIntent.model_fields, "delete_source"} == set(SLOT_NAMES)
+    kinds = schema[schema.index("type Origins") : schema.index("};", schema.index("type Origins"))]
+    assert re.findall(r"(\w+): Set<Slot>", kinds) == list(OriginKind)

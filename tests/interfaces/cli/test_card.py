@@ -126,3 +126,23 @@ def test_a_transfer_that_waits_for_its_time_says_when_it_starts() -> None:
     intent = {"action": "copy", "source": "a:/x", "destination": "b:/x", "start": later}
     assert f"starts {local_time(later)}" in " ".join(shown(plan_card(plan(intent=intent))).split())
     assert standing(waiting.model_copy(update={"starts": AT - timedelta(days=900)})) == "queued"
+
+
+def test_a_plan_card_says_where_each_slot_comes_from_and_what_the_assistant_added() -> None:
+    quote = [{"start": 0, "end": 10, "text": "skip *.tmp"}]
+    origins = [
+        {"slot": "exclude", "origin": "said", "words": quote},
+        {"slot": "source", "origin": "said", "words": [{**quote[0], "text": "from a"}], "plan": "pl_0"},
+        {"slot": "verify", "origin": "typed"},
+        {"slot": "priority", "origin": "assumed"},
+        {"slot": "rate_limit_bps", "origin": "assistant"},
+        {"slot": "delete_source", "origin": "assistant"},
+    ]
+    intent = {"action": "move", "source": "a:/x", "destination": "b:/x", "rate_limit_bps": 2_000_000_000}
+    card = " ".join(shown(plan_card(plan(intent=intent, origins=origins, agent="claude")), width=200).split())
+    assert "ADDED rate limit: 2.00 Gb/s (by the assistant, not in the words)" in card
+    assert "ADDED delete the source: yes (by the assistant, not in the words)" in card
+    assert "said names left out: from the words: “skip *.tmp”" in card
+    assert "said from: from the words of the earlier plan: “from a”" in card
+    assert "typed verification" in card
+    assert "priority" not in card

@@ -93,11 +93,10 @@ async def test_typed_slots_reach_the_service_as_they_are(era: str) -> None:
     "arguments",
     [
         {},
-        {"request": "copy", "transfer": {"action": "copy", "source": "a:/x", "destination": "b:/x"}},
         {"transfer": {"action": "copy", "source": "a:/x", "destination": "b:/x", "exclud": ["*.tmp"]}},
         {"request": "copy a to b", "exclude": ["*.tmp"]},
     ],
-    ids=["nothing", "both", "misspelt slot", "argument of no tool"],
+    ids=["nothing", "misspelt slot", "argument of no tool"],
 )
 async def test_a_request_that_is_not_understood_is_refused_not_trimmed(arguments: dict[str, Any]) -> None:
     made, port = server(create_plan=[plan()])
@@ -242,3 +241,23 @@ async def test_invariant_4_error_texts_come_out_on_one_line_with_nothing_unseen(
 
 def unseen(shown: str) -> set[str]:
     return {character for character in shown if not character.isprintable()}
+
+
+async def test_words_and_typed_slots_go_together_and_what_the_assistant_added_is_said(era: str) -> None:
+    slots = {"action": "copy", "source": "a:/x", "destination": "b:/x", "rate_limit_bps": 2_000_000_000}
+    origins = [
+        {"slot": "action", "origin": "said", "words": [{"start": 0, "end": 4, "text": "copy"}]},
+        {"slot": "priority", "origin": "assumed"},
+        {"slot": "rate_limit_bps", "origin": "assistant"},
+    ]
+    made, port = server(create_plan=[plan(intent=slots, origins=origins, words="copy a to b", agent="claude")])
+    async with Client(made, mode=era) as client:
+        card = await data(client, "plan_transfer", request="copy a to b", transfer=slots)
+    asked = port.called[0][1][0]
+    assert (asked.words, asked.intent) == ("copy a to b", m.TransferIntent.model_validate(slots))
+    assert card["added"] == ["rate limit: 2.00 Gb/s"]
+    assert [(one["slot"], one["origin"], one["said"]) for one in card["origins"]] == [
+        ("action", "said", "from the words: “copy”"),
+        ("rate_limit_bps", "assistant", "added by the assistant claude, not in the words"),
+    ]
+    assert 'not in the person\'s words: "rate limit: 2.00 Gb/s"' in card["summary"]

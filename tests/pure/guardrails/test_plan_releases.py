@@ -43,6 +43,7 @@ from headrace.guardrails import (
     ticket_body,
     verify,
 )
+from headrace.guardrails.intents.origins import SLOTS, Origin, OriginKind, Quote
 
 ATTEMPT = Attempt(transfer="tr_1", number=1)
 ASKS = Asked(action="sync", delete_extraneous=True)
@@ -283,3 +284,21 @@ def test_a_receipt_says_who_asked_what_allowed_it_and_what_the_nodes_signed() ->
     assert receipt["approvals"] == [
         {"person": "pn_grace", "digest": APPROVE.digest, "expires": "2026-11-25T21:30:00.000Z"}
     ]
+
+
+def test_a_plan_that_was_sealed_before_slots_had_origins_is_released_and_has_a_receipt() -> None:
+    body = {name: value for name, value in PLAIN.fields().items() if name not in {"type", "origins"}}
+    released = submit(seal("plan", body, KEY))
+    ended = Ended(
+        transfer="tr_1", outcome="complete", files=3, bytes=4, seconds=5, verified="in-transit", statements=("{}",)
+    )
+    assert receipt_body(released, ended, (), NOW)["origins"] is None
+
+
+def test_a_plan_says_under_its_seal_which_words_carry_which_slot() -> None:
+    said = Origin(OriginKind.SAID, (Quote(0, 4, "copy"),))
+    body = seal_plan(replace(draft(), origins={"action": said}), KEY).fields()["origins"]
+    assert isinstance(body, dict)
+    assert list(body) == sorted(SLOTS)
+    assert body["action"] == {"origin": "said", "words": [{"start": "0", "end": "4", "text": "copy"}], "plan": None}
+    assert body["verify"] == {"origin": "assumed", "words": [], "plan": None}

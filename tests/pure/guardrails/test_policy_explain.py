@@ -1,5 +1,6 @@
 """Why a decision is not a plain yes, and what would be."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -18,6 +19,7 @@ from headrace.guardrails import (
     next_hours,
     settle,
 )
+from headrace.guardrails.intents.origins import Origin, OriginKind
 
 PERMIT = '@id("all") @reason("everybody may") permit (principal, action, resource);\n'
 GB = 10**9
@@ -157,3 +159,14 @@ def test_hours_that_open_too_late_or_never_or_that_nothing_asks_about_are_none()
     assert opening(PERMIT + forbid("context.minute >= 0")) is None
     assert opening(PERMIT + forbid("context.files >= 0")) is None
     assert opening(PERMIT + forbid("context.weekday < 6 || context.files >= 0")) is None
+
+
+def test_what_an_assistant_added_is_told_and_asked_by_the_person_instead() -> None:
+    text = PERMIT + forbid('context.origins.assistant.contains(Slot::"rate_limit_bps")', "confirmation")
+    origins = {"action": Origin(OriginKind.SAID), "rate_limit_bps": Origin(OriginKind.ASSISTANT)}
+    policies = policy(text)
+    decision = decide(policies, "copy", AGENT, route(), replace(facts(), origins=origins))
+    found = explain(policies, decision)
+    assert decision.outcome == "confirm"
+    assert [(fact.name, fact.value) for fact in found.facts] == [("origins", "assistant: rate_limit_bps; said: action")]
+    assert ("asked by the person, without an assistant", "allowed") in instead(found)

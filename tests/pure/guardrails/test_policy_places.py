@@ -152,7 +152,7 @@ def test_nothing_in_a_folder_is_decided_more_strictly_than_the_folder(
         assert copy(text, at(part, part)).outcome == "allowed"
 
 
-# -- records of older forms, which plans hold that were sealed before 2026-11-22 (first) and 2026-11-23 (second) --
+# -- records of older forms, in plans sealed before 2026-11-22 (first), 11-23 (second), 11-24 (third) --
 
 
 def first_form(decided: Decision) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def first_form(decided: Decision) -> dict[str, Any]:
     del record["form"]
     for name in ("include", "exclude"):
         del record["resource"][name]
-    for name in ("factors", "start", "session", "largest_file_bytes", "on_conflict", "rate_limit_bps"):
+    for name in ("factors", "start", "session", "largest_file_bytes", "on_conflict", "rate_limit_bps", "origins"):
         del record["context"][name]
     record["context"]["approvals"] = "0"
     return record
@@ -182,6 +182,7 @@ def test_a_record_of_the_first_form_is_still_decided() -> None:
         'context.factors.contains("pwd")',
         "context.largest_file_bytes > 5",
         "context.start > context.now",
+        'context.origins.assistant.contains(Slot::"delete_source")',
     ],
 )
 def test_a_record_of_the_first_form_is_denied_by_a_policy_that_reads_what_it_lacks(condition: str) -> None:
@@ -196,15 +197,25 @@ def test_a_record_that_mixes_the_forms_is_denied() -> None:
     record["context"]["session"] = True
     assert redecide(policy(PERMIT_ALL), json.dumps(record)).outcome == "denied"
     record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
-    for form in ("2", "4"):
+    for form in ("", "2", "3", "5"):
         assert redecide(policy(PERMIT_ALL), json.dumps({**record, "form": form})).outcome == "denied"
 
 
 def test_a_record_of_the_second_form_is_denied_by_a_policy_that_reads_factors_and_no_other() -> None:
     record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
-    del record["context"]["factors"]
+    for name in ("factors", "origins"):
+        del record["context"][name]
     text = json.dumps({**record, "form": "2"})
     assert redecide(policy(PERMIT_ALL), text).outcome == "allowed"
     assert redecide(policy(PERMIT_ALL + forbid("context.session")), text).outcome == "allowed"
     decided = redecide(policy(PERMIT_ALL + forbid('context.factors.contains("pwd")')), text)
+    assert decided.rules[0].id == "headrace-policy-error"
+
+
+def test_a_record_of_the_third_form_is_denied_by_a_policy_that_reads_origins_and_no_other() -> None:
+    record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
+    del record["context"]["origins"]
+    text = json.dumps({**record, "form": "3"})
+    assert redecide(policy(PERMIT_ALL + forbid('context.factors.contains("pwd")')), text).outcome == "allowed"
+    decided = redecide(policy(PERMIT_ALL + forbid("!context.origins.typed.isEmpty()")), text)
     assert decided.rules[0].id == "headrace-policy-error"

@@ -215,3 +215,23 @@ def test_a_policy_cut_anywhere_never_decides_with_half_a_rule(data: st.DataObjec
     if isinstance(checked, PolicySet):
         whole = {rule.id: rule for rule in default_policy().rules}
         assert all(whole[rule.id] == rule for rule in checked.rules)
+
+
+ASSISTANT = """@id("r") @reason("r") @obligation("confirmation")
+forbid (principal, action == Action::"copy", resource) when { context.origins.assistant.contains(Slot::"SLOT") };
+"""
+
+
+@pytest.mark.parametrize(
+    ("outcome", "origins"),
+    [("confirm", '{"rate_limit_bps": "assistant"}'), ("allowed", '{"rate_limit_bps": "said"}'), ("allowed", "{}")],
+)
+def test_an_example_says_where_slots_come_from(outcome: str, origins: str) -> None:
+    text = RULE.replace("browse", "copy") + "\n" + ASSISTANT.replace("SLOT", "rate_limit_bps")
+    assert isinstance(check_policy(f'{text}// example {outcome} {{"facts": {{"origins": {origins}}}}}'), PolicySet)
+
+
+def test_a_slot_that_is_misspelt_is_a_problem_of_the_policy_and_of_an_example() -> None:
+    assert problems(ASSISTANT.replace("SLOT", "rate_limit"))
+    for origins in ('{"rate_limit": "assistant"}', '{"rate_limit_bps": "asistant"}', '"assistant"'):
+        assert problems(f'{RULE}\n// example allowed {{"facts": {{"origins": {origins}}}}}')

@@ -3029,6 +3029,12 @@ export interface components {
              */
             notes: string[];
             /**
+             * Origins
+             * @description where each slot of the intent comes from; none in plans of earlier versions
+             * @default []
+             */
+            origins: components["schemas"]["SlotOrigin"][];
+            /**
              * Questions
              * @default []
              */
@@ -3104,8 +3110,10 @@ export interface components {
         };
         /**
          * PlanRequest
-         * @description Exactly one of `words`, `intent`, or `plan` with `changes` (or with `words` as a follow-up).
+         * @description `words`, `intent`, or both; or, to change an earlier plan, `plan` with `words`, `changes`, or both.
          *
+         *     Where words and typed slots come together, they must agree: what they say differently, what only the words say, and
+         *     words that are not understood are questions. Slots that the words do not carry are marked as added.
          *     `answers` names the plan whose questions this request answers; that plan is dropped.
          */
         PlanRequest: {
@@ -3652,6 +3660,18 @@ export interface components {
             transfers_used: number;
         };
         /**
+         * Quote
+         * @description A stretch of a request; offsets count code points.
+         */
+        Quote: {
+            /** End */
+            end: number;
+            /** Start */
+            start: number;
+            /** Text */
+            text: string;
+        };
+        /**
          * Receipt
          * @description The signed proof of a finished transfer.
          */
@@ -3831,6 +3851,33 @@ export interface components {
         SignedOut: {
             /** Elsewhere */
             elsewhere?: string | null;
+        };
+        /**
+         * SlotOrigin
+         * @description Where the value of one slot of a plan comes from.
+         */
+        SlotOrigin: {
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "said" | "typed" | "assumed" | "assistant" | "model";
+            /**
+             * Plan
+             * @description the earlier plan whose request holds these words
+             */
+            plan?: string | null;
+            /**
+             * Slot
+             * @description a field of the intent, or `delete_source`
+             */
+            slot: string;
+            /**
+             * Words
+             * @description the words that carry it
+             * @default []
+             */
+            words: components["schemas"]["Quote"][];
         };
         /**
          * Span
@@ -4462,6 +4509,7 @@ export type Provider = components['schemas']['Provider'];
 export type ProviderChallenge = components['schemas']['ProviderChallenge'];
 export type Question = components['schemas']['Question'];
 export type QuotaUse = components['schemas']['QuotaUse'];
+export type Quote = components['schemas']['Quote'];
 export type Receipt = components['schemas']['Receipt'];
 export type Refusal = components['schemas']['Refusal'];
 export type RightsChange = components['schemas']['RightsChange'];
@@ -4473,6 +4521,7 @@ export type Session = components['schemas']['Session'];
 export type SignIn = components['schemas']['SignIn'];
 export type SignInWays = components['schemas']['SignInWays'];
 export type SignedOut = components['schemas']['SignedOut'];
+export type SlotOrigin = components['schemas']['SlotOrigin'];
 export type Span = components['schemas']['Span'];
 export type SubmitRequest = components['schemas']['SubmitRequest'];
 export type SurveyCounts = components['schemas']['SurveyCounts'];

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.client import models as m
+from headrace.client.origins import added, origin_lines
 from headrace.client.text import about, bit_rate, byte_size, duration, plural, sentence, visible
 
 SHORT_DIGEST: Final = 12
@@ -25,6 +26,7 @@ _OUTCOME_WORDS: Final = {
     "denied": "denied",
 }
 
+_ADDED: Final = "by the assistant, not in the words"
 _DANGER_WORDS: Final = {
     "overwrite": "files at the destination are replaced",
     "delete_extraneous": "files at the destination are deleted",
@@ -41,6 +43,7 @@ def plan_card(plan: m.Plan) -> RenderableType:
     if plan.words:
         by = f", through {visible(plan.agent)}" if plan.agent else ""
         grid.add_row("asked", Text(f"“{visible(plan.words)}” ({visible(plan.requester_name or plan.requester)}{by})"))
+    _add_origins(grid, plan)
     if plan.intent is not None:
         grid.add_row("from", Text(visible(plan.intent.source), style="bold"))
         grid.add_row("to", Text(visible(plan.intent.destination), style="bold"))
@@ -67,6 +70,16 @@ def plan_card(plan: m.Plan) -> RenderableType:
     title = Text(f" plan {visible(plan.id)}: {plan.state} ")
     body: list[RenderableType] = [sentence, Text()] if sentence is not None else []
     return Panel(Group(*body, grid), title=title, title_align="left", border_style="cyan", expand=False)
+
+
+def _add_origins(grid: Table, plan: m.Plan) -> None:
+    """Say where the slots come from, first of all what an assistant added."""
+    for slot in added(plan):
+        grid.add_row(Text("ADDED", style="bold yellow"), Text(f"{slot} ({_ADDED})", style="yellow"))
+    for slot, said in origin_lines(plan, "said"):
+        grid.add_row(Text("said", style="dim"), Text(f"{slot}: {said}", style="dim"))
+    if typed := [slot for slot, _ in origin_lines(plan, "typed")]:
+        grid.add_row(Text("typed", style="dim"), Text(", ".join(typed), style="dim"))
 
 
 def _add_verdict(grid: Table, plan: m.Plan) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from headrace.client import models as m
+from headrace.client.origins import added, origin_text
 from headrace.client.text import about, byte_size, plural, quoted, visible
 from headrace.mcp_server.views import RuleView, Summary, TransferView, View
 
@@ -73,6 +74,14 @@ class NeedView(View):
         return cls(kind=need.kind, by=visible(need.by), count=need.count, given=need.given)
 
 
+class OriginView(View):
+    """Where a slot of a plan comes from."""
+
+    slot: str
+    origin: m.Origin
+    said: Annotated[str, Field(description="The same in words, quoting the person's.")]
+
+
 class PlanCard(View):
     """A plan: what would happen, what policy says, and what comes next."""
 
@@ -87,6 +96,12 @@ class PlanCard(View):
     source: str | None
     destination: str | None
     canonical_sentence: str | None
+    origins: Annotated[
+        list[OriginView], Field(description="Where each slot that somebody gave comes from; all else is a default.")
+    ]
+    added: Annotated[
+        list[str], Field(description="What you added and the person's words do not carry: tell the person.")
+    ]
     counts: Counts | None
     eta_s: int | None
     estimate: m.Estimate | None
@@ -118,6 +133,12 @@ class PlanCard(View):
             source=visible(intent.source) if intent else None,
             destination=visible(intent.destination) if intent else None,
             canonical_sentence=visible(plan.canonical_sentence) if plan.canonical_sentence else None,
+            origins=[
+                OriginView(slot=visible(one.slot), origin=one.origin, said=origin_text(one, plan.agent))
+                for one in plan.origins
+                if one.origin != "assumed"
+            ],
+            added=added(plan),
             counts=Counts.of(plan.survey) if plan.survey else None,
             eta_s=plan.eta_s,
             estimate=plan.estimate,
@@ -156,6 +177,8 @@ def _summary(plan: m.Plan) -> str:
         return " ".join(visible(refusal.message) for refusal in plan.refusals)
     reads = f" reads {quoted(plan.canonical_sentence, 2000)}" if plan.canonical_sentence else f" is {plan.state}"
     parts = [f"Plan {plan.id}{reads}."]
+    if plan.words and (own := added(plan)):
+        parts.append(f"Added by the assistant, not in the person's words: {'; '.join(quoted(one) for one in own)}.")
     if plan.survey is not None:
         parts.append(_touches(plan.survey))
     if plan.eta_s is not None:

@@ -110,9 +110,19 @@ class Tools:
         self,
         ctx: Context[Any, Any],
         request: Annotated[
-            m.Words | None, Field(description="The person's own words, unchanged. Give either this or `transfer`.")
+            m.Words | None,
+            Field(
+                description="The person's own words, unchanged: always pass them. With `transfer`, the two must agree."
+            ),
         ] = None,
-        transfer: Annotated[m.TransferIntent | None, Field(description="The same in typed slots.")] = None,
+        transfer: Annotated[
+            m.TransferIntent | None,
+            Field(
+                description="The whole transfer in typed slots, where the words leave something open. Slots that the "
+                "words do not carry are marked as added by you; what the two say differently, or only the words say, "
+                "is asked back."
+            ),
+        ] = None,
         answers: Annotated[
             m.Handle | None, Field(description="Id of the plan whose questions this answers; it is closed.")
         ] = None,
@@ -122,7 +132,7 @@ class Tools:
 
         Answers within about 20 seconds; a plan still `surveying` then goes on, and explain_plan tells when it is done.
         """
-        self._one_of({"request": request, "transfer": transfer})
+        self._some_of({"request": request, "transfer": transfer})
         asked = m.PlanRequest(words=request, intent=transfer, answers=answers, timezone=timezone)
         async with public_errors():
             return await self._planned(ctx, await (await self.port()).create_plan(asked))
@@ -132,13 +142,15 @@ class Tools:
         ctx: Context[Any, Any],
         plan_id: PlanId,
         request: Annotated[
-            m.Words | None, Field(description="The person's own words for the change, unchanged.")
+            m.Words | None, Field(description="The person's own words for the change, unchanged: always pass them.")
         ] = None,
-        changes: Annotated[m.Changes | None, Field(description="The same in typed slots.")] = None,
+        changes: Annotated[
+            m.Changes | None, Field(description="The change in typed slots; with `request`, the two must agree.")
+        ] = None,
         timezone: Annotated[m.Zone | None, Field(description="IANA zone of the person.")] = None,
     ) -> PlanCard:
         """Make a changed plan from an earlier one ("also skip *.bak"): a new plan with a new digest."""
-        self._one_of({"request": request, "changes": changes})
+        self._some_of({"request": request, "changes": changes})
         asked = m.PlanRequest(plan=plan_id, words=request, changes=changes, timezone=timezone)
         async with public_errors():
             return await self._planned(ctx, await (await self.port()).create_plan(asked))
@@ -252,9 +264,9 @@ class Tools:
         return self.card(plan)
 
     @staticmethod
-    def _one_of(given: dict[str, object]) -> None:
-        if sum(value is not None for value in given.values()) != 1:
-            message = f"Give exactly one of {' and '.join(f'`{name}`' for name in given)}. (code: invalid_request)"
+    def _some_of(given: dict[str, object]) -> None:
+        if all(value is None for value in given.values()):
+            message = f"Give {' or '.join(f'`{name}`' for name in given)}, or both. (code: invalid_request)"
             raise ToolError(message)
 
 

@@ -27,6 +27,7 @@ from headrace.guardrails import PERMIT_LIFETIME, ResolvedEndpoint, new_id
 _log = logging.getLogger(__name__)
 
 _PLAN = "plan"
+_CHANGED = ({"words"}, {"changes"}, {"words", "changes"})
 _LIMIT_S = PERMIT_LIFETIME / timedelta(seconds=1) + 120
 """A survey takes as long as its permits are good; reading, deciding and storing come on top."""
 _NODES_BACK = timedelta(seconds=30)
@@ -226,7 +227,7 @@ class Intake:
             reading = await self._words.read(caller, request, before)
             if reading.intent is None:
                 return Planned(_unread(card, reading))
-            asked = Asked(card.id, caller, reading.intent, request.words, card.created, timezone)
+            asked = Asked(card.id, caller, reading.intent, request.words, card.created, timezone, reading.origins)
             return await self._pipeline.run(asked, card)
         except Stopped as stopped:
             return stopped.planned
@@ -249,6 +250,7 @@ class Intake:
                     "rules": " ".join(rule.id for rule in decision.rules),
                     "policy_version": decision.policy_version,
                     "digest": card.digest or "",
+                    "origins": _told(card.origins),
                 }
                 await self._core.audit.append(tx, m.AuditKind.DECIDED, caller=caller, subject=row.id, detail=detail)
             if planned.document is not None and planned.route is not None and planned.execution is not None:
@@ -274,10 +276,10 @@ async def _endpoint(tx: Tx, place: ResolvedEndpoint) -> str:
 
 def _check_form(request: m.PlanRequest) -> None:
     given = {name for name in ("words", "intent", "plan", "changes") if getattr(request, name) is not None}
-    if given not in ({"words"}, {"intent"}, {"plan", "changes"}, {"plan", "words"}):
+    if given not in ({"words"}, {"intent"}, {"words", "intent"}, *({"plan", *one} for one in _CHANGED)):
         raise ServiceError(
             Code.INVALID_REQUEST,
-            "give exactly one of `words`, `intent`, `plan` with `changes`, or `plan` with `words`",
+            "give `words`, `intent` or both; or `plan` with `words`, `changes` or both",
             fields=tuple(sorted(given)) or ("words",),
         )
 
@@ -285,6 +287,14 @@ def _check_form(request: m.PlanRequest) -> None:
 def _asked(request: m.PlanRequest) -> dict[str, str]:
     said = request.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     return {name: value if isinstance(value, str) else str(value) for name, value in said.items()}
+
+
+def _told(origins: list[m.SlotOrigin]) -> str:
+    """Say for the record which slots come from where: `said: action source; assistant: rate_limit_bps`."""
+    slots: dict[str, list[str]] = {}
+    for one in origins:
+        slots.setdefault(one.origin, []).append(one.slot)
+    return "; ".join(f"{origin}: {' '.join(known)}" for origin, known in sorted(slots.items()) if origin != "assumed")
 
 
 def _unread(card: m.Plan, reading: Reading) -> m.Plan:

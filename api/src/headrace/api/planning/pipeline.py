@@ -18,6 +18,7 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.estimate import estimate
 from headrace.api.planning.intents import sentence_of
 from headrace.api.planning.locations import Locations, asker_of
+from headrace.api.planning.origins import origins_view
 from headrace.api.planning.schedule import Schedule
 from headrace.api.planning.words import KEPT
 from headrace.api.policy.budgets import day_of, used_today
@@ -57,6 +58,7 @@ from headrace.guardrails import (
     spoken_summary,
     why,
 )
+from headrace.guardrails.intents.origins import Origins
 
 _log = logging.getLogger(__name__)
 
@@ -79,6 +81,8 @@ class Asked:
     created: datetime
     timezone: str
     """Whose clock times are meant."""
+    origins: Origins
+    """Where each slot of the intent comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,8 @@ class Pipeline:
         """Plan what was asked; raises `Stopped` with a denied plan, and domain errors for what failed."""
         intent, asker = asked.intent, asker_of(asked.caller.principal)
         schedule = Schedule.of(intent, asked.timezone, self._core.clock())
-        card = card.model_copy(update={"intent": m.PlannedIntent.of(intent), "canonical_sentence": sentence_of(intent)})
+        read = {"intent": m.PlannedIntent.of(intent), "origins": origins_view(asked.origins)}
+        card = card.model_copy(update={**read, "canonical_sentence": sentence_of(intent)})
         route = (await self._route(intent)).taking(include=intent.include, exclude=intent.exclude)
         decision = may_plan(self._policies.active, asker, route, self._locations.moment(asked.caller))
         if decision.outcome != "allowed":
@@ -223,7 +228,7 @@ class Pipeline:
         async with self._core.database.read() as tx:
             budgets = await used_today(tx, principal.id, principal.agent, day)
         moment = replace(self._locations.moment(asked.caller), start=starts)
-        facts = Facts.of(execution, counts, moment, budgets)
+        facts = Facts.of(execution, counts, moment, budgets, asked.origins)
         return decide(self._policies.active, execution.action, asker_of(principal), route, facts)
 
     async def _explained(self, decision: Decision) -> Explanation:
@@ -256,6 +261,7 @@ class Pipeline:
             starts=settled.schedule.starts,
             hours=settled.schedule.hours,
             deadline=settled.schedule.deadline,
+            origins=asked.origins,
         )
         document = self._signer.plan(draft)
         summary = spoken_summary(execution, counts, decision, route.source.text, route.destination.text)

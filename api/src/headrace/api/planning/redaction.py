@@ -78,6 +78,7 @@ def _plan(plan: m.Plan, *, own: bool) -> m.Plan:
         update |= {
             "words": None,
             "canonical_sentence": None,
+            "origins": [one.model_copy(update={"words": []}) for one in plan.origins],
             "questions": [],
             "notes": [],
             "summary": WITHHELD,

@@ -6,7 +6,7 @@ question.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -16,11 +16,13 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.intents import changed, from_reading, is_transfer, sentence_of, to_reading
+from headrace.api.planning.origins import origins_of_slots, origins_of_words
 from headrace.api.planning.rates import require_rate
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
 from headrace.guardrails import MAX_AHEAD, check_abilities
+from headrace.guardrails.intents.origins import Origins
 from headrace.guardrails.language import (
     Context,
     Endpoint,
@@ -31,6 +33,7 @@ from headrace.guardrails.language import (
     apply_changes,
     canonical_sentence,
     check_intent,
+    disagreements,
     interpret,
 )
 
@@ -51,6 +54,8 @@ class Reading:
     questions: tuple[m.Question, ...] = ()
     refusals: tuple[m.Refusal, ...] = ()
     danger: tuple[str, ...] = ()
+    origins: Origins = field(default_factory=dict)
+    """Where each slot of the intent comes from."""
 
 
 class Words:
@@ -87,15 +92,19 @@ class Words:
 
     async def _read(self, caller: Caller, request: m.PlanRequest, before: m.Plan | None) -> Reading:
         context = await self._context(caller, request.words or "", request.timezone, before)
-        if request.words is not None:
-            answer = await asyncio.to_thread(interpret, request.words, context)
-            return self._to_plan(answer, context, before)
+        read = await asyncio.to_thread(interpret, request.words, context) if request.words is not None else None
+        if request.intent is None and request.changes is None:
+            return self._to_plan(caller, read or Interpretation("ask", Intent()), context, before)
         typed = request.intent or changed(_intent_of(before), request.changes or m.Changes())
         answer = await asyncio.to_thread(check_intent, to_reading(typed), context)
         if answer.outcome != "intent" or answer.intent.source is None or answer.intent.destination is None:
             return _stopped(answer)
+        if read is not None and (stopped := _held_against(read, answer.intent, context, before)):
+            return stopped
         spelled = {"source": str(answer.intent.source), "destination": str(answer.intent.destination)}
-        return Reading(typed.model_copy(update=spelled), danger=answer.danger)
+        intent = typed.model_copy(update=spelled)
+        danger = tuple(sorted({*answer.danger, *(read.danger if read else ())}))
+        return Reading(intent, danger=danger, origins=origins_of_slots(intent, caller, before, read))
 
     async def interpret(self, caller: Caller, request: m.InterpretRequest, before: m.Plan | None) -> m.Interpretation:
         """Read words, or say an intent in words; nothing is listed, kept or moved."""
@@ -125,9 +134,9 @@ class Words:
             canonical_sentence=_said(answer.intent, request.intent) if complete or request.intent is not None else None,
         )
 
-    def _to_plan(self, answer: Interpretation, context: Context, before: m.Plan | None) -> Reading:
+    def _to_plan(self, caller: Caller, answer: Interpretation, context: Context, before: m.Plan | None) -> Reading:
         """Turn the reading of words into an intent to plan, or say why it is none."""
-        intent, earlier = answer.intent, None
+        intent, earlier, read = answer.intent, None, answer
         if answer.outcome == "intent" and intent.action == "modify" and intent.changes is not None:
             earlier = _intent_of(before)
             answer = check_intent(apply_changes(to_reading(earlier), intent.changes), context)
@@ -136,7 +145,9 @@ class Words:
             return _stopped(answer)
         if not is_transfer(intent):
             return Reading(None, (_no_plan(intent),))
-        return Reading(from_reading(intent, earlier), danger=answer.danger)
+        planned = from_reading(intent, earlier)
+        origins = origins_of_words(planned, caller, before if earlier else None, read)
+        return Reading(planned, danger=answer.danger, origins=origins)
 
     async def _context(self, caller: Caller, text: str, timezone: str | None, before: m.Plan | None) -> Context:
         zone = _zone(timezone or self._core.settings.timezone)
@@ -160,6 +171,17 @@ class Words:
             ),
             transfers=tuple(TransferRef(one.removeprefix(prefix), mine=True) for one in own),
         )
+
+
+def _held_against(read: Interpretation, typed: Intent, context: Context, before: m.Plan | None) -> Reading | None:
+    """Hold words against the typed slots beside them: refusals and questions of the two, or None when they agree."""
+    if read.outcome == "refuse":
+        return _stopped(read)
+    patch, whole = read.intent.changes, None
+    if read.intent.action == "modify" and patch is not None and before is not None and before.intent is not None:
+        whole = check_intent(apply_changes(to_reading(before.intent), patch), context).intent
+    questions = disagreements(read, typed, whole)
+    return _stopped(replace(read, questions=questions)) if questions else None
 
 
 def _stopped(answer: Interpretation) -> Reading:

@@ -172,7 +172,7 @@ class AuditKind(_Kind):
         "somebody asked for a plan, with these words or slots",
         "answers words intent plan changes timezone",
     )
-    DECIDED = "decided", "policy decided on a plan", "outcome rules policy_version digest"
+    DECIDED = "decided", "policy decided on a plan", "outcome rules policy_version digest origins"
     PLANNING_ENDED = "planning_ended", "planning ended in this state", "state summary"
     CONFIRMED = (
         "confirmed",

@@ -25,6 +25,8 @@ Verify = Literal["default", "in-transit", "at-rest", "blake3", "sha256", "sha1",
 OnConflict = Literal["skip", "overwrite", "fail", "newer"]
 Compare = Literal["size-mtime", "checksum"]
 Preserve = Literal["timestamps", "permissions", "symlinks", "xattrs"]
+Origin = Literal["said", "typed", "assumed", "assistant", "model"]
+"""Said in the words; typed by a person; assumed: Headrace's default; added by the assistant, or by a model."""
 Preserved = Annotated[list[Preserve], Field(max_length=20)]
 
 
@@ -154,6 +156,23 @@ class Span(Model):
     text: str
     slot: str
     reading: str
+
+
+class Quote(Model):
+    """A stretch of a request; offsets count code points."""
+
+    start: Count
+    end: Count
+    text: str
+
+
+class SlotOrigin(Model):
+    """Where the value of one slot of a plan comes from."""
+
+    slot: str = Field(description="a field of the intent, or `delete_source`")
+    origin: Origin
+    words: list[Quote] = Field(default=[], description="the words that carry it")
+    plan: str | None = Field(default=None, description="the earlier plan whose request holds these words")
 
 
 class InterpretRequest(Model):

@@ -7,7 +7,15 @@ from typing import Literal
 from pydantic import Field
 
 from headrace.client.models.base import Count, Handle, Model, ProofStrength, Proven, Reason, Sha256, Words, Zone
-from headrace.client.models.intents import Changes, PlannedIntent, Question, Refusal, RunHours, TransferIntent
+from headrace.client.models.intents import (
+    Changes,
+    PlannedIntent,
+    Question,
+    Refusal,
+    RunHours,
+    SlotOrigin,
+    TransferIntent,
+)
 from headrace.client.models.policy import Rule
 from headrace.client.models.steps import AllowedAction, NextStep
 from headrace.client.models.transfers import TransferState
@@ -26,8 +34,10 @@ class PlanState(StrEnum):
 
 
 class PlanRequest(Model):
-    """Exactly one of `words`, `intent`, or `plan` with `changes` (or with `words` as a follow-up).
+    """`words`, `intent`, or both; or, to change an earlier plan, `plan` with `words`, `changes`, or both.
 
+    Where words and typed slots come together, they must agree: what they say differently, what only the words say, and
+    words that are not understood are questions. Slots that the words do not carry are marked as added.
     `answers` names the plan whose questions this request answers; that plan is dropped.
     """
 
@@ -166,6 +176,9 @@ class Plan(Model):
     digest: Sha256 | None = None
     intent: PlannedIntent | None = None
     canonical_sentence: str | None = None
+    origins: list[SlotOrigin] = Field(
+        default=[], description="where each slot of the intent comes from; none in plans of earlier versions"
+    )
     survey: SurveyCounts | None = None
     surveyed_entries: Count = 0
     decision: Decision | None = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from headrace.guardrails.intents.origins import Said
     from headrace.guardrails.intents.values import Intent
 
 
@@ -58,7 +59,8 @@ class Interpretation:
     """The reading of one request.
 
     With `ask` the intent holds what is certain nevertheless; with `refuse` it is empty. `danger`
-    lists what a confirmation must show, sorted.
+    lists what a confirmation must show, sorted. `said` names the words behind each slot, of a request of one step;
+    nothing of a slot that is asked about.
     """
 
     outcome: Literal["intent", "ask", "refuse"]
@@ -67,6 +69,7 @@ class Interpretation:
     danger: tuple[str, ...] = ()
     spans: tuple[Span, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    said: tuple[Said, ...] = ()
 
     @property
     def ask(self) -> tuple[str, ...]:

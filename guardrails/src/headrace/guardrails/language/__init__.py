@@ -22,7 +22,7 @@ from headrace.guardrails.intents import (
 from headrace.guardrails.intents.limits import MAX_CHARACTERS
 from headrace.guardrails.language.canonical import canonical_sentence
 from headrace.guardrails.language.interpret import interpret
-from headrace.guardrails.resolve import apply_changes, check_intent
+from headrace.guardrails.resolve import apply_changes, check_intent, disagreements
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -42,5 +42,6 @@ __all__ = [
     "apply_changes",
     "canonical_sentence",
     "check_intent",
+    "disagreements",
     "interpret",
 ]

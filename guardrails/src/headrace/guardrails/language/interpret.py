@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Interpretation, Question, Refusal, Span
 from headrace.guardrails.intents.limits import MAX_CHARACTERS
+from headrace.guardrails.intents.origins import Quote
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Intent
 from headrace.guardrails.language.assemble import assemble
@@ -17,12 +18,13 @@ from headrace.guardrails.language.restarts import settled
 from headrace.guardrails.language.spans import Chosen, owners, runs_of
 from headrace.guardrails.language.tokens import Token, scan
 from headrace.guardrails.resolve.request import resolve
+from headrace.guardrails.resolve.said import said_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headrace.guardrails.intents.context import Context
-
+    from headrace.guardrails.intents.draft import Fact
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _DIRECTION = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
@@ -42,6 +44,10 @@ def interpret(text: str, context: Context) -> Interpretation:
         owned = tokens[first : min(last, len(tokens))]
         return text[owned[0].start : owned[-1].end] if owned else ""
 
+    def quote(fact: Fact) -> Quote | None:
+        owned = tokens[fact.first : fact.last]
+        return Quote(owned[0].start, owned[-1].end, text[owned[0].start : owned[-1].end]) if owned else None
+
     chosen, leftover = read(tokens, context, words_of)
     draft = assemble(chosen, leftover, words_of)
     resolved = resolve(draft, context)
@@ -50,7 +56,9 @@ def interpret(text: str, context: Context) -> Interpretation:
     unowned = [words_of(number, number + 1) for number in range(len(tokens)) if number not in owned]
     answer = _end_checked(answer, [*unowned, *(fact.words for fact in resolved.unused)])
     stretches = [(one.first, one.last) for one in chosen] + [(run[0].first, run[-1].last) for run in runs_of(leftover)]
-    return replace(_placed(answer, text, tokens, stretches), spans=tuple(spans_of(answer, chosen, tokens)))
+    spans = tuple(spans_of(answer, chosen, tokens))
+    said = said_of(resolved.intents[0], draft.steps[0], resolved.findings[0], quote) if not answer.intent.then else ()
+    return replace(_placed(answer, text, tokens, stretches), spans=spans, said=said)
 
 
 def _placed(

@@ -1,16 +1,17 @@
 """Plans: what a request becomes once it is exact. The draft that is surveyed, the sealed body, and permits."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from headrace.guardrails.errors import Refused
 from headrace.guardrails.intents.hours import OpenHours
+from headrace.guardrails.intents.origins import SLOTS, Origin, OriginKind, Origins
 from headrace.guardrails.policy.decision import Decision
 from headrace.guardrails.rails.checks import check_request
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
 from headrace.guardrails.rails.slots import TransferSlots
-from headrace.guardrails.seal.documents import Document, JsonObject, Signs, new_id, seal, utc_text
+from headrace.guardrails.seal.documents import Document, Json, JsonObject, Signs, new_id, seal, utc_text
 from headrace.guardrails.seal.execution import (
     Execution,
     Filters,
@@ -91,6 +92,8 @@ class PlanDraft:
     """Hours in which alone it may run."""
     deadline: datetime | None = None
     """When it is to be done."""
+    origins: Origins = field(default_factory=dict)
+    """Where each slot comes from."""
 
     @property
     def expires(self) -> datetime:
@@ -115,6 +118,7 @@ class PlanDraft:
             "danger": self.danger,
             "hours": self.hours.to_body() if self.hours else None,
             "deadline": utc_text(self.deadline) if self.deadline else None,
+            "origins": origins_body(self.origins),
             "created": utc_text(self.created),
             "expires": utc_text(self.expires),
             **RESERVED,
@@ -128,6 +132,16 @@ RESERVED: Final[JsonObject] = {"site": "", "project": "", "local_account": ""}
 def seal_plan(draft: PlanDraft, *keys: Signs) -> Document:
     """Seal a plan; its digest is what people confirm and approve."""
     return seal("plan", draft.to_body(), *keys)
+
+
+def origins_body(origins: Origins) -> JsonObject:
+    """Write where each slot comes from, with the words that carry it; plans before 2026-11-24 have no such field."""
+    body: dict[str, Json] = {}
+    for slot in SLOTS:
+        one = origins.get(slot, Origin(OriginKind.ASSUMED))
+        words = [{"start": str(said.start), "end": str(said.end), "text": said.text} for said in one.quotes]
+        body[slot] = {"origin": one.kind.value, "words": words, "plan": one.plan}
+    return body
 
 
 def danger_of(execution: Execution) -> tuple[str, ...]:

@@ -201,6 +201,7 @@ def receipt_body(plan: ReleasedPlan, ended: Ended, approvals: Sequence[Approval]
         "agent": plan.fields["agent"],
         "words": plan.fields["words"],
         "canonical_sentence": plan.fields["canonical_sentence"],
+        "origins": plan.fields.get("origins"),
         "rules": decision["rules"],
         "permitted_by": decision["permitted_by"],
         "policy_version": decision["policy_version"],

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Final, get_args
 
 from headrace.guardrails.errors import SealError
+from headrace.guardrails.intents.origins import SLOTS, OriginKind
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.policy.decide import redecide
 from headrace.guardrails.policy.decision import Decision, Outcome, why
@@ -138,11 +139,25 @@ def _override(context: dict[str, Json], facts: Json) -> None:
     if not isinstance(facts, Mapping):
         raise _UnreadableError(what="`facts` is an object")
     for name, value in facts.items():
+        if name == "origins" and name in context:
+            context[name] = _origins(context[name], value)
+            continue
         if name not in context or type(value) is not type(context[name]):
             raise _UnreadableError(what=f"the fact `{name}` is unknown or of another type")
         context[name] = value
         if name in {"files", "bytes"} and f"max_{name}" not in facts:
             context[f"max_{name}"] = value
+
+
+def _origins(known: Json, given: Json) -> Json:
+    """Put the origins of some slots over those of a request of which nothing is known."""
+    kinds = {kind.value for kind in OriginKind}
+    if not isinstance(known, Mapping) or not isinstance(given, Mapping):
+        raise _UnreadableError(what="`origins` is an object: slot to origin")
+    for slot, kind in given.items():
+        if slot not in SLOTS or kind not in kinds:
+            raise _UnreadableError(what=f"`origins` gives a slot of the schema one of {', '.join(sorted(kinds))}")
+    return {**known, **given}
 
 
 def _folder(end: str, fields: dict[str, Json]) -> JsonObject:

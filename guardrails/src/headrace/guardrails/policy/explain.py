@@ -129,9 +129,19 @@ def _facts(record: JsonObject, read: frozenset[str]) -> tuple[DecidingFact, ...]
 def _worded(name: str, value: Json) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return _origins_worded(value)
     if name == "bytes" or name.endswith("_bytes"):
         return human_bytes(int(str(value)))
     return shown(str(value))
+
+
+def _origins_worded(origins: JsonObject) -> str:
+    """Say which slots somebody gave, by who did."""
+    slots: dict[str, list[str]] = {}
+    for slot, kind in origins.items():
+        slots.setdefault(str(kind), []).append(slot)
+    return "; ".join(f"{kind}: {', '.join(known)}" for kind, known in sorted(slots.items()) if kind != "assumed")
 
 
 def _alternatives(
@@ -195,7 +205,7 @@ def _steps(
     if caller["agent"] is not None:
         yield _Step(
             "asked by the person, without an assistant",
-            lambda asked: {**asked, "caller": {**_mapping(asked["caller"]), "agent": None}},
+            lambda asked: {**_with(asked, _typed(asked)), "caller": {**_mapping(asked["caller"]), "agent": None}},
         )
     if "session" in read and context["session"] is False:
         yield _setting("asked in the person's own session", {"session": True})
@@ -203,6 +213,15 @@ def _steps(
         yield _setting("asked after a sign-in with a passkey", {"session": True, "factors": _BY_PASSKEY})
     if read & _HOURS:
         yield from _later(record, milder)
+
+
+def _typed(record: JsonObject) -> JsonObject:
+    """Give the origins of a request whose slots the person typed, and no assistant."""
+    context = _mapping(record["context"])
+    if "origins" not in context:
+        return {}
+    origins = _mapping(context["origins"])
+    return {"origins": {slot: "typed" if kind == "assistant" else kind for slot, kind in origins.items()}}
 
 
 def _places(record: JsonObject, policies: PolicySet) -> Iterator[_Step]:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final, Literal, Self
 from zoneinfo import ZoneInfo
 
+from headrace.guardrails.intents.origins import Origins, kinds_of
 from headrace.guardrails.seal.documents import JsonObject, utc_text
 from headrace.guardrails.seal.execution import Execution, OnConflict, SurveyCounts
 
@@ -96,9 +97,17 @@ class Facts:
     rate_limit_bps: int = 0
     """Ceiling that was asked for; 0 without one."""
     budgets: Budgets = field(default_factory=Budgets)
+    origins: Origins = field(default_factory=dict)
 
     @classmethod
-    def of(cls, execution: Execution, counts: SurveyCounts, moment: Moment, budgets: Budgets | None = None) -> Self:
+    def of(
+        cls,
+        execution: Execution,
+        counts: SurveyCounts,
+        moment: Moment,
+        budgets: Budgets | None = None,
+        origins: Origins | None = None,
+    ) -> Self:
         """Collect the facts of a surveyed execution."""
         return cls(
             moment=moment,
@@ -118,6 +127,7 @@ class Facts:
             on_conflict=execution.on_conflict,
             rate_limit_bps=execution.rate_ceiling_bps or 0,
             budgets=budgets or Budgets(),
+            origins=origins or {},
         )
 
     def context(self) -> JsonObject:
@@ -147,4 +157,5 @@ class Facts:
             "plan_budget_bytes": budgets.plan_budget_bytes,
             "plan_budget_files": budgets.plan_budget_files,
             "running_transfers": budgets.running_transfers,
+            "origins": kinds_of(self.origins),
         }

@@ -8,13 +8,14 @@ import json
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from headrace.guardrails.intents.origins import SLOTS, OriginKind, kinds_of
 from headrace.guardrails.intents.text import ancestors
 from headrace.guardrails.policy.facts import Caller, PolicyAction
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
 from headrace.guardrails.seal.documents import Json, JsonObject, canonical
 
-FORM: Final = "3"
-_SECOND_FORM: Final = "2"
+FORM: Final = "4"
+_FIRST_FORM: Final = ""
 _TEXT_FACTS: Final = frozenset({"now", "start", "door", "verification", "on_conflict"})
 _TIME_FACTS: Final = ("now", "start")
 _UNKNOWN: Final[JsonObject] = {
@@ -22,10 +23,24 @@ _UNKNOWN: Final[JsonObject] = {
     "largest_file_bytes": "0",
     "on_conflict": "fail",
     "rate_limit_bps": "0",
+    "factors": [],
+    "origins": kinds_of({}),
 }
-"""Facts that records of the first form lack: what a rule that reads none of them is given in their place."""
-SINCE_FORM_2: Final = frozenset({*_UNKNOWN, "start", "include", "exclude"})
+"""Facts that records of earlier forms lack: what a rule that reads none of them is given in their place."""
+_KNOWN_SINCE_MOMENTS: Final = frozenset({"session", "factors"})
+"""Those of them that are about every request, and not only about a transfer."""
+SINCE_FORM_2: Final = frozenset(
+    {"session", "largest_file_bytes", "on_conflict", "rate_limit_bps", "start", "include", "exclude"}
+)
 SINCE_FORM_3: Final = frozenset({"factors"})
+SINCE_FORM_4: Final = frozenset({"origins"})
+_LACKING: Final[Mapping[object, frozenset[str]]] = {
+    _FIRST_FORM: SINCE_FORM_2 | SINCE_FORM_3 | SINCE_FORM_4,
+    "2": SINCE_FORM_3 | SINCE_FORM_4,
+    "3": SINCE_FORM_4,
+    FORM: frozenset(),
+}
+"""What records of each form lack; those of the first have no `form`."""
 
 Reach = Literal["below", "alone"]
 """Whether a folder is asked about with all that is below it, or as the one page that lists it."""
@@ -50,29 +65,27 @@ def record_of(action: PolicyAction, caller: Caller, resource: JsonObject, contex
 def read_record(text: str) -> tuple[JsonObject, frozenset[str]]:
     """Read a record of any form, with the names of the facts that its form lacks; raises `ValueError` or `TypeError`.
 
-    Records of the first two forms (before 2026-11-23) are in plans that still run.
+    Records of earlier forms (before 2026-11-24) are in plans that still run.
     """
     record = json.loads(text)
     if not isinstance(record, Mapping):
         raise TypeError(record)
+    form = record.get("form", _FIRST_FORM)
+    if form not in _LACKING:
+        raise TypeError(form)
+    lacking = _LACKING[form]
     context, resource = _object(record["context"]), _object(record["resource"])
-    if record.get("form") == FORM:
-        return record, frozenset()
-    if SINCE_FORM_3 & context.keys():
+    if lacking & {*context, *resource}:
         raise TypeError(record)
-    context = {**context, "factors": []}
-    if "form" in record:
-        if record["form"] != _SECOND_FORM:
-            raise TypeError(record["form"])
-        return {**record, "context": context}, SINCE_FORM_3
-    if SINCE_FORM_2 & {*context, *resource}:
-        raise TypeError(record)
+    known = _KNOWN_SINCE_MOMENTS if "files" not in context else frozenset(_UNKNOWN)
+    unknown = {name: value for name, value in _UNKNOWN.items() if name in lacking & known}
+    if form != _FIRST_FORM:
+        return {**record, "context": {**context, **unknown}}, lacking
     browses = record["action"] == "browse"
     added: JsonObject = {"below": True, "exclude": []} if browses else {"include": [], "exclude": []}
-    unknown = {name: value for name, value in _UNKNOWN.items() if name == "session" or "files" in context}
     facts = {name: value for name, value in context.items() if name != "approvals"}
     filled = {**record, "resource": {**resource, **added}, "context": {**facts, **unknown, "start": context["now"]}}
-    return filled, SINCE_FORM_2 | SINCE_FORM_3
+    return filled, lacking
 
 
 def asked_folder(folder: ResolvedEndpoint, reach: Reach, exclude: tuple[str, ...] = ()) -> JsonObject:
@@ -105,6 +118,8 @@ def cedar_request(record: Mapping[str, Json]) -> dict[str, object]:
         name: int(value) if isinstance(value, str) and name not in _TEXT_FACTS else value
         for name, value in context.items()
     }
+    if "origins" in context:
+        values["origins"] = _slots_by_origin(_object(context["origins"]))
     times = {name: {"__extn": {"fn": "datetime", "arg": context[name]}} for name in _TIME_FACTS}
     resource = "Folder" if record["action"] == "browse" else "Route"
     caller = record["caller"]
@@ -142,6 +157,16 @@ def cedar_entities(record: Mapping[str, Json]) -> list[JsonObject]:
         "exclude": resource["exclude"],
     }
     return [*entities, _entity("Route", "asked", route, [])]
+
+
+def _slots_by_origin(origins: JsonObject) -> JsonObject:
+    """Collect the slots of each origin, as Cedar's sets. A slot that is new needs a new form of the record."""
+    if origins.keys() != set(SLOTS) or not set(origins.values()) <= set(OriginKind):
+        raise ValueError(origins)
+    return {
+        kind.value: [{"__entity": _uid("Slot", slot)} for slot, known in origins.items() if known == kind.value]
+        for kind in OriginKind
+    }
 
 
 def _folder_entity(name: str, folder: JsonObject) -> JsonObject:

@@ -59,7 +59,7 @@ MODIFY_USES = frozenset(
 )
 """The facts that these take up; the end check of `interpret` asks about any other."""
 _LEFT_OVER = ("source", "destination", "action", "target")
-_NO_ACTION = Doubt("say what to do: copy, sync, move or stream, or status, list, pause, resume, cancel")
+NO_ACTION = Doubt("say what to do: copy, sync, move or stream, or status, list, pause, resume, cancel")
 
 
 def control(situation: Situation, action: str) -> Intent:
@@ -224,7 +224,7 @@ def unknown(situation: Situation) -> Intent:
     """Ask what to do; keep what is certain nevertheless."""
     found, step = situation.found, situation.step
     if "action" not in found.asked():
-        found.ask("action", _NO_ACTION)
+        found.ask("action", NO_ACTION)
     if any(fact.value in UNCLEAR_ORDERS for fact in step.of("action")) or step.has("id"):
         # What is certain is which transfers are meant.
         found.put("target", resolve_target(step, situation.context, "status"), _target_words(step))

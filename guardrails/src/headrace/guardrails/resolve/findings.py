@@ -9,6 +9,7 @@ from headrace.guardrails.intents.answer import Question, Refusal
 from headrace.guardrails.intents.draft import Doubt
 
 if TYPE_CHECKING:
+    from headrace.guardrails.intents.draft import Fact
     from headrace.guardrails.intents.values import Location
 
 DANGERS: tuple[tuple[str, tuple[object, ...], str], ...] = (
@@ -29,6 +30,8 @@ class Findings:
     questions: list[Question] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     danger: set[str] = field(default_factory=set)
+    placed: dict[str, tuple[Fact, ...]] = field(default_factory=dict)
+    """The facts that each end was read from."""
 
     def ask(self, slot: str, doubt: Doubt, words: str | None = None) -> None:
         """Ask about a slot, once for the same words."""

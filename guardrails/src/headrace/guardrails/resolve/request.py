@@ -31,10 +31,11 @@ _DANGEROUS: dict[str, tuple[object, ...]] = {slot: values for slot, values, _ in
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The answer, the intent of each step, and the facts that did not reach them."""
+    """The answer, the intent of each step with what was found for it, and the facts that did not reach them."""
 
     answer: Interpretation
     intents: tuple[Intent, ...]
+    findings: tuple[Findings, ...]
     unused: tuple[Fact, ...]
 
 
@@ -49,7 +50,7 @@ def resolve(draft: Draft, context: Context) -> Resolved:
         intents.append(_resolved(situation))
         findings.append(situation.found)
         unused += [fact for fact in step.facts if not _is_used(fact, situation.used)]
-    return Resolved(_answer(draft, intents, findings), tuple(intents), tuple(unused))
+    return Resolved(_answer(draft, intents, findings), tuple(intents), tuple(findings), tuple(unused))
 
 
 def _is_used(fact: Fact, used: frozenset[str]) -> bool:

@@ -29,6 +29,7 @@ MISSING = {
     "destination": Doubt("say where the data goes: endpoint:/path"),
     "target": Doubt("say which transfer: its id, or all"),
 }
+NO_PLAN = Doubt("say which plan: there is none that this could be about")
 _BOTH_WAYS = Doubt("the words say both to set it and to leave it out")
 _MOVE_KEEPS = Doubt("moving deletes the source: say copy to keep it")
 
@@ -47,7 +48,7 @@ class Situation:
     def last(self) -> Target | Doubt:
         """Give the plan that "it" stands for."""
         if self.context.last is None:
-            return Doubt("say which plan: there is none that this could be about")
+            return NO_PLAN
         return Target(ref=LAST)
 
     def ask_leftovers(self, **moved: str) -> None:

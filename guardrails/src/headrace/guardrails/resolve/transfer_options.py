@@ -214,6 +214,7 @@ def resolve_places(step: Step, context: Context, found: Findings) -> None:
             placed["destination"].append(fact)
         else:
             placed["source"].append(fact)
+    found.placed |= {slot: tuple(facts) for slot, facts in placed.items() if facts}
     placed["source"] = _in_parts(placed["source"])
     bare = step.of("place")
     if bare and step.has("source") and bare[0].first < step.of("source")[0].first and not step.has("destination"):

@@ -1,0 +1,173 @@
+"""Where each slot of a plan comes from: on the card, under the seal, in the audit log, the receipt and for policy."""
+
+from typing import Any
+
+import pytest
+from tests.servers.site import Site, settled
+from tests.service.test_consent import publish
+
+from headrace.api.access.acting import Acting
+from headrace.api.store.tables_work import PlanRow
+from headrace.client import models as m
+from headrace.guardrails import default_policy_text, verify
+
+pytestmark = pytest.mark.anyio
+
+ASSISTANT_DELETES = """
+@id("assistant-deletes")
+@reason("an assistant added the delete of the source")
+@obligation("approval:approver:1")
+forbid (principal, action == Action::"move", resource)
+when { context.origins.assistant.contains(Slot::"delete_source") };
+// example approve {"action": "move", "agent": "helper", "facts": {"origins": {"delete_source": "assistant"}}}
+// example confirm {"action": "move", "agent": "helper", "facts": {"origins": {"delete_source": "said"}}}
+"""
+WORDS = "copy lab:/set to archive:/set, skip *.tmp"
+TYPED: dict[str, Any] = {"action": "copy", "source": "lab:/set", "destination": "archive:/set", "exclude": ["*.tmp"]}
+
+
+def one_file(site: Site) -> None:
+    (site.lab / "set").mkdir(exist_ok=True)
+    (site.lab / "set" / "a.txt").write_text("a")
+
+
+async def planned(port: Acting, words: str | None = WORDS, plan: str | None = None, **slots: Any) -> m.Plan:  # noqa: ANN401
+    """Plan with words, and with typed slots if any are given."""
+    changes = m.Changes(**slots) if slots and plan else None
+    intent = m.TransferIntent(**slots) if slots and plan is None else None
+    request = m.PlanRequest(words=words, plan=plan, intent=intent, changes=changes)
+    return await settled(port, await port.create_plan(request))
+
+
+async def helper(site: Site) -> Acting:
+    _, agent = await site.ada.token("transfer:read", "transfer:plan", "transfer:run", agent="helper")
+    return agent
+
+
+def origins(plan: m.Plan) -> dict[str, str]:
+    return {one.slot: one.origin for one in plan.origins if one.origin != "assumed"}
+
+
+def words_of(plan: m.Plan, slot: str) -> list[str]:
+    [found] = [one for one in plan.origins if one.slot == slot]
+    return [quote.text for quote in found.words]
+
+
+async def test_each_slot_of_a_plan_in_words_is_said_with_its_words(site: Site) -> None:
+    one_file(site)
+    plan = await planned(site.ada.port, f"{WORDS}, at most 5 Gb/s")
+    assert plan.state is m.PlanState.READY, plan.summary
+    said = dict.fromkeys(("action", "source", "destination", "exclude", "rate_limit_bps"), "said")
+    assert origins(plan) == said
+    assert words_of(plan, "rate_limit_bps") == ["at most 5 Gb/s"]
+    assert {one.slot for one in plan.origins if one.origin == "assumed"} >= {"priority", "verify", "delete_source"}
+
+
+async def test_what_a_person_types_is_typed_and_what_an_assistant_types_is_the_assistants(site: Site) -> None:
+    one_file(site)
+    slots = ("action", "source", "destination", "exclude")
+    assert origins(await planned(site.ada.port, None, **TYPED)) == dict.fromkeys(slots, "typed")
+    assert origins(await planned(await helper(site), None, **TYPED)) == dict.fromkeys(slots, "assistant")
+
+
+async def test_a_slot_that_the_words_do_not_carry_is_added_by_the_assistant(site: Site) -> None:
+    one_file(site)
+    plan = await planned(await helper(site), WORDS, **TYPED, rate_limit_bps=2_000_000, on_conflict="skip")
+    assert plan.state is m.PlanState.READY, plan.summary
+    said = dict.fromkeys(("action", "source", "destination", "exclude"), "said")
+    assert origins(plan) == {**said, "rate_limit_bps": "assistant", "on_conflict": "assistant"}
+
+
+@pytest.mark.parametrize(
+    ("words", "slots", "slot"),
+    [
+        (f"{WORDS}, never delete anything", {"action": "move"}, "delete_source"),
+        (WORDS, {"source": "lab:/other"}, "source"),
+        (f"{WORDS}, at most 1 Gb/s", {"rate_limit_bps": 2_000_000_000}, "rate_limit_bps"),
+        (WORDS, {"exclude": []}, "exclude"),
+        (f"{WORDS}, unless the beam is on", {}, "action"),
+        ("cancel it", {}, "action"),
+    ],
+)
+async def test_what_words_and_slots_do_not_say_alike_is_asked_and_nothing_is_listed(
+    site: Site, words: str, slots: dict[str, Any], slot: str
+) -> None:
+    plan = await planned(await helper(site), words, **(TYPED | slots))
+    assert plan.state is m.PlanState.ASK
+    assert slot in {question.slot for question in plan.questions}
+    assert (plan.survey, plan.digest, plan.origins) == (None, None, [])
+
+
+async def test_words_that_are_refused_stop_typed_slots_too(site: Site) -> None:
+    plan = await planned(await helper(site), f"{WORDS} and bypass the policy", **TYPED)
+    assert plan.state is m.PlanState.DENIED
+
+
+async def test_a_changed_plan_keeps_where_the_other_slots_came_from(site: Site) -> None:
+    one_file(site)
+    agent = await helper(site)
+    first = await planned(agent, WORDS, **TYPED, rate_limit_bps=2_000_000)
+    second = await planned(agent, "also skip *.bak", plan=first.id, exclude=["*.tmp", "*.bak"], on_conflict="skip")
+    assert second.state is m.PlanState.READY, second.summary
+    found = {one.slot: one for one in second.origins}
+    assert words_of(second, "exclude") == ["skip *.bak"]
+    assert (found["source"].origin, found["source"].plan) == ("said", first.id)
+    assert (found["rate_limit_bps"].origin, found["on_conflict"].origin) == ("assistant", "assistant")
+    third = await planned(agent, "no faster than 1 Gb/s", plan=second.id)
+    assert origins(third)["rate_limit_bps"] == "said"
+    assert next(one.plan for one in third.origins if one.slot == "source") == first.id
+
+
+async def test_a_change_whose_words_and_slots_differ_is_asked_about(site: Site) -> None:
+    one_file(site)
+    first = await planned(site.ada.port)
+    second = await planned(site.ada.port, "also skip *.bak", plan=first.id, exclude=["*.bak"])
+    assert second.state is m.PlanState.ASK
+    assert [question.slot for question in second.questions] == ["exclude"]
+
+
+async def test_the_seal_the_audit_log_and_the_receipt_say_where_slots_come_from(site: Site) -> None:
+    one_file(site)
+    agent = await helper(site)
+    plan = await planned(agent, WORDS, **TYPED, rate_limit_bps=2_000_000_000)
+    shown = await agent.plan(plan.id, document=True)
+    assert shown.document is not None
+    key = (await site.ada.port.health()).key
+    sealed = verify(shown.document, "plan", [key]).fields()["origins"]
+    assert isinstance(sealed, dict)
+    assert {slot: one["origin"] for slot, one in sealed.items()} == {one.slot: one.origin for one in plan.origins}
+    assert sealed["exclude"]["words"] == [{"start": "31", "end": "41", "text": "skip *.tmp"}]
+    [decided] = [one for one in await site.audited("decided") if one.subject == plan.id]
+    assert decided.detail["origins"] == "assistant: rate_limit_bps; said: action source destination exclude"
+    transfer = await agent.submit(m.SubmitRequest(plan_digest=plan.digest or ""))
+    ended = await site.ada.end_of(transfer)
+    receipt = await agent.receipt(ended.id)
+    assert verify(receipt.document, "receipt", [key]).fields()["origins"] == sealed
+
+
+async def test_policy_can_ask_for_more_when_the_assistant_added_the_delete(site: Site) -> None:
+    one_file(site)
+    await publish(site, default_policy_text() + ASSISTANT_DELETES)
+    agent = await helper(site)
+    moved = {"action": "move", "source": "lab:/set", "destination": "archive:/set"}
+    added = await planned(agent, None, **moved)
+    assert added.decision is not None
+    assert (added.decision.outcome, added.decision.rules[0].id) == ("approve", "assistant-deletes")
+    [fact] = [one for one in added.decision.facts if one.name == "origins"]
+    assert fact.value == "assistant: action, delete_source, destination, source"
+    said = await planned(agent, "move lab:/set to archive:/set", **moved)
+    assert said.decision is not None
+    assert said.decision.outcome == "confirm"
+
+
+async def test_a_plan_of_an_earlier_version_is_still_shown_and_changed(site: Site) -> None:
+    one_file(site)
+    agent = await helper(site)
+    plan = await planned(agent, f"{WORDS}, at most 1 Gb/s")
+    async with site.service.whole.core.database.write() as tx:
+        row = await tx.get(PlanRow, plan.id)
+        assert row is not None
+        row.card = plan.model_copy(update={"origins": []}).model_dump_json()
+    assert (await agent.plan(plan.id)).origins == []
+    changed = await planned(agent, "also skip *.bak", plan=plan.id)
+    assert (origins(changed)["exclude"], origins(changed)["rate_limit_bps"]) == ("said", "assistant")
