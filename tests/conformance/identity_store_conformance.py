@@ -132,6 +132,36 @@ async def what_is_granted_stays_whatever_the_groups_give(stores: Stores) -> None
     assert await stores.identities.grant("pn_nobody", frozenset({Role.ADMIN}), frozenset()) is None
 
 
+async def who_is_disabled_stays_out_until_enabled_and_comes_back_with_what_counts_now(stores: Stores) -> None:
+    await stores.arrived()
+    await stores.people.add_session(replace(SESSION, person="pn_alice"))
+    await stores.people.disable("pn_alice")
+    assert (await stores.identities.arrive(ALICE, "pn_other", LATER)).state == "disabled"
+    back = await stores.identities.enable("pn_alice")
+    assert back is not None
+    assert (back.state, set(back.roles)) == ("active", {Role.REQUESTER})
+    assert await stores.people.person("pn_alice") == back
+    assert await stores.people.session(SESSION.hash) is None
+    assert await stores.identities.enable("pn_alice") == back
+    assert await stores.identities.enable("pn_nobody") is None
+    await stores.people.disable("pn_alice")
+    await stores.identities.renew(CORP, "alice", None, LATER)
+    away = await stores.identities.enable("pn_alice")
+    assert away is not None
+    assert away.state == "suspended"
+
+
+async def no_group_makes_a_service_account_what_only_people_are(stores: Stores) -> None:
+    await stores.arrived()
+    await stores.bind(replace(STAFF, roles=frozenset({Role.APPROVER, Role.POLICY_ADMIN, Role.VIEWER})))
+    robot = PersonRecord(id="pn_robot", name="nightly", roles=frozenset(), state="active", created=NOW, kind="service")
+    await stores.people.add_person(robot)
+    linked = await stores.identities.link("pn_robot", CORP, "alice", NOW)
+    assert linked is not None
+    assert linked.roles == {Role.VIEWER}
+    assert linked.groups == STAFF.groups
+
+
 async def a_linked_identity_gives_its_groups_to_its_new_person_alone(stores: Stores) -> None:
     await stores.arrived()
     await stores.people.add_person(ADA)
@@ -327,6 +357,8 @@ CHECKS: tuple[Check, ...] = (
     identities_are_listed_by_issuer_and_subject_from_any_of_them_on,
     one_thing_is_proposed_at_a_time_and_is_published_once,
     the_last_administrator_is_not_taken_away_but_by_the_issuer,
+    who_is_disabled_stays_out_until_enabled_and_comes_back_with_what_counts_now,
+    no_group_makes_a_service_account_what_only_people_are,
     who_is_gone_elsewhere_is_suspended_until_they_are_back,
     who_signs_in_elsewhere_again_is_back,
     one_identity_that_is_gone_suspends_whoever_has_it_until_it_is_taken_away,

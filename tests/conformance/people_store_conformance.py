@@ -238,6 +238,15 @@ async def disabling_nobody_answers_nothing(store: PeopleStore) -> None:
     assert await store.disable("pn_nobody") is None
 
 
+async def places_of_sign_ins_are_known_again_and_the_longest_unused_are_forgotten(store: PeopleStore) -> None:
+    assert not await store.has_place("one", "two")
+    for minutes, place in enumerate(("one", "two", "one", "three")):
+        await store.keep_place(place, NOW + timedelta(minutes=minutes), 2)
+    assert [await store.has_place(place) for place in ("one", "two", "three")] == [True, False, True]
+    assert await store.has_place("two", "three"), "either may be how it was hashed"
+    assert not await store.has_place()
+
+
 async def a_session_is_kept_touched_and_deleted(store: PeopleStore) -> None:
     await _fill(store)
     await store.add_session(SESSION)
@@ -304,6 +313,7 @@ CHECKS: tuple[Check, ...] = (
     disabling_a_person_ends_sessions_tokens_and_invitations_of_that_person_alone,
     a_disabled_person_keeps_the_name_and_is_never_invited_back_by_an_old_link,
     disabling_nobody_answers_nothing,
+    places_of_sign_ins_are_known_again_and_the_longest_unused_are_forgotten,
     a_session_is_kept_touched_and_deleted,
     sessions_are_listed_newest_first,
     a_providers_session_ends_with_all_that_began_in_it_and_nothing_else,

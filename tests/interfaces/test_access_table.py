@@ -197,8 +197,8 @@ async def succeeding(site: Site) -> dict[str, str]:
     said(ada, "invite", await ada.port.invite(m.InvitationRequest(name="new", roles=["viewer"])))
     found = said(ada, "people", await ada.port.people())
     new = next(one.id for one in found if one.name == "new")
-    assert said(ada, "disable_person", await ada.port.disable_person(new)).state == "disabled"
     rows |= await changing_rights(ada, await site.person("zoe", "admin"), new)
+    assert said(ada, "disable_person", await ada.port.disable_person(new)).state == "disabled"
     rows |= await living(ada, pip, new)
     made = said(pip, "create_token", await pip.port.create_token(m.TokenRequest(name="t", scopes=["transfer:read"])))
     assert [one.id for one in said(pip, "tokens", await pip.port.tokens())] == [made.id]
@@ -246,8 +246,10 @@ async def living(ada: Person, pip: Person, disabled: str) -> dict[str, str]:
     await ada.port.end_session(session.id, person=pip.principal.id)
     assert (await ada.port.sessions(person=pip.principal.id)).items == []
     service = await ada.port.create_service_account(m.ServiceAccountRequest(name="nightly", roles=["viewer"]))
+    await ada.port.disable_person(service.id)
     calls = {
-        "invite_again": again, "change_password": None, "sessions": found, "end_session": None,
+        "invite_again": again, "enable_person": await ada.port.enable_person(service.id),
+        "change_password": None, "sessions": found, "end_session": None,
         "create_service_account": service,
         **await passkey(ada),
     }  # fmt: skip

@@ -18,6 +18,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from tests.servers.headrace import PASSWORD, Service, serving
+from tests.servers.private import private
 
 TYPED_WRONG = "Wrong-password-that-somebody-typed-77"
 CLIENT_SECRET = "client-secret-of-a-provider-4711"  # noqa: S105 - of no provider
@@ -80,7 +81,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """Use a service for all that it does with secrets, and look at all that it said."""
     folder, run = tmp_path_factory.mktemp("planted"), Run()
     (folder / "issuers.toml").write_text(ISSUER)
-    (folder / "corp.secret").write_text(CLIENT_SECRET)
+    private(folder / "corp.secret", CLIENT_SECRET)
     settings: dict[str, int | str] = {
         "oidc_issuers": str(folder / "issuers.toml"),
         "consent_proof": "password",

@@ -58,6 +58,7 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "invite": {"request": m.InvitationRequest(name="x", roles=["nothing"])},
         "create_service_account": {"request": m.ServiceAccountRequest(name="x", roles=["nothing"])},
         "disable_person": {"person": "pn_nobody"},
+        "enable_person": {"person": "pn_nobody"},
         "update_person": {"person": "pn_nobody", "update": m.PersonUpdate(roles=["viewer"])},
         "link_identity": {"person": "pn_nobody", "link": m.IdentityLink(issuer="https://corp", subject="alice")},
         "unlink_identity": {"person": "pn_nobody", "link": m.IdentityLink(issuer="https://corp", subject="alice")},

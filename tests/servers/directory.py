@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 from ldap3 import MODIFY_ADD, MODIFY_DELETE, MODIFY_REPLACE, NONE, SUBTREE, Connection, Server
+from tests.servers.private import private
 
 from headrace.auth import DirectoryConfig
 from headrace.auth.directory_ldap import CheckedTls
@@ -109,7 +110,7 @@ class Domain:
 
     def declared(self, folder: Path) -> Path:
         """Write the file by which a site knows the domain."""
-        (folder / "secret").write_text(PASSWORD + "\n", encoding="utf-8")
+        private(folder / "secret", PASSWORD + "\n")
         file = folder / "directories.toml"
         file.write_text(
             f"""

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 import httpx2
+from tests.servers.private import private
 
 FOLDER = Path(__file__).parent / "oidc"
 SECRET = "of a client in a test"  # noqa: S105
@@ -59,7 +60,7 @@ class OpenIdProvider:
 
     def declared(self, folder: Path, issuer: str = "corp", client: str = "headrace", **more: object) -> Path:
         """Write the file of issuers that makes a service sign people in here."""
-        (folder / "client.secret").write_text(f"{SECRET}\n", encoding="utf-8")
+        private(folder / "client.secret", f"{SECRET}\n")
         values = {
             "id": issuer,
             "name": "Corporate account",

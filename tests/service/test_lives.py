@@ -153,3 +153,38 @@ async def test_a_pipeline_of_a_service_account_works_on_when_whoever_made_it_has
     assert (await site.audited("token_made"))[-1].detail["owner"] == robot.id
     with refused("not_allowed"):
         await site.ada.port.update_person(robot.id, m.PersonUpdate(roles=["approver"]))
+
+
+@pytest.mark.anyio
+async def test_an_admin_lets_who_was_disabled_back_in_and_what_ended_stays_ended(quiet_site: Site) -> None:
+    robot = await quiet_site.ada.port.create_service_account(m.ServiceAccountRequest(name="nightly", roles=["viewer"]))
+    wish = m.TokenRequest(name="its", scopes=["transfer:read"], person=robot.id)
+    secret = str((await quiet_site.ada.port.create_token(wish)).secret)
+    with refused("not_allowed") as error:
+        await quiet_site.ada.port.enable_person(robot.id)
+    assert "active, not disabled" in str(error.value)
+    await quiet_site.ada.port.disable_person(robot.id)
+    assert (await quiet_site.ada.port.enable_person(robot.id)).state == "active"
+    with pytest.raises(AuthError):
+        await quiet_site.use_cases.people.of_token(secret)
+    assert (await quiet_site.ada.port.create_token(wish)).secret
+    [said] = await quiet_site.ada.port.audit(kind="person_enabled")
+    assert (said.person, said.subject) == (quiet_site.ada.principal.id, robot.id)
+    bob = await quiet_site.person("bob", "viewer")
+    await quiet_site.ada.port.disable_person(bob.principal.id)
+    with refused("not_allowed") as error:
+        await quiet_site.ada.port.enable_person(bob.principal.id)
+    assert "one-time link" in str(error.value)
+    with refused("not_found"):
+        await quiet_site.ada.port.enable_person("pn_nobody")
+
+
+@pytest.mark.anyio
+async def test_who_is_disabled_does_not_come_back_as_somebody_new(quiet_site: Site) -> None:
+    bob = await quiet_site.person("bob", "viewer")
+    link = m.IdentityLink(issuer="https://corp.example", subject="bob")
+    await quiet_site.ada.port.link_identity(bob.principal.id, link)
+    await quiet_site.ada.port.disable_person(bob.principal.id)
+    with refused("not_allowed") as error:
+        await quiet_site.ada.port.unlink_identity(bob.principal.id, link)
+    assert "stays out" in str(error.value)

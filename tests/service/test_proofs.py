@@ -102,6 +102,16 @@ async def test_whoever_has_an_approvers_session_alone_approves_nothing(strict: S
 
 
 @pytest.mark.anyio
+async def test_whoever_has_an_admins_session_alone_enables_nobody(strict: Site) -> None:
+    bea = await strict.person("bea", "viewer")
+    await strict.ada.port.disable_person(bea.principal.id)
+    with refused("proof_needed"):
+        await strict.ada.port.enable_person(bea.principal.id)
+    with refused("not_allowed"):
+        await strict.ada.port.enable_person(bea.principal.id, m.Proven(password=PASSWORD))
+
+
+@pytest.mark.anyio
 async def test_whoever_has_an_admins_session_alone_makes_nobody_an_approver(strict: Site) -> None:
     bea = await strict.person("bea", "viewer")
     port, corp = strict.ada.port, "https://login.corp.example"

@@ -3,9 +3,12 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from tests.servers.private import private
 
 from headrace.api.people.directory_file import read_directories
+from headrace.api.people.secret_file import read_secret
 from headrace.api.settings import SettingError, Settings, environment_name
+from headrace.auth import IssuerError, read_issuers
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "docs" / "settings.md").read_text(encoding="utf-8")
@@ -71,7 +74,7 @@ DIRECTORY = {
 
 
 def written(folder: Path, *tables: dict[str, str]) -> str:
-    (folder / "secret").write_text("of the account\n", encoding="utf-8")
+    private(folder / "secret", "of the account\n")
     text = "\n".join(
         "[[directory]]\n" + "\n".join(f"{key} = {value}" for key, value in table.items()) for table in tables
     )
@@ -104,6 +107,23 @@ def test_a_directory_that_cannot_be_meant_is_refused_by_its_key(
     with pytest.raises(SettingError, match="HEADRACE_DIRECTORIES") as refused:
         read_directories(written(tmp_path, DIRECTORY | change))
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o660, 0o601])
+def test_a_secret_that_others_may_read_or_change_is_refused_by_its_file(tmp_path: Path, mode: int) -> None:
+    file = written(tmp_path, DIRECTORY)
+    issuers = tmp_path / "issuers.toml"
+    issuers.write_text(
+        '[[issuer]]\nid = "corp"\nname = "Corp"\nurl = "https://login.example"\nclient_id = "headrace"\n'
+        'client_secret_file = "secret"\n'
+    )
+    (tmp_path / "secret").chmod(0o640)
+    assert (len(read_directories(file)), len(read_issuers(issuers, read_secret))) == (1, 1)
+    (tmp_path / "secret").chmod(mode)
+    with pytest.raises(SettingError, match="secret` must be a plain file"):
+        read_directories(file)
+    with pytest.raises(IssuerError, match="secret` must be a plain file"):
+        read_issuers(issuers, read_secret)
 
 
 def test_a_name_of_two_directories_is_refused(tmp_path: Path) -> None:

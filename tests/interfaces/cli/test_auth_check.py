@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from tests.servers.headrace import Person
+from tests.servers.private import private
 from tests.servers.provider import OpenIdProvider
 
 
@@ -16,7 +17,7 @@ def test_auth_check_ends_with_one_and_says_what_is_wrong_with_a_provider(
     checked = operator.run("auth", "check", HEADRACE_OIDC_ISSUERS=file)
     assert checked.code == 0, checked.out
     assert "it knows the client `checked`" in checked.out
-    (tmp_path / "client.secret").write_text("wrong")
+    private(tmp_path / "client.secret", "wrong")
     refused = operator.run("auth", "check", "--json", HEADRACE_OIDC_ISSUERS=file)
     assert refused.code == 1
     [told] = [one["said"] for one in json.loads(refused.out)[provider.url] if not one["good"]]

@@ -306,6 +306,17 @@ async def test_strangers_everywhere_shut_nobody_out_of_where_they_signed_in_befo
         await house.door.passwords.sign_in("Ada", "a wrong guess", "10.0.0.1")
 
 
+async def test_a_restart_forgets_nobodys_network(house: House) -> None:
+    await house.first_admin()
+    house.open(house.store)
+    for number in range(PERSON_LIMIT.attempts):
+        with refused(AuthCode.SIGN_IN_REFUSED):
+            await house.door.passwords.sign_in("Ada", "a wrong guess", f"10.1.0.{number}")
+    assert await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.1")
+    with pytest.raises(TooManyAttempts):
+        await house.door.passwords.sign_in("Ada", PASSWORD, "10.2.0.1")
+
+
 async def test_made_up_links_do_not_hold_up_who_holds_one(house: House) -> None:
     secret = await house.door.accounts.bootstrap()
     assert secret is not None
@@ -534,9 +545,11 @@ async def test_a_password_hashed_at_a_lower_cost_is_hashed_again_on_sign_in(hous
 async def test_nothing_secret_is_kept_or_shown(house: House) -> None:
     signed_in = await house.first_admin()
     token = await house.token(signed_in)
-    kept = repr([asdict(record) for kind in vars(house.store).values() for record in kind.values()])
+    store = vars(house.store)
+    places = repr(store.pop("_places"))
+    kept = places + repr([asdict(record) for kind in store.values() for record in kind.values()])
     assert "$argon2id$" in kept
-    for secret in (PASSWORD, token, signed_in.secret):
+    for secret in (PASSWORD, token, signed_in.secret, "10.0.0."):
         assert secret not in kept
     assert signed_in.secret not in repr(signed_in)
 

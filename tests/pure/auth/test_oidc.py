@@ -198,7 +198,7 @@ def test_issuers_are_read_with_their_secrets_from_files(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("s3cret\n")
     file = tmp_path / "issuers.toml"
     file.write_text(GOOD + 'client_secret_file = "secret"\nca_file = "ca.pem"\nscopes = ["openid", "groups"]\n')
-    [issuer] = read_issuers(file)
+    [issuer] = read_issuers(file, Path.read_bytes)
     assert (issuer.client_secret, issuer.ca_file) == ("s3cret", str(tmp_path / "ca.pem"))
     assert issuer.scopes == ("openid", "groups")
     assert "s3cret" not in repr(issuer)
@@ -220,4 +220,4 @@ def test_a_file_of_issuers_that_cannot_be_used_says_what_is_wrong(tmp_path: Path
     file = tmp_path / "issuers.toml"
     file.write_text(text)
     with pytest.raises(IssuerError, match=named):
-        read_issuers(file)
+        read_issuers(file, Path.read_bytes)

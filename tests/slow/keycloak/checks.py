@@ -8,10 +8,12 @@ import httpx2
 import pytest
 from tests.interfaces.rest.test_proof_at_provider import FROM_HERE, TOKENS, WISH, answer_of, asked, gone_there, refusal
 from tests.interfaces.rest.test_sign_in_elsewhere import HERE, PUBLIC, Visitor, visitor
+from tests.servers.private import private
 from tests.servers.site import Site, started_site
 from tests.slow.keycloak.server import Browser, Keycloak, keycloak_running
 
 from headrace.api.clock import utc_now
+from headrace.api.people.secret_file import read_secret
 from headrace.api.settings import Settings
 from headrace.auth import AuthError, read_issuers
 from headrace.auth.oidc_check import check_issuer
@@ -32,7 +34,7 @@ def keycloak() -> Iterator[Keycloak]:
 
 
 def declared(folder: Path, keycloak: Keycloak) -> Path:
-    (folder / "client.secret").write_text("of a client in a test")
+    private(folder / "client.secret", "of a client in a test")
     file = folder / "issuers.toml"
     file.write_text(
         f'[[issuer]]\nid = "corp"\nname = "Keycloak"\nurl = "{keycloak.url}"\nclient_id = "headrace"\n'
@@ -141,6 +143,6 @@ async def test_a_key_that_is_new_there_is_known_here_ten_seconds_later(site: Sit
 
 
 async def test_the_check_of_a_configuration_finds_nothing_wrong(tmp_path: Path, keycloak: Keycloak) -> None:
-    [issuer] = read_issuers(declared(tmp_path, keycloak))
+    [issuer] = read_issuers(declared(tmp_path, keycloak), read_secret)
     found = [one async for one in check_issuer(issuer, PUBLIC, utc_now)]
     assert [one.said for one in found if not one.good] == []

@@ -4,6 +4,7 @@ import { allTokensQuery, peopleQuery, sessionsOfQuery } from "../api/queries";
 import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Identities } from "../people/Identities";
+import { Return } from "../people/Return";
 import { Rights } from "../people/Rights";
 import { Sessions } from "../people/Sessions";
 import { TokenRows } from "../people/TokenRows";
@@ -21,6 +22,7 @@ export function Person() {
     <Page title={visible(person.name)} lead={person.kind === "service" ? t("person.service") : t("person.lead")}>
       <Stack>
         <Rights key={`${person.granted_roles.join()} ${person.granted_groups.join()}`} person={person} />
+        <Return person={person} />
         {person.kind === "person" && <Identities person={person} />}
         {person.kind === "person" && <Sessions sessions={sessions} person={id} />}
         <TokenRows title={t("nav.tokens")} tokens={tokens.filter((one) => one.person === id)} />

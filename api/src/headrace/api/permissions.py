@@ -83,6 +83,7 @@ ACCESS: Mapping[str, Access] = {
     "invite": _needs(Scope.ADMIN, session=True),
     "create_service_account": _needs(Scope.ADMIN, session=True),
     "disable_person": _needs(Scope.ADMIN, session=True),
+    "enable_person": _needs(Scope.ADMIN, session=True),
     "update_person": _needs(Scope.ADMIN, session=True),
     "link_identity": _needs(Scope.ADMIN, session=True),
     "unlink_identity": _needs(Scope.ADMIN, session=True),

@@ -18,6 +18,7 @@ from headrace.auth.oidc_sign_out import OidcSignOut
 from headrace.auth.oidc_watch import OidcWatch
 from headrace.auth.passkeys import Passkeys
 from headrace.auth.password_sign_in import PasswordSignIn
+from headrace.auth.places import Places
 from headrace.auth.principal import Principal
 from headrace.auth.rights import Rights
 from headrace.auth.secret_forms import Pepper
@@ -54,7 +55,8 @@ class Authenticator:
         self.rights = Rights(store, identities, clock)
         self.sessions = Sessions(store, clock, pepper, lifetimes, self._uses)
         self.tokens = Tokens(store, clock, pepper, self._uses)
-        self.passwords = PasswordSignIn(store, self.sessions, pepper, clock, steady or clock)
+        places = Places(store, pepper, clock)
+        self.passwords = PasswordSignIn(store, self.sessions, places, pepper, clock, steady or clock)
         self.passkeys = Passkeys(passkeys, store, self.sessions, pepper, clock, steady or clock, public_url)
         self.providers = Providers(issuers, steady or clock)
         self._flow = CodeFlow(self.providers, public_url, pepper, clock, steady or clock)
@@ -64,7 +66,7 @@ class Authenticator:
         self.oidc_device = OidcDevice(self.providers, self.oidc, pepper, clock, steady or clock)
         self.oidc_sign_out = OidcSignOut(self.providers, public_url, store, clock)
         self.oidc_tokens = OidcTokens(self.providers, public_url, store, identities, clock)
-        self._directories = DirectorySignIn(directories, identities, self.sessions, clock, steady or clock)
+        self._directories = DirectorySignIn(directories, identities, self.sessions, places, clock, steady or clock)
         self.directory_watch = DirectoryWatch(directories, identities, clock)
         self._people = store
 

@@ -1,6 +1,5 @@
 """Signing in with a name and a password of the site's directory."""
 
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -10,6 +9,7 @@ from headrace.auth.accounts import new_person_id
 from headrace.auth.directory import Account, Directory, DirectoryAway, DirectoryConfig, DirectoryRefused, TypedName
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.passwords import fold
+from headrace.auth.places import Places
 from headrace.auth.principal import Principal
 from headrace.auth.sessions import Sessions, Shown, SignedIn
 from headrace.auth.store import Arrival, IdentityStore, PersonRecord
@@ -18,7 +18,6 @@ from headrace.auth.throttle import Limit, Throttle, network_of
 NAME_LIMIT: Final = Limit(10, timedelta(minutes=15))
 """A name from one network."""
 NETWORK_LIMIT: Final = Limit(200, timedelta(minutes=15))
-MAX_FAMILIAR: Final = 10_000
 SHARES: Final = 3
 """What a directory lets somebody try is shared out: where they signed in before, everywhere else, and for proofs."""
 
@@ -26,11 +25,12 @@ SHARES: Final = 3
 class DirectorySignIn:
     """Signs people of the site's directories in, fewer times than it takes to have their accounts locked there."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - what it joins
         self,
         directories: Sequence[Directory],
         identities: IdentityStore,
         sessions: Sessions,
+        places: Places,
         clock: Callable[[], datetime],
         steady: Callable[[], datetime],
     ) -> None:
@@ -38,10 +38,10 @@ class DirectorySignIn:
         self._directories = directories
         self._identities = identities
         self._sessions = sessions
+        self._places = places
         self._clock = clock
         self._steady = steady
         self._throttle = Throttle()
-        self._familiar: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     def serves(self, name: str) -> bool:
         """Whether this is a name of a directory."""
@@ -61,8 +61,8 @@ class DirectorySignIn:
         if directory is None:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, "unknown name")
         network = network_of(address)
-        whence, tried = (network, fold(name)), f"name:{network}:{fold(name)}"
-        known = whence in self._familiar
+        who, tried = f"{directory.config.issuer} {fold(name)}", f"name:{network}:{fold(name)}"
+        known = await self._places.known(who, network)
         limits = {tried: NAME_LIMIT} if known else {tried: NAME_LIMIT, f"network:{network}": NETWORK_LIMIT}
         self._count(limits)
         try:
@@ -80,7 +80,7 @@ class DirectorySignIn:
         self._throttle.forget(tried)
         # A guesser's other attempts still count.
         self._take_back(limits.keys() - {tried})
-        self._remember(whence)
+        await self._places.keep(who, network)
         return await self._sessions.begin(person, _by_directory(directory))
 
     async def prove(self, by: Principal, password: str) -> None:
@@ -158,12 +158,6 @@ class DirectorySignIn:
     def _take_back(self, keys: Iterable[str]) -> None:
         for key in keys:
             self._throttle.take_back(key)
-
-    def _remember(self, whence: tuple[str, str]) -> None:
-        self._familiar[whence] = None
-        self._familiar.move_to_end(whence)
-        while len(self._familiar) > MAX_FAMILIAR:
-            self._familiar.popitem(last=False)
 
 
 def _share(kind: str, config: DirectoryConfig, subject: str) -> dict[str, Limit]:

@@ -1,5 +1,6 @@
 """The stores of people, identities and passkeys in memory: for tests, and the shortest statement of what each does."""
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -42,6 +43,7 @@ class MemoryPeopleStore:
         self._passkeys: dict[str, PasskeyRecord] = {}
         self._used_nonces: dict[str, datetime] = {}
         self._proposals: dict[str, GroupProposal] = {}
+        self._places: OrderedDict[str, None] = OrderedDict()
 
     async def add_person(self, person: PersonRecord, invitation: InvitationRecord | None = None) -> None:
         """See `PeopleStore`."""
@@ -104,6 +106,17 @@ class MemoryPeopleStore:
         self._people[person] = replace(self._people[person], password_hash=password_hash)
         self._end_sessions(person, keep=keep)
         self._drop_invitations(person)
+
+    async def has_place(self, *hashes: str) -> bool:
+        """See `PeopleStore`."""
+        return any(one in self._places for one in hashes)
+
+    async def keep_place(self, hash: str, now: datetime, most: int) -> None:  # noqa: A002, ARG002 - the port's names
+        """See `PeopleStore`."""
+        self._places[hash] = None
+        self._places.move_to_end(hash)
+        while len(self._places) > most:
+            self._places.popitem(last=False)
 
     async def set_password_hash(self, person: str, password_hash: str) -> None:
         """See `PeopleStore`."""
@@ -263,6 +276,14 @@ class MemoryPeopleStore:
                 granted_groups=known.granted_groups if groups is None else groups,
             )
             return self._refreshed(person)
+
+    async def enable(self, person: str) -> PersonRecord | None:
+        """See `IdentityStore`."""
+        known = self._people.get(person)
+        if known is None or known.state != "disabled":
+            return known
+        self._people[person] = replace(known, state="active")
+        return self._refreshed(person)
 
     async def link(self, person: str, issuer: str, subject: str, now: datetime) -> PersonRecord | None:
         """See `IdentityStore`."""

@@ -48,8 +48,11 @@ class Issuer:
     """In one of which ways a sign-in that proves consent must be done, in the provider's words (`acr`); any if none."""
 
 
-def read_issuers(file: Path) -> tuple[Issuer, ...]:
-    """Read the tables `[[issuer]]` of a file, at most 20; raises `IssuerError`."""
+def read_issuers(file: Path, read_secret: Callable[[Path], bytes]) -> tuple[Issuer, ...]:
+    """Read the tables `[[issuer]]` of a file, at most 20; raises `IssuerError`.
+
+    `read_secret` reads a file of a secret, and raises `OSError` or `ValueError` where it should not be used.
+    """
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -59,7 +62,9 @@ def read_issuers(file: Path) -> tuple[Issuer, ...]:
     if set(document) != {"issuer"} or not isinstance(tables, list) or not 0 < len(tables) <= MAX_ISSUERS:
         message = f"`{file}` holds 1 to {MAX_ISSUERS} tables `[[issuer]]` and nothing else"
         raise IssuerError(message)
-    issuers = tuple(_issuer(table, f"`{file}`, issuer {number}", file.parent) for number, table in enumerate(tables, 1))
+    issuers = tuple(
+        _issuer(table, f"`{file}`, issuer {number}", file.parent, read_secret) for number, table in enumerate(tables, 1)
+    )
     for what in ("id", "url"):
         if len({getattr(issuer, what) for issuer in issuers}) < len(issuers):
             message = f"`{file}` declares one `{what}` twice"
@@ -78,7 +83,7 @@ def is_secure(url: str) -> bool:
         return parts.hostname == "localhost"
 
 
-def _issuer(table: Mapping[str, object], where: str, folder: Path) -> Issuer:
+def _issuer(table: Mapping[str, object], where: str, folder: Path, read_secret: Callable[[Path], bytes]) -> Issuer:
     unknown = sorted(table.keys() - _KEYS.keys())
     if unknown:
         message = f"{where}: `{unknown[0]}` is unknown; known are {', '.join(sorted(_KEYS))}"
@@ -92,7 +97,7 @@ def _issuer(table: Mapping[str, object], where: str, folder: Path) -> Issuer:
             raise IssuerError(message)
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     if "client_secret_file" in values:
-        values["client_secret"] = _secret(folder / str(values.pop("client_secret_file")), where)
+        values["client_secret"] = _secret(folder / str(values.pop("client_secret_file")), where, read_secret)
     if "ca_file" in values:
         values["ca_file"] = str(folder / str(values["ca_file"]))
     if values.get("audience") == values["client_id"]:
@@ -101,9 +106,9 @@ def _issuer(table: Mapping[str, object], where: str, folder: Path) -> Issuer:
     return Issuer(**values)  # type: ignore[arg-type] # held to their types by the table below
 
 
-def _secret(file: Path, where: str) -> str:
+def _secret(file: Path, where: str, read_secret: Callable[[Path], bytes]) -> str:
     try:
-        secret = file.read_text(encoding="utf-8").strip()
+        secret = read_secret(file).decode().strip()
     except (OSError, ValueError) as error:
         message = f"{where}: `client_secret_file` can't be read: {error}"
         raise IssuerError(message) from error

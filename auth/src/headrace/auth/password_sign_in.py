@@ -1,7 +1,6 @@
 """Signing in with a name and a password, and choosing the password with a one-time link."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -10,6 +9,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.passwords import check_name, check_password, fold, hash_password, needs_rehash, password_fits
+from headrace.auth.places import Places
 from headrace.auth.principal import Principal
 from headrace.auth.secret_forms import Pepper, is_invitation
 from headrace.auth.sessions import BY_PASSWORD, Sessions, SignedIn
@@ -23,8 +23,6 @@ KNOWN_LIMIT: Final = Limit(100, timedelta(minutes=15))
 """A name from a network where its person signed in before: others may share the address, as behind a proxy."""
 NETWORK_LIMIT: Final = Limit(200, timedelta(minutes=15))
 PERSON_LIMIT: Final = Limit(100, timedelta(minutes=15))
-MAX_FAMILIAR: Final = 10_000
-"""People and the networks from which they signed in rightly since the start; the longest unused are forgotten first."""
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -32,10 +30,11 @@ P = ParamSpec("P")
 class PasswordSignIn:
     """Signs local people in, a limited number of times."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - what it joins
         self,
         store: PeopleStore,
         sessions: Sessions,
+        places: Places,
         pepper: Pepper,
         clock: Callable[[], datetime],
         steady: Callable[[], datetime],
@@ -43,11 +42,11 @@ class PasswordSignIn:
         """`clock` answers aware UTC times; `steady` measures for how long tries count, however the clock is set."""
         self._store = store
         self._sessions = sessions
+        self._places = places
         self._pepper = pepper
         self._clock = clock
         self._steady = steady
         self._throttle = Throttle()
-        self._familiar: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._hashing = ThreadPoolExecutor(MAX_HASHES_AT_ONCE, thread_name_prefix="passwords")
 
     def close(self) -> None:
@@ -63,7 +62,7 @@ class PasswordSignIn:
         network = network_of(address)
         person = await self._store.person_named(name)
         pair, whole = f"pair:{network}:{fold(name)}", f"network:{network}"
-        known = person is not None and (network, person.id) in self._familiar
+        known = person is not None and await self._places.known(person.id, network)
         limits = {pair: KNOWN_LIMIT if known else PAIR_LIMIT}
         if not known:
             limits[whole] = NETWORK_LIMIT
@@ -86,7 +85,7 @@ class PasswordSignIn:
         # Many people may share an address, and all of them may sign in; a guesser's other attempts still count.
         for key in limits.keys() - {pair}:
             self._throttle.take_back(key)
-        self._remember(network, person.id)
+        await self._places.keep(person.id, network)
         return await self._sessions.begin(person, BY_PASSWORD)
 
     async def accept_invitation(self, token: str, password: str, name: str | None, address: str) -> SignedIn:
@@ -116,7 +115,7 @@ class PasswordSignIn:
         if active is None:
             raise AuthError(AuthCode.INVITATION_REFUSED, f"the invitation of person {person.id} was used meanwhile")
         self._throttle.forget(tried)
-        self._remember(network, active.id)
+        await self._places.keep(active.id, network)
         return await self._sessions.begin(active, BY_PASSWORD)
 
     async def _invitation(self, token: str) -> InvitationRecord | None:
@@ -153,13 +152,6 @@ class PasswordSignIn:
         await self.prove(by, password)
         await self._in_thread(check_password, new, by.name)
         await self._store.replace_password(by.id, await self._hash(by.id, new), keep=by.session_id or "")
-
-    def _remember(self, network: str, person: str) -> None:
-        """Note that a person is at home in a network."""
-        self._familiar[network, person] = None
-        self._familiar.move_to_end((network, person))
-        while len(self._familiar) > MAX_FAMILIAR:
-            self._familiar.popitem(last=False)
 
     def _count(self, limits: dict[str, Limit]) -> None:
         wait = self._throttle.attempt(limits, self._steady())

@@ -63,6 +63,22 @@ class Rights:
             granted = await self._identities.grant(person, roles, groups)
         return granted or await self._known(person)
 
+    async def enable(self, by: Principal, person: str) -> PersonRecord:
+        """Let somebody disabled, who signs in elsewhere or never, act again. Raises `not_allowed`, `not_found`.
+
+        Their sessions, tokens and passkeys stay ended. Who has a name of their own here gets a one-time link instead.
+        """
+        need_admin(by)
+        known = await self._known(person)
+        if known.state != "disabled":
+            raise AuthError(AuthCode.NOT_ALLOWED, f"This person is {known.state}, not disabled.")
+        if known.kind == "person" and known.local and known.name != known.id:
+            raise AuthError(
+                AuthCode.NOT_ALLOWED,
+                "Their password is gone: give them a new one-time link with `headrace people reinvite`.",
+            )
+        return await self._identities.enable(person) or await self._known(person)
+
     async def bindings(self, by: Principal) -> Sequence[GroupBinding]:
         """List what groups give; raises `not_allowed`."""
         _may_see(by)
@@ -141,13 +157,19 @@ class Rights:
         return linked or await self._known(person)
 
     async def unlink(self, by: Principal, person: str, issuer: str, subject: str) -> PersonRecord:
-        """Take an identity from a person, whose sessions end. Raises `not_allowed`, `not_found`."""
+        """Take an identity from a person, whose sessions end. Raises `not_allowed`, `not_found`.
+
+        The identity of somebody disabled stays theirs.
+        """
         need_admin(by)
         if person == by.id:
             raise AuthError(AuthCode.NOT_ALLOWED, "This identity is your own; ask another admin.")
         known = await self._identities.identity(issuer, subject)
         if known is None or known.person != person:
             raise AuthError(AuthCode.NOT_FOUND, "This person has no such identity.")
+        if (await self._known(person)).state == "disabled":
+            # Whoever signs in with it next would be somebody new, whom nobody has disabled.
+            raise AuthError(AuthCode.NOT_ALLOWED, "This person is disabled, and stays out by this identity.")
         with an_admin_stays():
             left = await self._identities.unlink(issuer, subject)
         return left or await self._known(person)

@@ -223,6 +223,13 @@ class IdentityStore(Protocol):
         """Replace what was granted to a person (`None`: what is granted at that moment stays); `None` for nobody."""
         ...
 
+    async def enable(self, person: str) -> PersonRecord | None:
+        """Let a disabled person act again, or suspend them if an identity of theirs is no longer.
+
+        Nothing that ended comes back. Who is not disabled stays as they are; `None` for nobody.
+        """
+        ...
+
     async def link(self, person: str, issuer: str, subject: str, now: datetime) -> PersonRecord | None:
         """Make an identity this person's, whosever it was (whose sessions end); `None` if there is no such person."""
         ...
@@ -319,6 +326,14 @@ class PeopleStore(Protocol):
 
         Answers the person, or `None` when any of that does not hold (nothing changes then); raises `NameTaken`.
         """
+        ...
+
+    async def has_place(self, *hashes: str) -> bool:
+        """Whether somebody has signed in from a place with one of these hashes."""
+        ...
+
+    async def keep_place(self, hash: str, now: datetime, most: int) -> None:  # noqa: A002 - the field's name
+        """Note from where somebody has signed in; of more than `most` places the longest unused are forgotten."""
         ...
 
     async def set_password_hash(self, person: str, password_hash: str) -> None:

@@ -142,7 +142,7 @@ def invite(
 
 
 people = typer.Typer(
-    invoke_without_command=True, rich_markup_mode=None, help="List people, change their rights, disable one."
+    invoke_without_command=True, rich_markup_mode=None, help="List people, change their rights, disable or enable one."
 )
 
 
@@ -196,6 +196,18 @@ def people_disable(person: Annotated[str, typer.Argument(help="A person's id.")]
 
     def work(command: Command) -> None:
         after = command.wait(command.headrace.disable_person(person))
+        command.out.say(f"{after.name} is {after.state}.")
+        command.out.document(after)
+
+    run(work, as_json=json)
+
+
+@people.command("enable")
+def people_enable(person: Annotated[str, typer.Argument(help="A person's id.")], *, json: Json = False) -> None:
+    """Let a disabled person who signs in elsewhere, or a service account, act again; what ended stays ended."""
+
+    def work(command: Command) -> None:
+        after = proven(command, m.Proven(), partial(command.headrace.enable_person, person))
         command.out.say(f"{after.name} is {after.state}.")
         command.out.document(after)
 

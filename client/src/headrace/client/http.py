@@ -390,6 +390,12 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.post(m.Person, f"people/{segment(person)}/disable")
 
+    async def enable_person(self, person: str, proof: m.Proven | None = None) -> m.Person:
+        """As in the port."""
+        proof = proof or m.Proven()
+        self._private(proof)
+        return await self._wire.post(m.Person, f"people/{segment(person)}/enable", proof)
+
     async def update_person(self, person: str, update: m.PersonUpdate) -> m.Person:
         """As in the port."""
         self._private(update)

@@ -320,6 +320,13 @@ class Headrace(Protocol):
         """Disable a person; their sessions and tokens end."""
         ...
 
+    async def enable_person(self, person: str, proof: m.Proven | None = None) -> m.Person:
+        """Let a disabled person who signs in elsewhere, or a service account, act again; what ended stays ended.
+
+        A site may want a proof.
+        """
+        ...
+
     async def update_person(self, person: str, update: m.PersonUpdate) -> m.Person:
         """Replace the roles or groups that are granted to a person."""
         ...

@@ -420,6 +420,11 @@ class Acting:
         with self._may("disable_person") as caller:
             return await self._do.people.disable(caller, person)
 
+    async def enable_person(self, person: str, proof: m.Proven | None = None) -> m.Person:
+        """As in the port."""
+        with self._may("enable_person") as caller:
+            return await self._do.people.enable(caller, person, proof or m.Proven())
+
     async def update_person(self, person: str, update: m.PersonUpdate) -> m.Person:
         """As in the port; what the person has running is looked at again."""
         with self._may("update_person") as caller:

@@ -31,6 +31,7 @@ from headrace.api.people.accounts import People
 from headrace.api.people.directory_file import read_directories
 from headrace.api.people.passkeys import PersonPasskeys
 from headrace.api.people.proofs import Proofs
+from headrace.api.people.secret_file import read_secret
 from headrace.api.people.sql_identities import SqlIdentityStore
 from headrace.api.people.sql_passkeys import SqlPasskeyStore
 from headrace.api.people.sql_store import SqlPeopleStore
@@ -210,7 +211,7 @@ def _issuers(settings: Settings) -> tuple[Issuer, ...]:
     if not settings.oidc_issuers:
         return ()
     try:
-        return read_issuers(Path(settings.oidc_issuers))
+        return read_issuers(Path(settings.oidc_issuers), read_secret)
     except IssuerError as error:
         message = f"`HEADRACE_OIDC_ISSUERS`: {error}"
         raise SettingError(message) from error

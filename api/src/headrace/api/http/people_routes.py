@@ -95,6 +95,12 @@ async def disable_person(port: Port, person: Id) -> m.Person:
     return await port.disable_person(person)
 
 
+@router.post("/people/{person}/enable")
+async def enable_person(port: Port, person: Id, body: m.Proven | None = None) -> m.Person:
+    """Let a disabled person who signs in elsewhere, or a service account, act again; what ended stays ended."""
+    return await port.enable_person(person, body)
+
+
 @router.patch("/people/{person}")
 async def update_person(port: Port, person: Id, body: m.PersonUpdate) -> m.Person:
     """Replace the roles or groups that are granted to a person."""

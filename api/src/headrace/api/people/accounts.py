@@ -297,6 +297,13 @@ class People:
             disabled = await self._auth.accounts.disable(caller.principal, person)
             return _person(disabled, await self._identities(caller, disabled.id))
 
+    async def enable(self, caller: Caller, person: str, proof: m.Proven) -> m.Person:
+        """Let somebody disabled act again."""
+        await self._proofs.of(caller, "enable_person", person, proof)
+        with self._changing(caller):
+            enabled = await self._auth.rights.enable(caller.principal, person)
+            return _person(enabled, await self._identities(caller, enabled.id))
+
     async def update(self, caller: Caller, person: str, update: m.PersonUpdate) -> m.Person:
         """Replace what is granted to a person; what this person has running is looked at again."""
         roles = None if update.roles is None else frozenset(_one_of(Role, role, "roles") for role in update.roles)

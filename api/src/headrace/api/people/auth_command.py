@@ -11,6 +11,7 @@ import typer
 
 from headrace.api.clock import utc_now
 from headrace.api.people.directory_file import read_directories
+from headrace.api.people.secret_file import read_secret
 from headrace.api.settings import SettingError, Settings
 from headrace.auth import Issuer, IssuerError, read_issuers
 from headrace.auth.directory import TypedName
@@ -41,7 +42,7 @@ def check(
     """Try the site's providers and directories as the service would; ends with 1 when something is wrong."""
     try:
         settings = Settings.from_environment(os.environ)
-        issuers = read_issuers(Path(settings.oidc_issuers)) if settings.oidc_issuers else ()
+        issuers = read_issuers(Path(settings.oidc_issuers), read_secret) if settings.oidc_issuers else ()
         directories = read_directories(settings.directories)
         typed = TypedName.read(name) if name is not None else None
         if name is not None and not any(typed and typed.fits(config) for config in directories):

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from headrace.api.people.secret_file import read_secret
 from headrace.api.settings import SettingError
 from headrace.auth import DirectoryConfig
 
@@ -72,7 +73,7 @@ def read_directories(file: str) -> tuple[DirectoryConfig, ...]:
 
 
 def _config(table: _Table, folder: Path) -> DirectoryConfig:
-    secret = (folder / table.secret_file).read_text(encoding="utf-8").rstrip("\r\n")
+    secret = read_secret(folder / table.secret_file).decode().rstrip("\r\n")
     if not secret:
         message = f"`{table.secret_file}` is empty; write the password of `{table.account}` into it"
         raise ValueError(message)

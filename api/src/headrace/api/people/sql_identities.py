@@ -142,6 +142,17 @@ class SqlIdentityStore:
             async with keeping_an_admin(tx):
                 return await self._refresh(tx, row, "an administrator")
 
+    async def enable(self, person: str) -> PersonRecord | None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(PersonRow, person)
+            if row is None or row.state != "disabled":
+                return person_of(row) if row else None
+            row.state = "active"
+            await self._note(tx, m.AuditKind.PERSON_ENABLED, person, {"name": row.name})
+            after_commit(tx, self._reactions.tell)
+            return await self._refresh(tx, row, "an administrator")
+
     async def link(self, person: str, issuer: str, subject: str, now: datetime) -> PersonRecord | None:
         """As in the port."""
         async with self._database.write() as tx:

@@ -11,7 +11,15 @@ from sqlalchemy.exc import IntegrityError
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_address, current_caller
 from headrace.api.store import Database, Tx
-from headrace.api.store.tables_site import IdentityRow, InvitationRow, PasskeyRow, PersonRow, SessionRow, TokenRow
+from headrace.api.store.tables_site import (
+    IdentityRow,
+    InvitationRow,
+    PasskeyRow,
+    PersonRow,
+    SessionRow,
+    SignInPlaceRow,
+    TokenRow,
+)
 from headrace.api.store.tables_work import ApprovalRow
 from headrace.auth import (
     InvitationRecord,
@@ -150,6 +158,26 @@ class SqlPeopleStore:
                 if _session(session).id != keep:
                     await tx.delete(session)
             await self._note(tx, m.AuditKind.PASSWORD_CHANGED, person, {"name": row.name})
+
+    async def has_place(self, *hashes: str) -> bool:
+        """As in the port."""
+        async with self._database.read() as tx:
+            return (
+                await tx.scalar(select(SignInPlaceRow.hash).where(SignInPlaceRow.hash.in_(hashes)).limit(1)) is not None
+            )
+
+    async def keep_place(self, hash: str, now: datetime, most: int) -> None:  # noqa: A002 - the port's name
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(SignInPlaceRow, hash)
+            if row is not None:
+                row.seen = now
+                return
+            tx.add(SignInPlaceRow(hash=hash, seen=now))
+            await tx.flush()
+            newest = select(SignInPlaceRow.hash).order_by(SignInPlaceRow.seen.desc(), SignInPlaceRow.hash)
+            too_many = (await tx.scalars(newest.offset(most))).all()
+            await tx.execute(delete(SignInPlaceRow).where(SignInPlaceRow.hash.in_(too_many)))
 
     async def set_password_hash(self, person: str, password_hash: str) -> None:
         """As in the port (the same password under newer parameters: no event)."""

@@ -78,6 +78,15 @@ class UsedNonceRow(Base):
     until: Mapped[datetime] = mapped_column(Utc, index=True)
 
 
+class SignInPlaceRow(Base):
+    """From where somebody has signed in: the keyed hash of a person and a network."""
+
+    __tablename__ = "sign_in_places"
+
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    seen: Mapped[datetime] = mapped_column(Utc, index=True)
+
+
 class IdentityRow(Base):
     """Who a person is elsewhere, and what was said of them there last."""
 

@@ -108,6 +108,7 @@ class AuditKind(_Kind):
     INVITED_AGAIN = "invited_again", "a person in this state got a new one-time link", "name state"
     PASSWORD_CHANGED = "password_changed", "a person replaced the password; other sessions ended", "name"
     PERSON_DISABLED = "person_disabled", "a person was disabled", "name"
+    PERSON_ENABLED = "person_enabled", "a disabled person may act again", "name"
     PERSON_SUSPENDED = (
         "person_suspended",
         "an identity of a person is no longer; sessions, tokens and approvals not used yet are gone",
