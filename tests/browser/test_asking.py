@@ -5,7 +5,7 @@ import re
 from urllib.parse import quote
 
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.house import House
+from tests.browser.house import Caller, House
 
 LONG_MS = 60_000
 
@@ -204,3 +204,19 @@ def make_and_start(page: Page) -> None:
 
 def state(page: Page, word: str) -> Locator:
     return page.get_by_role("main").get_by_text(word, exact=True).first
+
+
+def test_what_an_assistant_added_to_the_words_stands_out_on_the_plan(house: House) -> None:
+    ada = house.people["ada"]
+    scopes = ["transfer:read", "transfer:plan"]
+    token = ada.call("POST", "/tokens", {"name": "chat", "scopes": scopes, "agent": "claude"})["secret"]
+    places = {"source": "krios1:/run42/movie.tiff", "destination": "archive:/told/"}
+    slots = {"action": "copy", **places, "rate_limit_bps": 2_000_000_000}
+    words = "copy krios1:/run42/movie.tiff to archive:/told/"
+    plan = Caller(ada.url, str(token)).call("POST", "/plans", {"words": words, "intent": slots})["id"]
+    page = house.page("ada", f"/plans/{plan}")
+    added = page.get_by_role("alert", name="Added by the assistant claude, not in the words")
+    expect(added.get_by_role("listitem")).to_have_text(["no faster than: 2.00 Gb/s"])
+    page.get_by_text("Where each part comes from").click()
+    told = page.get_by_role("list", name="Where each part comes from")
+    expect(told).to_contain_text("from: krios1:/run42/movie.tiff, from the words “krios1:/run42/movie.tiff”")

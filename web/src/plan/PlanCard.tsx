@@ -14,6 +14,7 @@ import { DecisionBadge, PlanBadge } from "../ui/state";
 import { Counts } from "./Counts";
 import { DecisionDetail } from "./DecisionDetail";
 import { Losses } from "./Losses";
+import { Origins } from "./Origins";
 import classes from "./PlanCard.module.css";
 import { Refusals } from "./WordsBar";
 
@@ -35,6 +36,7 @@ export function PlanCard({ plan }: { plan: Plan }) {
         </Alert>
       )}
       <Text className={classes.sentence}>{visible(plan.canonical_sentence ?? plan.words ?? "")}</Text>
+      <Origins plan={plan} />
       {plan.state === "surveying" && (
         <>
           <Loading />
