@@ -1,5 +1,6 @@
 """What whoever has a person's secrets, or can write to the whole database, still can't do: agree to anything."""
 
+import hashlib
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable
@@ -10,17 +11,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 from tests.servers.device import Device
-from tests.servers.site import PASSWORD, Site, digest_of, started_site
+from tests.servers.site import PASSWORD, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
 
 from headrace.api.people.accounts import me
 from headrace.api.settings import Settings
 from headrace.api.signing.consents import approval_of
-from headrace.api.store.tables_site import PasskeyRow, PersonRow
+from headrace.api.store.tables_site import InvitationRow, PasskeyRow, PersonRow, SessionRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, TransferRow
 from headrace.auth import TOKEN_SCOPES, AuthError
 from headrace.auth.passwords import hash_password
+from headrace.auth.secret_forms import make_invitation
 from headrace.client import HeadraceError
 from headrace.client import models as m
 from headrace.client.login import remember
@@ -169,6 +171,53 @@ async def test_whoever_writes_to_the_database_puts_no_password_of_their_own_in_p
     async with strict.service.whole.core.database.write() as tx:
         (await tx.get_one(PersonRow, strict.ada.principal.id)).password_hash = mine
     assert (await strict.ada.port.confirm_plan(plan.id, yes(plan))).confirmed
+
+
+@pytest.mark.anyio
+async def test_whoever_writes_to_the_database_makes_no_session_or_link_of_their_own_anothers(strict: Site) -> None:
+    eve, ada = await strict.person("eve", "viewer"), strict.ada.principal.id
+    asked = m.InvitationRequest(name="mal", roles=["viewer"], password=PASSWORD)
+    own = (await strict.ada.port.invite(asked)).link.partition("#")[2]
+    forged = make_invitation(ada).text
+    async with strict.service.whole.core.database.write() as tx:
+        await tx.execute(update(SessionRow).where(SessionRow.person == eve.principal.id).values(person=ada))
+        await tx.execute(update(InvitationRow).values(person=ada))
+        hashed = hashlib.sha256(forged.encode()).hexdigest()
+        tx.add(InvitationRow(hash=hashed, person=ada, created=strict.clock(), expires=strict.clock() + DAY))
+    with pytest.raises(AuthError) as told:
+        await strict.use_cases.people.of_session(eve.secret)
+    assert told.value.reason == "unknown session"
+    for link in (own, forged, own.replace(own.split("_")[2], ada.removeprefix("pn_"))):
+        with pytest.raises(AuthError) as told:
+            await strict.accept(f"#{link}", None)
+        assert told.value.reason == "unknown, used or expired invitation"
+    plan = await overwriting(strict)
+    assert (await strict.ada.port.confirm_plan(plan.id, yes(plan))).confirmed
+
+
+@pytest.mark.anyio
+async def test_a_role_that_was_put_into_the_database_agrees_with_its_persons_own_proof_and_in_that_name(
+    strict: Site,
+) -> None:
+    plan, eve = await plan_to_approve(strict), await strict.person("eve", "viewer")
+    word = m.Approval(digest=digest_of(plan), verdict="approved")
+    async with strict.service.whole.core.database.write() as tx:
+        await tx.execute(update(PersonRow).values(roles=("approver",)).where(PersonRow.id == eve.principal.id))
+        mallory = PersonRow(
+            id="pn_mallory", name="mallory", name_key="mallory", kind="person", state="active", roles=("approver",),
+            groups=(), granted_roles=("approver",), granted_groups=(), created=strict.clock(),
+            password_hash=hash_password(GUESS),
+        )  # fmt: skip
+        tx.add(mallory)
+    with pytest.raises(AuthError, match="wrong"):
+        await strict.use_cases.people.sign_in(m.SignIn(name="mallory", password=GUESS), "127.0.0.1")
+    again = Person(strict, await strict.use_cases.people.of_session(eve.secret), eve.secret)
+    with refused("proof_needed"):
+        await again.port.approve_plan(plan.id, word)
+    await again.port.approve_plan(plan.id, word.model_copy(update={"password": PASSWORD}))
+    [approved] = await strict.audited("approved")
+    assert approved.person == eve.principal.id
+    assert await strict.audited("rights_changed") == []
 
 
 @pytest.mark.anyio

@@ -8,12 +8,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
+from sqlalchemy import update
 from tests.interfaces.rest.test_sign_in_elsewhere import HERE, PUBLIC, Visitor, bind, visitor
 from tests.servers.device import Device
 from tests.servers.provider import OpenIdProvider, walk
 from tests.servers.site import PASSWORD, Site, started_site
 
 from headrace.api.settings import Settings
+from headrace.api.store.tables_site import IdentityRow
 from headrace.client import models as m
 
 WISH: dict[str, object] = {"name": "pipeline", "scopes": ["transfer:read"]}
@@ -129,6 +131,32 @@ async def test_a_sign_in_of_before_proves_nothing_though_the_provider_vouches(
         assert refusal(await came_back(pia, await asked(pia))) == "provider_proof_refused"
     [failed] = await strict.audited("proof_failed")
     assert failed.detail["reason"].startswith("The provider did not ask you to sign in anew")
+
+
+async def test_an_identity_that_was_put_under_another_person_proves_where_a_provider_may_and_no_passkey(
+    strict: Site, provider: OpenIdProvider
+) -> None:
+    async with visitor(strict) as pia, visitor(strict) as rob:
+        await pia.sign_in("pia")
+        await rob.sign_in("rob")
+        me, wish = await pia.me(), {**WISH, "name": "robs"}
+        async with strict.service.whole.core.database.write() as tx:
+            mine = update(IdentityRow).where(IdentityRow.issuer == provider.url, IdentityRow.subject == "rob")
+            await tx.execute(mine.values(person=me.id))
+        await rob.sign_in("rob")
+        assert (await rob.me()).id == me.id
+        challenge = await asked(rob, wish)
+        answer = answer_of(await came_back(rob, challenge, "rob"), challenge)
+        made = await rob.client.post(TOKENS, json={**wish, "provider": answer}, headers=FROM_HERE)
+        assert made.status_code == 201, made.text
+        # No event says that an administrator linked it.
+        assert await strict.audited("identity_linked") == []
+        strict.settings = replace(strict.settings, consent_proof="passkey")
+        await strict.restart()
+    async with visitor(strict) as passkeys:
+        await passkeys.sign_in("rob")
+        problem = await said(passkeys, WISH)
+        assert (problem.code, problem.proof) == ("proof_needed", None)
 
 
 async def test_a_proof_of_a_provider_is_over_after_five_minutes(strict: Site) -> None:

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from headrace.auth import AuthError, Pepper, Role, Scope, scopes_of
 from headrace.auth.passwords import check_name, check_password, fold, hash_password, needs_rehash, password_fits
-from headrace.auth.secret_forms import is_invitation, is_session, make_invitation, make_session, make_token, token_id
+from headrace.auth.secret_forms import (
+    invitation_person,
+    make_invitation,
+    make_session,
+    make_token,
+    session_person,
+    token_id,
+)
 from headrace.auth.throttle import Limit, Throttle
 
 PEPPER = Pepper(b"p" * 32)
@@ -23,10 +30,11 @@ def test_a_token_says_what_it_is_and_carries_its_id() -> None:
 
 
 def test_secrets_of_each_kind_are_told_apart_and_never_repeat() -> None:
-    made = [make().text for make in (make_token, make_session, make_invitation) for _ in range(50)]
+    kinds = (make_token, lambda: make_session("pn_1"), lambda: make_invitation("pn_2"))
+    made = [make().text for make in kinds for _ in range(50)]
     assert len(set(made)) == 150
-    assert [is_session(text) for text in made] == [False] * 50 + [True] * 50 + [False] * 50
-    assert [is_invitation(text) for text in made] == [False] * 100 + [True] * 50
+    assert [session_person(text) for text in made] == [None] * 50 + ["pn_1"] * 50 + [None] * 50
+    assert [invitation_person(text) for text in made] == [None] * 100 + ["pn_2"] * 50
     assert [token_id(text) is not None for text in made] == [True] * 50 + [False] * 100
 
 
@@ -41,8 +49,8 @@ def test_a_mistyped_token_is_noticed_before_anything_is_looked_up(data: st.DataO
 @given(st.text())
 def test_any_other_text_is_no_secret(text: str) -> None:
     assert token_id(text) is None
-    assert not is_session(text)
-    assert not is_invitation(text)
+    assert session_person(text) is None
+    assert invitation_person(text) is None
 
 
 def test_what_is_stored_is_a_keyed_hash_that_fits_only_its_secret() -> None:

@@ -84,7 +84,7 @@ class Accounts:
             raise AuthError(AuthCode.NOT_ALLOWED, "A service account never signs in; make another one.")
         if not known.local or known.name == known.id:
             raise AuthError(AuthCode.NOT_ALLOWED, "This person has no name to sign in with here; invite them by one.")
-        made, now = make_invitation(), self._clock()
+        made, now = make_invitation(person), self._clock()
         invitation = InvitationRecord(
             hash=self._pepper.hash(made.text), person=person, created=now, expires=now + valid
         )
@@ -110,7 +110,7 @@ class Accounts:
     async def _invite(
         self, person: str, name: str, roles: frozenset[Role], valid: timedelta
     ) -> tuple[PersonRecord, str]:
-        made, now = make_invitation(), self._clock()
+        made, now = make_invitation(person), self._clock()
         record = PersonRecord(id=person, name=name, roles=roles, granted_roles=roles, state="invited", created=now)
         invitation = InvitationRecord(
             hash=self._pepper.hash(made.text), person=person, created=now, expires=now + valid

@@ -11,7 +11,7 @@ from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.passwords import check_name, check_password, fold, hash_password, needs_rehash, password_fits
 from headrace.auth.places import Places
 from headrace.auth.principal import Principal
-from headrace.auth.secret_forms import Pepper, is_invitation
+from headrace.auth.secret_forms import Pepper, invitation_person
 from headrace.auth.sessions import BY_PASSWORD, Sessions, SignedIn
 from headrace.auth.store import InvitationRecord, NameTaken, PeopleStore, PersonRecord, active_person, everybody
 from headrace.auth.throttle import Limit, Throttle, network_of
@@ -95,7 +95,7 @@ class PasswordSignIn:
         `invitation_refused`, `name_refused`, `PasswordRefused`, `too_many_attempts`.
         """
         now, network = self._clock(), network_of(address)
-        invitation = await self._invitation(token) if is_invitation(token) else None
+        invitation = await self._invitation(token) if invitation_person(token) else None
         hashed = invitation.hash if invitation else ""
         # What strangers make up counts for their network; who holds a link is not held up by it.
         tried = f"invitation:{network}:{hashed}" if invitation else f"network:{network}"
@@ -119,9 +119,10 @@ class PasswordSignIn:
         return await self._sessions.begin(active, BY_PASSWORD)
 
     async def _invitation(self, token: str) -> InvitationRecord | None:
+        """Find an invitation, if it is the person's to whom the link was given."""
         for hashed in self._pepper.hashes(token):
             invitation = await self._store.invitation(hashed)
-            if invitation is not None:
+            if invitation is not None and invitation.person == invitation_person(token):
                 return invitation
         return None
 

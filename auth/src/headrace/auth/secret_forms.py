@@ -1,7 +1,8 @@
 """Secrets that are shown once and stored only as keyed hashes: API tokens, sessions, invitation links.
 
 All hold 256 random bits, a prefix that says what they are, and a CRC-32 that tells a typing mistake from a wrong secret
-(and lets secret scanners find them).
+(and lets secret scanners find them). Sessions and links name their person as well: the row that is found by the hash
+says so too, and whoever only writes to the database can't make it another person's.
 """
 
 import base64
@@ -26,16 +27,16 @@ _NONCE_BYTES: Final = 12
 
 _BASE32: Final = r"[a-z2-7]{52}"
 _TOKEN: Final = re.compile(rf"hrt_(?P<id>[0-9a-f]{{16}})_{_BASE32}[0-9a-f]{{8}}")
-_SESSION: Final = re.compile(rf"hrs_{_BASE32}[0-9a-f]{{8}}")
-_INVITATION: Final = re.compile(rf"hri_{_BASE32}[0-9a-f]{{8}}")
+_SESSION: Final = re.compile(rf"hrs_(?P<person>[0-9A-Za-z_]{{1,40}})_{_BASE32}[0-9a-f]{{8}}")
+_INVITATION: Final = re.compile(rf"hri_(?P<person>[0-9A-Za-z_]{{1,40}})_{_BASE32}[0-9a-f]{{8}}")
 
 
 @dataclass(frozen=True, slots=True)
 class MadeSecret:
-    """A fresh secret and the id it carries (empty unless it is a token); never log `text`."""
+    """A fresh secret and the id it carries, of the token or of the person; never log `text`."""
 
     text: str = field(repr=False)
-    id: str = ""
+    id: str
 
 
 class Pepper:
@@ -112,14 +113,14 @@ def make_token() -> MadeSecret:
     return MadeSecret(_with_crc(f"hrt_{token_id}_{_random()}"), token_id)
 
 
-def make_session() -> MadeSecret:
-    """Make a session secret: `hrs_<secret><crc>`."""
-    return MadeSecret(_with_crc(f"hrs_{_random()}"))
+def make_session(person: str) -> MadeSecret:
+    """Make the secret of a person's session: `hrs_<person>_<secret><crc>`."""
+    return MadeSecret(_with_crc(f"hrs_{person}_{_random()}"), person)
 
 
-def make_invitation() -> MadeSecret:
-    """Make an invitation's secret: `hri_<secret><crc>`."""
-    return MadeSecret(_with_crc(f"hri_{_random()}"))
+def make_invitation(person: str) -> MadeSecret:
+    """Make the secret of a person's link: `hri_<person>_<secret><crc>`."""
+    return MadeSecret(_with_crc(f"hri_{person}_{_random()}"), person)
 
 
 def token_id(text: str) -> str | None:
@@ -128,14 +129,16 @@ def token_id(text: str) -> str | None:
     return match["id"] if match and _crc_fits(text) else None
 
 
-def is_session(text: str) -> bool:
-    """Whether this has the form of a session secret."""
-    return _SESSION.fullmatch(text) is not None and _crc_fits(text)
+def session_person(text: str) -> str | None:
+    """Read whose session a well-formed secret is of; `None` when its form or its CRC is wrong."""
+    match = _SESSION.fullmatch(text)
+    return match["person"] if match and _crc_fits(text) else None
 
 
-def is_invitation(text: str) -> bool:
-    """Whether this has the form of an invitation's secret."""
-    return _INVITATION.fullmatch(text) is not None and _crc_fits(text)
+def invitation_person(text: str) -> str | None:
+    """Read whose link a well-formed secret is of; `None` when its form or its CRC is wrong."""
+    match = _INVITATION.fullmatch(text)
+    return match["person"] if match and _crc_fits(text) else None
 
 
 def _random() -> str:

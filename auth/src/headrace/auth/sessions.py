@@ -7,7 +7,7 @@ from typing import Final
 
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.principal import Method, Principal, Scope, scopes_of
-from headrace.auth.secret_forms import Pepper, is_session, make_session
+from headrace.auth.secret_forms import Pepper, make_session, session_person
 from headrace.auth.store import PeopleStore, PersonRecord, SessionRecord, active_person
 from headrace.auth.uses import TOUCH_EVERY, Uses
 
@@ -62,7 +62,7 @@ class Sessions:
         """Begin a session of somebody who has just signed in; raises `sign_in_refused` for a service account."""
         if person.kind == "service":
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"{person.id} is a service account", person=person.id)
-        made, now = make_session(), self._clock()
+        made, now = make_session(person.id), self._clock()
         record = SessionRecord(
             hash=self._pepper.hash(made.text),
             person=person.id,
@@ -80,7 +80,7 @@ class Sessions:
 
     async def principal(self, secret: str) -> Principal:
         """Answer whose session this is; raises `not_signed_in`."""
-        if not is_session(secret):
+        if session_person(secret) is None:
             raise AuthError(AuthCode.NOT_SIGNED_IN, "malformed session secret")
         session, now = await self._found(secret), self._clock()
         if session is None:
@@ -96,7 +96,7 @@ class Sessions:
 
     async def end(self, secret: str) -> SessionRecord | None:
         """End a session and return what it was; nothing happens if there is none, or it can't be one."""
-        if not is_session(secret):
+        if session_person(secret) is None:
             return None
         ended = await self._found(secret)
         if ended is not None:
@@ -104,9 +104,10 @@ class Sessions:
         return ended
 
     async def _found(self, secret: str) -> SessionRecord | None:
+        """Find a session, if it is the person's to whom the secret was given."""
         for hashed in self._pepper.hashes(secret):
             session = await self._store.session(hashed)
-            if session is not None:
+            if session is not None and session.person == session_person(secret):
                 return session
         return None
 
