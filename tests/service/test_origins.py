@@ -171,3 +171,15 @@ async def test_a_plan_of_an_earlier_version_is_still_shown_and_changed(site: Sit
     assert (await agent.plan(plan.id)).origins == []
     changed = await planned(agent, "also skip *.bak", plan=plan.id)
     assert (origins(changed)["exclude"], origins(changed)["rate_limit_bps"]) == ("said", "assistant")
+
+
+async def test_another_assistant_is_not_told_withheld_names_by_the_words_that_say_them(site: Site) -> None:
+    one_file(site)
+    plan = await planned(site.ada.port, "copy lab:/set to archive:/set, skip patient-7.tmp")
+    assert "patient-7" in str(plan.origins)
+    for endpoint in ("lab", "archive"):
+        await site.ada.port.update_endpoint(endpoint, m.EndpointUpdate(labels={"names": "restricted"}))
+    _, agent = await site.ada.token("transfer:read", "transfer:read:all", agent="other")
+    shown = await agent.plan(plan.id)
+    assert origins(shown) == origins(plan)
+    assert "patient-7" not in shown.model_dump_json()

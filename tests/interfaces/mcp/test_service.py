@@ -214,3 +214,25 @@ async def test_no_stream_is_held_open_for_an_assistant(service: Service, anna: P
             answered = await http.request(method, f"{service.url}/mcp")
             assert (answered.status_code, answered.headers["allow"]) == (405, "POST")
             assert answered.json()["code"] == "method_not_allowed"
+
+
+async def test_what_an_assistant_adds_is_marked_everywhere(service: Service, anna: Person, here: str, era: str) -> None:
+    words = f"copy src:/{here} to dst:/{here}"
+    slots = {"action": "copy", "source": f"src:/{here}", "destination": f"dst:/{here}", "rate_limit_bps": 2 * 10**9}
+    async with remote(service, token(anna, *SCOPES, agent="claude"), era) as client:
+        card = await data(client, "plan_transfer", request=words, transfer=slots)
+        other = await data(
+            client, "plan_transfer", request=f"{words}, never delete", transfer={**slots, "action": "move"}
+        )
+    assert card["added"] == ["rate limit: 2.00 Gb/s"]
+    assert {one["slot"]: one["origin"] for one in card["origins"]} == {
+        **dict.fromkeys(("action", "source", "destination"), "said"),
+        "rate_limit_bps": "assistant",
+    }
+    assert (other["state"], other["next_step"]) == ("ask", "answer")
+    assert "never delete" in other["summary"]
+    shown = anna.run("plan", card["plan_id"])
+    assert "ADDED" in shown.out
+    assert "rate limit: 2.00 Gb/s (by the assistant, not in the words)" in " ".join(shown.out.split())
+    known = anna.run("plan", card["plan_id"], "--json").document
+    assert {"slot": "rate_limit_bps", "origin": "assistant", "words": [], "plan": None} in known["origins"]

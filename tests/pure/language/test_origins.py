@@ -253,3 +253,32 @@ def test_a_change_in_words_is_held_against_the_whole_changed_request() -> None:
     whole = apply_changes(before, answer.intent.changes)
     assert disagreements(answer, replace(TYPED, exclude=("*.tmp", "*.bak")), whole) == ()
     assert asked(disagreements(answer, replace(TYPED, exclude=("*.bak",)), whole)) == [("exclude", "skip *.bak")]
+
+
+def test_what_was_read_from_words_that_nobody_can_name_is_held_against_the_slots_too() -> None:
+    unnamed = replace(read(f"{ROUTE}, skip *.tmp"), said=())
+    assert asked(disagreements(unnamed, checked(TYPED))) == [("exclude", None)]
+    assert disagreements(unnamed, checked(replace(TYPED, exclude=("*.tmp",)))) == ()
+
+
+@QUICK
+@given(LOCATION, LOCATION, SLOTS, st.data())
+def test_for_each_slot_that_loses_what_the_words_say_there_is_a_question(
+    source: Location, destination: Location, slots: dict[str, object], data: st.DataObject
+) -> None:
+    answer = check_intent(Intent(action="copy", source=source, destination=destination, **slots), CONTEXT)  # type: ignore[arg-type]
+    losable = {
+        slot for slot in stated(answer.intent) - {"source", "destination"} if not is_default(answer.intent, slot)
+    }
+    if answer.outcome != "intent" or not losable:
+        return
+    lost = data.draw(st.sampled_from(sorted(losable)))
+    nothing: dict[str, Any] = {lost: getattr(Intent(), lost)}
+    typed = replace(answer.intent, **nothing)
+    words = canonical_sentence(answer.intent)
+    assert lost in {question.slot for question in disagreements(read(words), typed)}, (words, lost)
+
+
+def is_default(intent: Intent, slot: str) -> bool:
+    defaults = {"priority": "normal", "encryption": True, "verify": "default", "on_conflict": "fail"}
+    return slot in defaults and getattr(intent, slot) == defaults[slot]

@@ -26,7 +26,6 @@ _OUTCOME_WORDS: Final = {
     "denied": "denied",
 }
 
-_ADDED: Final = "by the assistant, not in the words"
 _DANGER_WORDS: Final = {
     "overwrite": "files at the destination are replaced",
     "delete_extraneous": "files at the destination are deleted",
@@ -74,8 +73,9 @@ def plan_card(plan: m.Plan) -> RenderableType:
 
 def _add_origins(grid: Table, plan: m.Plan) -> None:
     """Say where the slots come from, first of all what an assistant added."""
+    words = "not in the words" if plan.words else "without words of the person"
     for slot in added(plan):
-        grid.add_row(Text("ADDED", style="bold yellow"), Text(f"{slot} ({_ADDED})", style="yellow"))
+        grid.add_row(Text("ADDED", style="bold yellow"), Text(f"{slot} (by the assistant, {words})", style="yellow"))
     for slot, said in origin_lines(plan, "said"):
         grid.add_row(Text("said", style="dim"), Text(f"{slot}: {said}", style="dim"))
     if typed := [slot for slot, _ in origin_lines(plan, "typed")]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, cast
 
 from headrace.guardrails.intents.answer import Interpretation, Question
+from headrace.guardrails.intents.origins import Said
 from headrace.guardrails.intents.text import shown
-from headrace.guardrails.intents.values import Intent, Location
+from headrace.guardrails.intents.values import Intent, Location, Slots
 from headrace.guardrails.resolve.control_requests import NO_ACTION
 from headrace.guardrails.resolve.situation import MISSING, NO_PLAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headrace.guardrails.intents.origins import Said
 
 _FILLED_BY_SLOTS = frozenset(doubt.message for doubt in (MISSING["source"], MISSING["destination"], NO_ACTION, NO_PLAN))
 """Questions for what words leave out, which typed slots answer."""
@@ -34,12 +35,22 @@ def disagreements(answer: Interpretation, typed: Intent, changed: Intent | None 
     change an earlier plan.
     """
     open_still = tuple(one for one in answer.questions if one.words is not None or one.message not in _FILLED_BY_SLOTS)
-    differing = [one for one in answer.said if not _agrees(one, typed, changed)]
+    differing = [one for one in (*answer.said, *_unspoken(answer)) if not _agrees(one, typed, changed)]
     if any(one.slot == "delete_source" for one in differing):
         # "never delete", and a move: one question, quoting the words that matter.
         differing = [one for one in differing if one.slot != "action" or typed.action not in ("copy", "move")]
     unlike = tuple(_question(one, typed, changed) for one in differing)
     return (*open_still, *unlike, *_other_orders(answer, typed))
+
+
+def _unspoken(answer: Interpretation) -> Iterator[Said]:
+    """Give what was read without knowing from which words: it is held against the slots as well."""
+    known = {one.slot for one in answer.said}
+    read = answer.intent.changes or answer.intent
+    for field in fields(Slots):
+        value = getattr(read, field.name)
+        if value not in (None, ()) and field.name not in known:
+            yield Said(field.name, value, ())
 
 
 def _agrees(said: Said, typed: Intent, changed: Intent | None) -> bool:
@@ -64,12 +75,11 @@ def _value(slot: str, value: object, typed: Intent) -> object:
 
 
 def _question(said: Said, typed: Intent, changed: Intent | None) -> Question:
-    words = ", ".join(quote.text for quote in said.quotes)
-    given = _told(_typed(said.slot, typed))
-    wanted = _told(_wanted(said, changed))
-    message = (
-        f"`{shown(words)}` says {said.slot}: {wanted}, and the typed slot says {given}: say which of the two holds"
-    )
+    words = ", ".join(quote.text for quote in said.quotes) or None
+    told = f"`{shown(words)}` ({said.slot})" if words else f"{said.slot}: {_told(_wanted(said, changed))}"
+    given = _typed(said.slot, typed)
+    instead = "leave that out" if given in (None, ()) else f"say {_told(given)}"
+    message = f"the words say {told}, and the typed slots {instead}: say which of the two holds"
     only = said.quotes[0] if len(said.quotes) == 1 else None
     return Question(said.slot, message, words, start=only.start if only else None, end=only.end if only else None)
 
