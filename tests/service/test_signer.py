@@ -162,3 +162,24 @@ permit (principal in Role::"requester", action, resource);
 forbid (principal, action in [Action::"copy", Action::"sync", Action::"move"], resource)
 when { resource.destination.labels.contains("frozen=yes") };
 """
+
+
+@pytest.mark.anyio
+async def test_invariant_1_what_policy_asks_for_more_since_the_plan_stops_its_ticket(site: Site) -> None:
+    await publish(site, GUARDED)
+    _, transfer = await stored_transfer(site, confirmed=False)
+    assert await refusal_of(site, transfer) == ""
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"guarded": "yes"}))
+    assert await refusal_of(site, transfer) == "needs_confirmation"
+
+
+GUARDED = """
+@id("requesters")
+@reason("requesters may work")
+permit (principal in Role::"requester", action, resource);
+@id("guarded")
+@reason("guarded places take a second person")
+@obligation("approval:approver:1")
+forbid (principal, action in [Action::"copy", Action::"sync", Action::"move"], resource)
+when { resource.destination.labels.contains("guarded=yes") };
+"""

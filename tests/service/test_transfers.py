@@ -467,6 +467,12 @@ async def test_a_statement_about_anything_else_makes_no_receipt(site: Site) -> N
         with pytest.raises(ServiceError, match="can't be trusted") as refusal:
             await site.use_cases.receipts.check(replace(Run.of(row), **{field: value}), end)
         assert refusal.value.code == "statement_invalid"
+    longer = listed.with_name("longer.jsonl")
+    longer.write_bytes(listed.read_bytes() + b"\n")
+    for other in (longer, None):
+        with pytest.raises(ServiceError, match="is not the one that was signed") as refusal:
+            await site.use_cases.receipts.check(Run.of(row), replace(end, files_list=other))
+        assert refusal.value.code == "statement_invalid"
 
 
 @pytest.mark.anyio

@@ -2,7 +2,7 @@ import difflib
 import json
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import httpx2
@@ -189,6 +189,20 @@ async def test_guessing_passwords_is_slowed_down(quiet_site: Site) -> None:
         answers = [await client.post("/sessions", json={"name": "nobody", "password": "x"}) for _ in range(12)]
     assert code_of(answers[-1]) == (429, "too_many_attempts")
     assert int(answers[-1].headers["retry-after"]) > 0
+
+
+@pytest.mark.anyio
+async def test_a_watch_too_many_is_refused_before_the_stream_begins_and_told_when_to_come_again(tmp_path: Path) -> None:
+    async with (
+        started_site(tmp_path, Settings(max_watchers_of_one=1)) as site,
+        browser(site, **await bearer(site)) as client,
+        aclosing(site.ada.port.changes()) as held,
+    ):
+        await anext(held)
+        answer = await client.get("/events")
+        assert code_of(answer) == (429, "busy")
+        assert int(answer.headers["retry-after"]) > 0
+        assert code_of(await client.get("/transfers/tr_nothing/watch")) == (404, "unknown_transfer")
 
 
 @pytest.mark.anyio

@@ -162,6 +162,8 @@ def test_a_plan_that_can_start_no_more_says_why(plan: PlanStatus, said: str) -> 
         (READY, ADA, "submit", None),
         (READY, BEA, "submit", "forbidden"),
         (READY, HELPER, "submit", "forbidden"),
+        (replace(READY, agent="another"), HELPER, "submit", "forbidden"),
+        (replace(READY, agent="helper"), HELPER, "submit", None),
         (replace(READY, agent="helper", deletes=True), HELPER, "submit", "forbidden"),
         (READY, assistant(ADA, "helper", *HELPER.scopes, Scope.TRANSFER_RUN_ALL), "submit", None),
         (replace(READY, obligations=(OWN,)), ADA, "submit", "needs_confirmation"),
