@@ -175,3 +175,23 @@ async def test_a_check_suggests_examples_for_a_place_that_none_shows(quiet_site:
     assert [line.partition("destination:")[2] for line in lacking.lines] == ['/phi"}', '/"}']
     more = await quiet_site.ada.port.check_policy(m.PolicyText(text="\n".join([text, *lacking.lines])))
     assert (more.valid, more.suggested, len(more.examples)) == (True, [], 2)
+
+
+@pytest.mark.anyio
+async def test_every_version_is_listed_and_no_answer_holds_more_texts_than_a_client_takes(quiet_site: Site) -> None:
+    longest, count = 150_000, 60
+    await quiet_site.ada.port.propose_policy(m.PolicyText(text=OPEN))
+    async with quiet_site.service.whole.core.database.write() as tx:
+        proposed = await tx.get_one(PolicyRow, 2)
+        rest = {"state": "retired", "author": proposed.author, "digest": "", "note": "", "created": proposed.created}
+        for number in range(3, count + 1):
+            tx.add(PolicyRow(number=number, text="x" * longest, **rest))
+    page = await quiet_site.ada.port.policies()
+    found, sizes = list(page), [sum(len(one.text) for one in page)]
+    while page.next is not None:
+        page = await quiet_site.ada.port.policies(after=page.next)
+        found += page
+        sizes.append(sum(len(one.text) for one in page))
+    assert [one.version for one in found] == [str(number) for number in range(count, 0, -1)]
+    assert len(sizes) > 1
+    assert max(sizes) <= 4_000_000

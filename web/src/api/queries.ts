@@ -4,7 +4,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import { endOf, startOf } from "../format/time";
 import { paced } from "../live/pace";
 import { answer, api, items, limited, observedFetch } from "./client";
-import { everybody } from "./everybody";
+import { everybody, everyPolicy } from "./everything";
 import type { Plan, TransferState } from "./schema";
 
 export const PAGE = 100;
@@ -250,7 +250,7 @@ export const haltsQuery = queryOptions({
 
 export const policiesQuery = queryOptions({
   queryKey: ["policies"],
-  queryFn: ({ signal }) => items(api.GET("/api/v1/policies", { signal })),
+  queryFn: ({ signal }) => everyPolicy(signal),
 });
 
 export interface AuditFilter {

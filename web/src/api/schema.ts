@@ -880,7 +880,7 @@ export interface paths {
         };
         /**
          * Policies
-         * @description List the policy's versions, newest first.
+         * @description List the policy's versions, newest first, as many as fit an answer.
          */
         get: operations["policies"];
         put?: never;
@@ -6066,7 +6066,10 @@ export interface operations {
     };
     policies: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next` of the page before */
+                after?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -313,9 +313,9 @@ class HttpHeadrace:
 
     # -- policy, audit --
 
-    async def policies(self) -> m.Page[m.PolicyVersion]:
+    async def policies(self, *, after: str | None = None) -> m.Page[m.PolicyVersion]:
         """As in the port."""
-        return await self._wire.get(m.Page[m.PolicyVersion], "policies")
+        return await self._wire.get(m.Page[m.PolicyVersion], "policies", query={"after": after})
 
     async def check_policy(self, text: m.PolicyText) -> m.PolicyCheck:
         """As in the port."""

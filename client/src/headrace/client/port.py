@@ -255,8 +255,8 @@ class Headrace(Protocol):
         """List what is halted, the newest first."""
         ...
 
-    async def policies(self) -> m.Page[m.PolicyVersion]:
-        """List the policy's versions, newest first."""
+    async def policies(self, *, after: str | None = None) -> m.Page[m.PolicyVersion]:
+        """List the policy's versions, newest first, as many as fit an answer; `after` is `next` of the page before."""
         ...
 
     async def check_policy(self, text: m.PolicyText) -> m.PolicyCheck:

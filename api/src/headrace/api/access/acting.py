@@ -334,10 +334,10 @@ class Acting:
 
     # -- policy, audit --
 
-    async def policies(self) -> m.Page[m.PolicyVersion]:
+    async def policies(self, *, after: str | None = None) -> m.Page[m.PolicyVersion]:
         """As in the port."""
         with self._may("policies"):
-            return m.Page(items=await self._do.policies.versions())
+            return await self._do.policies.versions(number_after(after))
 
     async def check_policy(self, text: m.PolicyText) -> m.PolicyCheck:
         """As in the port."""

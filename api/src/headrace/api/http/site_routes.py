@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from headrace.api.http.identity import Id, Port
+from headrace.api.http.identity import Id, LastId, Port
 from headrace.api.http.transfer_routes import After, From, LongPage, To
 from headrace.client import models as m
 from headrace.client.port import Order
@@ -111,9 +111,9 @@ async def quotas(port: Port) -> m.Page[m.QuotaUse]:
 
 
 @router.get("/policies")
-async def policies(port: Port) -> m.Page[m.PolicyVersion]:
-    """List the policy's versions, newest first."""
-    return await port.policies()
+async def policies(port: Port, after: LastId = None) -> m.Page[m.PolicyVersion]:
+    """List the policy's versions, newest first, as many as fit an answer."""
+    return await port.policies(after=after)
 
 
 @router.post("/policies/check")

@@ -24,6 +24,8 @@ from headrace.guardrails import (
 _SITE = "headrace"
 """Author of the version that a new site starts with."""
 _MAX_LISTED = 200
+_MAX_LISTED_CHARACTERS = 4_000_000
+"""Of texts in one answer: with other signs than ASCII some four times as many bytes, which clients still take."""
 
 
 class Policies:
@@ -48,11 +50,27 @@ class Policies:
         parsed = PolicySet.parse(row.text) if row else None
         self._active = parsed if isinstance(parsed, PolicySet) else None
 
-    async def versions(self) -> list[m.PolicyVersion]:
-        """List the newest 200 versions, newest first."""
+    async def versions(self, after: int) -> m.Page[m.PolicyVersion]:
+        """List versions, newest first, from the newest (`after` 0) or the one before `after`; raises nothing.
+
+        A page ends after 200 versions, or when their texts fill an answer.
+        """
+        sizes = select(PolicyRow.number, func.length(PolicyRow.text)).order_by(PolicyRow.number.desc())
+        if after:
+            sizes = sizes.where(PolicyRow.number < after)
         async with self._core.database.read() as tx:
-            rows = await tx.scalars(select(PolicyRow).order_by(PolicyRow.number.desc()).limit(_MAX_LISTED))
-            return [_view(row) for row in rows]
+            listed, filled = list[int](), 0
+            found = (await tx.execute(sizes.limit(_MAX_LISTED + 1))).all()
+            for number, size in found[:_MAX_LISTED]:
+                if listed and filled + size > _MAX_LISTED_CHARACTERS:
+                    break
+                listed.append(number)
+                filled += size
+            rows = await tx.scalars(
+                select(PolicyRow).where(PolicyRow.number.in_(listed)).order_by(PolicyRow.number.desc())
+            )
+            left = len(found) > len(listed)
+            return m.Page(items=[_view(row) for row in rows], next=str(listed[-1]) if left else None)
 
     async def check(self, text: m.PolicyText) -> m.PolicyCheck:
         """Say whether a text could be published."""

@@ -1,0 +1,27 @@
+import { answer, api } from "./client";
+import type { Person, PolicyVersion } from "./schema";
+
+/** As many people as one answer holds. */
+const MOST = 1000;
+
+interface Found<T> {
+  items: T[];
+  next?: string | null;
+}
+
+/** Read a whole list, however many answers that takes. */
+async function everything<T>(read: (after: string | undefined) => Promise<Found<T>>): Promise<T[]> {
+  const found: T[] = [];
+  for (let after: string | undefined; ; ) {
+    const page = await read(after);
+    found.push(...page.items);
+    if (page.next == null) return found;
+    after = page.next;
+  }
+}
+
+export const everybody = (signal: AbortSignal): Promise<Person[]> =>
+  everything((after) => answer(api.GET("/api/v1/people", { params: { query: { limit: MOST, after } }, signal })));
+
+export const everyPolicy = (signal: AbortSignal): Promise<PolicyVersion[]> =>
+  everything((after) => answer(api.GET("/api/v1/policies", { params: { query: { after } }, signal })));
