@@ -1,5 +1,6 @@
 """Where each slot of a plan comes from: on the card, under the seal, in the audit log, the receipt and for policy."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,15 +14,9 @@ from headrace.guardrails import default_policy_text, verify
 
 pytestmark = pytest.mark.anyio
 
-ASSISTANT_DELETES = """
-@id("assistant-deletes")
-@reason("an assistant added the delete of the source")
-@obligation("approval:approver:1")
-forbid (principal, action == Action::"move", resource)
-when { context.origins.assistant.contains(Slot::"delete_source") };
-// example approve {"action": "move", "agent": "helper", "facts": {"origins": {"delete_source": "assistant"}}}
-// example confirm {"action": "move", "agent": "helper", "facts": {"origins": {"delete_source": "said"}}}
-"""
+POLICIES = (Path(__file__).parents[2] / "docs" / "policy.md").read_text("utf-8")
+ASSISTANT_DELETES = POLICIES.partition("```cedar\n")[2].partition("```")[0]
+"""The rule of the guide: a move whose delete an assistant added needs an approval."""
 WORDS = "copy lab:/set to archive:/set, skip *.tmp"
 TYPED: dict[str, Any] = {"action": "copy", "source": "lab:/set", "destination": "archive:/set", "exclude": ["*.tmp"]}
 

@@ -4,7 +4,16 @@ from pathlib import Path
 import pytest
 
 from headrace.auth import AuthCode, Role
-from headrace.guardrails import PolicySet, Rail, SealCode, Unreleased, check_policy, default_policy, schema_text
+from headrace.guardrails import (
+    PolicySet,
+    Rail,
+    SealCode,
+    Unreleased,
+    check_policy,
+    default_policy,
+    default_policy_text,
+    schema_text,
+)
 from headrace.guardrails.policy.decide import (
     LARGE_DELETES,
     LARGE_MOVES,
@@ -53,9 +62,10 @@ def test_every_known_word_is_documented(word: str) -> None:
     assert re.search(rf"\b{word}\b", POLICY)
 
 
-def test_the_worked_example_is_a_policy_whose_examples_hold() -> None:
-    (text,) = re.findall(r"```cedar\n(.*?)```", POLICY, re.DOTALL)
-    assert isinstance(check_policy(text), PolicySet)
+def test_the_worked_examples_are_policies_whose_examples_hold() -> None:
+    addition, whole = re.findall(r"```cedar\n(.*?)```", POLICY, re.DOTALL)
+    assert isinstance(check_policy(default_policy_text() + addition), PolicySet)
+    assert isinstance(check_policy(whole), PolicySet)
 
 
 def test_roles_are_the_same_in_policies_and_at_sign_in() -> None:
