@@ -310,6 +310,9 @@ async def test_paths_and_globs_that_policy_was_told_are_those_that_the_nodes_are
     ]
     for told in lies:
         assert code_of(line, forged(line, plan, {}, context={}, resource=told)) == "plan_altered", told
+    origins = json.loads(str(decision["context"]))["context"]["origins"]
+    said = {"origins": {**origins, "source": "said"}}
+    assert code_of(line, forged(line, plan, {}, context=said, resource={})) == "plan_altered"
     assert code_of(line, forged(line, plan, {}, context={}, resource={})) == ""
 
 

@@ -251,6 +251,7 @@ def _require_same_facts(plan: ReleasedPlan) -> None:
         (told["encrypted"], does["encryption"] == "required"),
         (told["verification"], does["verify"]),
         (told.get("rate_limit_bps", "0"), does["rate_ceiling_bps"] or "0"),
+        (told.get("origins"), _kinds(plan.fields.get("origins"))),
         *((told.get(name, does[name]), does[name]) for name in _FACTS_OF_PLAN),
         *((_mapping(asked[end])["path"], _mapping(does[end])["path"]) for end in ("source", "destination")),
         # A record of the first form has no globs, and a policy that reads them denies it.
@@ -258,6 +259,11 @@ def _require_same_facts(plan: ReleasedPlan) -> None:
     ]
     if any(left != right for left, right in pairs):
         raise ServiceError(Code.PLAN_ALTERED, _FORGED)
+
+
+def _kinds(origins: Json) -> Json:
+    """Give the origin of each slot of a plan; plans before 2026-11-24 have none, and policy was told none."""
+    return None if origins is None else {slot: _mapping(one)["origin"] for slot, one in _mapping(origins).items()}
 
 
 def _texts(value: Json) -> list[str]:
