@@ -635,6 +635,6 @@ def test_the_command_checks_what_the_service_would_use(
     assert (done.exit_code, f"ad:corp.test\n  ok   {domain.url}: signed in" in done.output) == (1, True), done.output
     assert "BAD  the domain locks accounts after" in done.output
     assert json.loads(run.invoke(auth, ["check", "--json"]).output)[CORP][0]["good"]
-    assert "`alice` is no name in a domain" in run.invoke(auth, ["check", "alice"]).output
+    assert "`alice` is not a name in a domain" in run.invoke(auth, ["check", "alice"]).output
     monkeypatch.setenv("HEADRACE_DIRECTORIES", str(tmp_path / "none.toml"))
     assert run.invoke(auth, ["check"]).exit_code == 2

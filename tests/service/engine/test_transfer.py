@@ -153,7 +153,7 @@ async def test_invariant_1_an_unrenewed_ticket_ends_its_attempt(site: Site) -> N
     source, destination = await site.node("from"), await site.node("to")
     (source.root / "large").write_bytes(os.urandom(32 * MIB))
     surveyed, _ = await site.plan("tr_1", source, destination)
-    ticket = site.ticket("tr_1", surveyed, minutes=0.03, rate_ceiling_bps=str(8_000_000))
+    ticket = site.ticket("tr_1", surveyed, minutes=0.1, rate_ceiling_bps=str(8_000_000))
     await site.start("tr_1", ticket)
     ended = await site.ended("tr_1")
     assert (ended.outcome, ended.code, ended.retryable) == ("failed", "ticket_expired", True)
@@ -161,10 +161,10 @@ async def test_invariant_1_an_unrenewed_ticket_ends_its_attempt(site: Site) -> N
 
 async def test_a_renewed_ticket_lets_its_attempt_go_on(site: Site) -> None:
     source, destination = await site.node("from"), await site.node("to")
-    (source.root / "large").write_bytes(os.urandom(12 * MIB))
+    (source.root / "large").write_bytes(os.urandom(32 * MIB))
     surveyed, _ = await site.plan("tr_1", source, destination)
     slow = str(32_000_000)
-    await site.start("tr_1", site.ticket("tr_1", surveyed, minutes=0.03, rate_ceiling_bps=slow))
+    await site.start("tr_1", site.ticket("tr_1", surveyed, minutes=0.1, rate_ceiling_bps=slow))
     await site.hub.renew(ticket=site.ticket("tr_1", surveyed, id="tk_2", rate_ceiling_bps=slow))
     with pytest.raises(EngineError) as caught:
         await site.hub.renew(ticket=site.ticket("tr_1", surveyed | {"max_files": "2"}))

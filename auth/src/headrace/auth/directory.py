@@ -162,7 +162,7 @@ class TypedName:
 
     @classmethod
     def read(cls, text: str) -> "TypedName | None":
-        r"""Read `user@domain` or `DOMAIN\user`; anything else is no name of a directory."""
+        r"""Read `user@domain` or `DOMAIN\user`; anything else is not a name of a directory."""
         if len(text) > MAX_NAME or not text.isprintable():
             return None
         if "\\" in text:

@@ -128,7 +128,7 @@ def _signed_in_at(claims: Mapping[str, object], now: datetime) -> datetime:
     """Return when the person signed in there, never in the future; without a word on it, when the token was made."""
     at = claims.get("auth_time", claims["iat"])
     if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at <= now.timestamp() + LEEWAY_S:
-        message = "`auth_time` is no time, or in the future"
+        message = "`auth_time` is not a time, or in the future"
         raise TokenRefused(message)
     return min(datetime.fromtimestamp(at, UTC), now)
 

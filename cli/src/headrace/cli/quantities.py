@@ -43,7 +43,7 @@ def size_bytes(text: str) -> int:
         return _bounded(Fraction(text), text, "size", MAX_SIZE_BYTES)
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        message = f"`{text}` is no size: write bytes, or a number with B, kB, MB, GiB and so on, like 10MB"
+        message = f"`{text}` is not a size: write bytes, or a number with B, kB, MB, GiB and so on, like 10MB"
         raise ValueError(message)
     return _bounded(Fraction(match["number"]) * _PREFIXES[match["prefix"]], text, "size", MAX_SIZE_BYTES)
 
@@ -52,7 +52,7 @@ def rate_bps(text: str) -> int:
     """Read `5Gb/s`, `600MB/s`, `2 Gbit/s` as bits per second; b is bit, B is byte. Raises ValueError."""
     match = _RATE.fullmatch(text.strip())
     if match is None:
-        message = f"`{text}` is no rate: write b for bits or B for bytes and `/s`, like 5Gb/s or 600MB/s"
+        message = f"`{text}` is not a rate: write b for bits or B for bytes and `/s`, like 5Gb/s or 600MB/s"
         raise ValueError(message)
     bits = 8 if match["unit"] == "B" else 1
     value = _bounded(Fraction(match["number"]) * _PREFIXES[match["prefix"]] * bits, text, "rate", MAX_RATE_BPS)
@@ -70,7 +70,7 @@ def moment(text: str, now: datetime) -> datetime:
         read = datetime.fromisoformat(text.strip())
         return (read if read.tzinfo is not None else read.astimezone()).astimezone(UTC)
     except (ValueError, OverflowError, OSError) as error:
-        message = f"`{text}` is no time: write an age like 2d or 12h, or 2026-11-25 or 2026-11-25T14:30"
+        message = f"`{text}` is not a time: write an age like 2d or 12h, or 2026-11-25 or 2026-11-25T14:30"
         raise ValueError(message) from error
 
 

@@ -18,7 +18,7 @@ export const running = {
   "control.cancel": "Cancel",
   "control.cancel.one": "Cancel this transfer?",
   "control.cancel.many": "Cancel {what}?",
-  "control.cancel.detail": "They stop for good. Whole files that have arrived stay at the destination; nothing half is left.",
+  "control.cancel.detail": "They stop for good. Whole files that have arrived stay at the destination; no half-written file is left.",
   "control.cancel.detail.one": "It stops for good. {done} ({size}) that have arrived stay at the destination; what is under way is thrown away.",
   "control.cancel.done": "Canceled.",
   "control.rate": "Change the rate",

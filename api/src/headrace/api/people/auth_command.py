@@ -46,7 +46,7 @@ def check(
         directories = read_directories(settings.directories)
         typed = TypedName.read(name) if name is not None else None
         if name is not None and not any(typed and typed.fits(config) for config in directories):
-            _stop(f"`{name}` is no name in a domain of this site; see `domain`, `netbios` and `suffixes`")
+            _stop(f"`{name}` is not a name in a domain of this site; see `domain`, `netbios` and `suffixes`")
         found = {issuer.url: asyncio.run(_try(issuer, settings.public_url, as_json=as_json)) for issuer in issuers}
         for config in directories:
             found[config.issuer] = []

@@ -43,7 +43,7 @@ class Locations:
         if not colon or not name:
             raise ServiceError(
                 Code.INVALID_REQUEST,
-                f"`{shown(location)}` is no location; write `endpoint:/path`",
+                f"`{shown(location)}` is not a location; write `endpoint:/path`",
                 fields=("location",),
             )
         return at(await self._endpoints.find(tx, name), path)

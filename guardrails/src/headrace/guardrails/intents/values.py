@@ -68,7 +68,7 @@ class Location:
             return cls("local", text)
         name, colon, path = text.partition(":")
         if not colon or not name:
-            message = f"`{text}` is no location: write endpoint:/path, a URL, or /path"
+            message = f"`{text}` is not a location: write endpoint:/path, a URL, or /path"
             raise ValueError(message)
         return cls(name, path)
 

@@ -98,7 +98,7 @@ def _moment(items: Sequence[Item], at: int, moment: re.Match[str]) -> tuple[int,
     day, clock = (replace(items[at], text=text.upper(), symbol=text) for text in moment.groups())
     found_day, found_clock = day_at((day,), 0), clock_at((clock,), 0)
     if found_day is None or found_clock is None:
-        return at + 1, When("", doubt=f"`{items[at].text}` is no time of day")
+        return at + 1, When("", doubt=f"`{items[at].text}` is not a time of day")
     zone = zone_of_suffix(found_clock[2]) if found_clock[2] else None
     return at + 1, When("", day=found_day[1], clock=found_clock[1], zone=zone)
 
@@ -184,13 +184,13 @@ def _digital(match: re.Match[str], items: Sequence[Item], at: int, part: str | N
 
 def _checked(hour: int, minute: int, second: int) -> Clock:
     if hour >= _MIDNIGHT or max(minute, second) >= _HOUR:
-        return Clock(0, doubt=f"`{hour}:{minute:02}` is no time of day")
+        return Clock(0, doubt=f"`{hour}:{minute:02}` is not a time of day")
     return Clock(hour, minute, second)
 
 
 def _twelve_hour(hour: int, minute: int, second: int, half: str, text: str) -> Clock:
     if not 1 <= hour <= _NOON or max(minute, second) >= _HOUR:
-        return Clock(0, doubt=f"`{text}` is no time of day")
+        return Clock(0, doubt=f"`{text}` is not a time of day")
     return Clock(hour % _NOON + (_NOON if half == "pm" else 0), minute, second, half=True)
 
 

@@ -60,7 +60,7 @@ def _length(number: Number, said: Length) -> Length:  # noqa: PLR0911
     if number.value is None:
         return replace(said, doubt=number.doubt)
     if number.value <= 0:
-        return replace(said, doubt=f"`{said.words}` is no time at all")
+        return replace(said, doubt=f"`{said.words}` is not a length of time")
     counted = replace(said, count=int(number.value))
     if said.unit not in _SECONDS and said.unit not in _DAYS:
         return replace(counted, doubt=f"`{said.words}` has no fixed number of days")

@@ -63,7 +63,7 @@ def _in_words(items: Sequence[Item], at: int) -> Number | None:
     if width:
         return Number(Fraction(part), width)
     if width := phrase_at(items, at, "no_number")[0]:
-        return Number(None, width, doubt=f"`{text_of(items, at, at + width)}` is no number")
+        return Number(None, width, doubt=f"`{text_of(items, at, at + width)}` is not a number")
     width, said = (1, "1") if word_at(items, at) in ("a", "an") else phrase_at(items, at, "number")
     if not width:
         return None

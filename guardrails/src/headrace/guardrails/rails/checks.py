@@ -151,7 +151,7 @@ def _check_components(components: Sequence[str], text: str) -> Iterator[RailRefu
         elif b"\0" in raw:
             yield _refusal(Rail.NUL_IN_PATH, f"`{shown(text)}` holds a NUL character", text)
         elif raw in {b"", b"."} or b"/" in raw:
-            yield _refusal(Rail.MALFORMED_PATH, f"`{shown(component)}` is no name of a file or folder", text)
+            yield _refusal(Rail.MALFORMED_PATH, f"`{shown(component)}` is not a name of a file or folder", text)
         elif len(raw) > MAX_COMPONENT_BYTES:
             message = f"the name `{shown(component, 60)}` is longer than {MAX_COMPONENT_BYTES} bytes"
             yield _refusal(Rail.PATH_TOO_LONG, message, text)
@@ -187,7 +187,7 @@ def _check_places(slots: TransferSlots, route: Route) -> Iterator[RailRefusal]:
 def _check_numbers(slots: TransferSlots) -> Iterator[RailRefusal]:
     """Numbers that overflow, are zero or negative, and ranges that nothing fits."""
     if slots.rate_limit_bps is not None and not 0 < slots.rate_limit_bps <= MAX_RATE_BPS:
-        message = f"{slots.rate_limit_bps} bits per second is no rate ceiling; leave it out to have none"
+        message = f"{slots.rate_limit_bps} bits per second is not a rate ceiling; leave it out to have none"
         yield _refusal(Rail.NUMBER_OUT_OF_RANGE, message)
     low, high = slots.min_size_bytes, slots.max_size_bytes
     for size in (low, high):

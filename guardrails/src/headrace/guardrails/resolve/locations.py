@@ -106,7 +106,7 @@ def _url(place: Place, context: Context) -> Location | Doubt | Refusal:  # noqa:
     url = place.url or ""
     match = _URL.fullmatch(url)
     if match is None:
-        return Doubt(f"`{shown(url)}` is no location")
+        return Doubt(f"`{shown(url)}` is not a location")
     authority, path = match["authority"], match["path"]
     if "@" in authority:
         return Refusal("user_in_url", f"`{shown(url)}` holds a user name before `@`", place.words)

@@ -93,7 +93,7 @@ def _selection(step: Step) -> str | Doubt | None:
 
 
 def _since(value: Value, context: Context) -> datetime | Doubt:
-    return moments.since(value, context) if isinstance(value, When) else Doubt("this is no time")
+    return moments.since(value, context) if isinstance(value, When) else Doubt("this is not a time")
 
 
 def _endpoint(value: Value, context: Context) -> object:

@@ -139,7 +139,7 @@ def _repeat(value: Value, clock: When | None) -> str | Doubt:
 
 
 def _coming(value: Value, context: Context) -> datetime | Doubt:
-    return moments.coming(value, context) if isinstance(value, When) else Doubt("this is no time")
+    return moments.coming(value, context) if isinstance(value, When) else Doubt("this is not a time")
 
 
 def _until(value: Value, context: Context) -> datetime | Doubt:
@@ -160,7 +160,7 @@ def _resolve_changed(step: Step, context: Context, found: Findings) -> None:
         if isinstance(fact.value, Doubt):
             return fact.value
         if not isinstance(fact.value, When):
-            return Doubt("this is no time")
+            return Doubt("this is not a time")
         both = step.of(("modified_before", "modified_after")[side])
         same = any(other.value == fact.value for other in both)
         if (fact.first, fact.last) in pairs and same:
@@ -259,5 +259,5 @@ def _in_parts(facts: list[Fact]) -> list[Fact]:
 
 def _location(value: Value, context: Context) -> object:
     if not isinstance(value, Place):
-        return Doubt("this is no location")
+        return Doubt("this is not a location")
     return resolve_place(value, context)

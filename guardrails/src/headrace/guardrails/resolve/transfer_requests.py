@@ -132,7 +132,7 @@ def _ask_misplaced(situation: Situation) -> None:
         elif fact.slot in ("select", "state", "noun", "named"):
             found, left = situation.found.values, situation.step.leftovers
             known = "source" in found and not left and fact.slot != "named"
-            message = "names no files: say which, by name" if known else "alone is no location: write endpoint:/path"
+            message = "names no files: say which, by name" if known else "alone is not a location: write endpoint:/path"
             doubt = Doubt(f"`{shown(fact.words)}` {message}")
             situation.found.ask("include" if known else "source", doubt, fact.words)
 

@@ -208,7 +208,7 @@ def _plain(value: Json, depth: int) -> Json:
 def _utf_16(name: str) -> bytes:
     """Return what RFC 8785 orders fields by: UTF-16 code units."""
     if not isinstance(name, str):
-        raise SealError(SealCode.NOT_CANONICAL, f"`{type(name).__name__}` is no name of a field")
+        raise SealError(SealCode.NOT_CANONICAL, f"`{type(name).__name__}` is not a name of a field")
     return name.encode("utf-16-be")
 
 
