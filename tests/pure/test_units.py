@@ -16,21 +16,41 @@ MOST_EXPOSED: Final = 30
 @pytest.mark.skipif(not PROGRAM, reason="no systemd-analyze here")
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 def test_a_unit_is_understood_by_systemd_and_exposes_little(unit: Path, tmp_path: Path) -> None:
-    here, program = tmp_path / unit.name, tmp_path / "program"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    lines = unit.read_text(encoding="utf-8").splitlines()
-    # The program itself is not installed here.
-    shown = (f"ExecStart={program}" if line.startswith("ExecStart=") else line for line in lines)
-    here.write_text("\n".join(shown) + "\n")
+    here = _unit(unit.read_text(encoding="utf-8"), tmp_path / unit.name)
     understood = _analyze("verify", here)
     assert (understood.returncode, understood.stderr) == (0, ""), "what systemd passes over would protect nothing"
     exposed = _analyze("security", "--offline=true", f"--threshold={MOST_EXPOSED}", here)
     assert exposed.returncode == 0, exposed.stdout
 
 
+@pytest.mark.skipif(not PROGRAM, reason="no systemd-analyze here")
+def test_a_node_that_works_as_local_accounts_gets_two_capabilities_more(tmp_path: Path) -> None:
+    folder = Path(__file__).parents[2] / "deploy" / "systemd"
+    unit, more = (folder / f"headrace-node{end}" for end in (".service", "-accounts.conf"))
+    # A drop-in is read as if it stood at the end of its section.
+    before, section, after = unit.read_text(encoding="utf-8").partition("[Install]")
+    added = more.read_text(encoding="utf-8").partition("[Service]\n")[2]
+    here = _unit(before + added + section + after, tmp_path / "headrace-node.service")
+    understood = _analyze("verify", here)
+    assert (understood.returncode, understood.stderr) == (0, "")
+    exposed = _analyze("security", "--offline=true", "--threshold=100", here).stdout
+    shut = [line for line in exposed.splitlines() if "CapabilityBoundingSet=~CAP_" in line and line.startswith("✗")]
+    assert [line.split()[1] for line in shut] == ["CapabilityBoundingSet=~CAP_SET(UID|GID|PCAP)"], exposed
+
+
 def test_there_is_a_unit_for_each_program_that_goes_on() -> None:
     assert [unit.stem for unit in UNITS] == ["headrace-node", "headrace-signer", "headrace"]
+
+
+def _unit(text: str, here: Path) -> Path:
+    """Write a unit as if its program were installed here."""
+    program = here.with_name("program")
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    lines = text.splitlines()
+    shown = (f"ExecStart={program}" if line.startswith("ExecStart=") else line for line in lines)
+    here.write_text("\n".join(shown) + "\n")
+    return here
 
 
 def _analyze(*asked: str | Path) -> "subprocess.CompletedProcess[str]":

@@ -178,6 +178,8 @@ def test_invariant_4_words_from_outside_stay_data_under_the_seal() -> None:
 
 def test_a_permit_lists_one_prefix_only() -> None:
     body = permit_body(person="pn_ada", folder=source("raw", "run42"), now=NOW, max_entries=10_000_000)
+    known = permit_body(person="pn_ada", folder=source("raw"), now=NOW, max_entries=1, known_as="local ada")
+    assert known["local_account"] == "local ada"
     fields = json.loads(canonical(body))
     assert fields.pop("id").startswith("pm_")
     assert fields == {

@@ -253,6 +253,13 @@ def test_invariant_2_a_ticket_carries_the_plans_execution_verbatim() -> None:
     assert timedelta(minutes=15) == TICKET_LIFETIME
 
 
+def test_a_ticket_says_how_the_requester_is_known_as_it_was_sealed_with_the_plan() -> None:
+    plan = seal_plan(replace(draft(), known_as="ad:corp.example.org ada@corp.example.org"), KEY)
+    body = ticket_body(submit(plan), ATTEMPT, NOW)
+    assert body["local_account"] == "ad:corp.example.org ada@corp.example.org"
+    assert ticket_body(submit(PLAIN), ATTEMPT, NOW)["local_account"] == "", "nodes that map people refuse it"
+
+
 def test_a_renewed_ticket_has_a_new_id_and_a_later_end_and_differs_in_nothing_else() -> None:
     first = ticket_body(submit(PLAIN), ATTEMPT, NOW)
     second = ticket_body(submit(PLAIN), ATTEMPT, NOW + timedelta(minutes=5))

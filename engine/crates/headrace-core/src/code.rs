@@ -48,13 +48,13 @@ macro_rules! codes {
 
 codes! {
     // One file; the others go on.
-    SourceUnreadable "source_unreadable" MayHelp "Let the node's account read it, then retry the failed files.";
+    SourceUnreadable "source_unreadable" MayHelp "Let the account that the node works as read it, then retry the failed files.";
     SourceChanged "source_changed" MayHelp "It kept changing while it was read: retry when it is complete.";
     SourceVanished "source_vanished" NeedsChange "It was there when it was listed: make a new plan if it should be copied.";
     SourceUnsupported "source_unsupported" NeedsChange "Sockets, fifos and devices are not copied: exclude them.";
     NoSpace "no_space" MayHelp "Free space or quota at the destination, then retry the failed files.";
     ReadOnly "read_only" MayHelp "The destination file system is read-only: remount it writable, then retry.";
-    PermissionDenied "permission_denied" MayHelp "Let the node's account write there, then retry the failed files.";
+    PermissionDenied "permission_denied" MayHelp "Let the account that the node works as write there, then retry the failed files.";
     NameTooLong "name_too_long" NeedsChange "The destination cannot hold such a long name: rename it at the source.";
     DestinationIsDirectory "destination_is_directory" NeedsChange "A folder stands where a file should go: move it away or choose another destination.";
     DestinationNotDirectory "destination_not_directory" NeedsChange "A file or symlink stands where a folder should go: move it away or choose another destination.";

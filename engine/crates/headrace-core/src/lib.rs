@@ -1,6 +1,7 @@
 //! What decides in the transfer engine: no sockets, no files, no clocks.
 
 pub mod access;
+pub mod asker;
 pub mod batch;
 pub mod bitmap;
 pub mod canonical;

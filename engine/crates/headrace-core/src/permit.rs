@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::access::{self, Access, Grants};
+use crate::asker::Asker;
 use crate::name::RelPath;
 use crate::sealed::{Document, DocumentError, DocumentType, PublicKey, Validity};
 use crate::value::{Id, Label, Timestamp, decimal};
@@ -35,8 +36,16 @@ pub struct Permit {
     pub site: Label,
     /// Reserved.
     pub project: Label,
-    /// Reserved.
+    /// How the person is known where people have names; [`Permit::asker`] reads it.
     pub local_account: Label,
+}
+
+impl Permit {
+    /// Who asks, for nodes that act as people's local accounts.
+    #[must_use]
+    pub fn asker(&self) -> Asker {
+        Asker::new(&self.person, &self.local_account)
+    }
 }
 
 /// A permit that an authority of its root signed, for this node, and whose time it is.

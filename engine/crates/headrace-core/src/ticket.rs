@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::access::{self, Access, Grants};
+use crate::asker::Asker;
 use crate::filter::{Filter, Filters};
 use crate::list::ListDigest;
 use crate::name::RelPath;
@@ -252,11 +253,17 @@ pub struct Ticket {
     pub site: Label,
     /// Reserved.
     pub project: Label,
-    /// Reserved.
+    /// How the person is known where people have names; [`Ticket::asker`] reads it.
     pub local_account: Label,
 }
 
 impl Ticket {
+    /// Who asked, for nodes that act as people's local accounts.
+    #[must_use]
+    pub fn asker(&self) -> Asker {
+        Asker::new(&self.person, &self.local_account)
+    }
+
     /// The lower of both rate ceilings, in bits per second.
     #[must_use]
     pub fn rate_ceiling_bps(&self) -> Option<u64> {

@@ -1,5 +1,6 @@
 //! What acts in the transfer engine: storage, TLS streams, disk threads, journal.
 
+pub mod account;
 pub mod buffer;
 pub mod descriptors;
 pub mod disk;

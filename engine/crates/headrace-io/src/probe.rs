@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-use headrace_core::name::RelPath;
 use parking_lot::Mutex;
 use rustix::fs::{FallocateFlags, Mode, OFlags, StatFs, openat};
 
@@ -30,19 +29,25 @@ impl Probes {
     /// into files without a name, and takes the page cache only if it is much faster; where it cannot, the answer is the page cache.
     #[must_use]
     pub fn writing(&self, root: &Root) -> Writing {
-        let Ok(stat) = root.dir(&RelPath::root()).and_then(|dir| dir.stat()) else {
+        let Ok(device) = root.device() else {
             return Writing::Buffered;
         };
         let mut known = self.known.lock();
-        *known
-            .entry(stat.st_dev)
-            .or_insert_with(|| probe(root).unwrap_or(Writing::Buffered))
+        if let Some(writing) = known.get(&device) {
+            return *writing;
+        }
+        let found = probe(root);
+        // That one account may not write right below its root says nothing about the next one.
+        if found.is_ok() || root.account().is_none() {
+            known.insert(device, *found.as_ref().unwrap_or(&Writing::Buffered));
+        }
+        found.unwrap_or(Writing::Buffered)
     }
 }
 
 fn probe(root: &Root) -> io::Result<Writing> {
     // Memory takes the flag for direct writes, and then does nothing with it.
-    if is_memory(&rustix::fs::fstatfs(root)?) {
+    if is_memory(&rustix::fs::fstatfs(root.acting()?)?) {
         return Ok(Writing::Buffered);
     }
     let (mut direct, mut buffered) = (Duration::MAX, Duration::MAX);
@@ -81,8 +86,9 @@ fn time(root: &Root, flags: OFlags) -> io::Result<Duration> {
         .take(Duration::ZERO)
         .ok_or(io::ErrorKind::OutOfMemory)?;
     let mode = Mode::RUSR | Mode::WUSR;
+    let here = root.acting()?;
     let file = openat(
-        root,
+        &here,
         ".",
         OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC | flags,
         mode,

@@ -4,13 +4,18 @@
 //! `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS`. Where the kernel (or a container) has no `openat2`, folders are
 //! opened one component at a time with `O_NOFOLLOW`, which refuses the same things. No symlink is ever followed below a root, so
 //! swapping a folder for a symlink while a transfer runs ends in an error and not somewhere else.
+//!
+//! A root that acts as a local account ([`Root::acting_as`]), and every handle below it, reaches the file system as that account only:
+//! [`Root::acting`] and [`Dir::acting`] are the one way to their descriptors, and the thread is the account while it holds what they return.
 
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::account::{Account, Acting, act_as};
 use crate::version::FileState;
 use headrace_core::access::Access;
 use headrace_core::entry::{Entry, Kind};
@@ -39,6 +44,33 @@ pub struct Root {
     lookup: Lookup,
     /// Whether a file system was mounted right at `path`.
     mounted: bool,
+    /// In whose name everything below is done; `None` for the node itself.
+    account: Option<Arc<Account>>,
+}
+
+/// A descriptor of a root or folder, for as long as this thread may use it. It stays on its thread.
+#[derive(Debug)]
+#[must_use]
+pub struct Handle<'a> {
+    descriptor: BorrowedFd<'a>,
+    _acting: Option<Acting>,
+}
+
+impl AsFd for Handle<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor
+    }
+}
+
+/// The descriptor, after this thread has become whom it is used for.
+fn handle_of<'a>(
+    descriptor: &'a OwnedFd,
+    account: Option<&Arc<Account>>,
+) -> io::Result<Handle<'a>> {
+    Ok(Handle {
+        descriptor: descriptor.as_fd(),
+        _acting: account.map(act_as).transpose()?,
+    })
 }
 
 /// How names below a handle are resolved; found out once, when a root is opened.
@@ -63,6 +95,23 @@ impl Root {
     /// # Errors
     /// [`RootError`] when it is not a folder that can be opened, or the name is not 1 to 64 letters, digits, `-`, `_` or `.`.
     pub fn open(name: &str, path: &Path, access: Access) -> Result<Self, RootError> {
+        Self::open_with(name, path, access, dir_flags())
+    }
+
+    /// As [`Root::open`], for a root that is used by [`Root::acting_as`] only: the node itself need not be able to list it.
+    ///
+    /// # Errors
+    /// As [`Root::open`].
+    pub fn open_for_accounts(name: &str, path: &Path, access: Access) -> Result<Self, RootError> {
+        Self::open_with(name, path, access, place_flags())
+    }
+
+    fn open_with(
+        name: &str,
+        path: &Path,
+        access: Access,
+        flags: OFlags,
+    ) -> Result<Self, RootError> {
         let usable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         if name.is_empty() || name.len() > 64 || !name.bytes().all(usable) {
             return Err(RootError::Name {
@@ -74,13 +123,17 @@ impl Root {
             path: path.to_owned(),
             source: source.into(),
         };
-        let handle = rustix::fs::open(path, dir_flags(), Mode::empty()).map_err(failed)?;
-        let lookup = match openat2(&handle, ".", dir_flags(), Mode::empty(), beneath()) {
-            Ok(_) => Lookup::Openat2,
+        let handle = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
+        let lookup = match openat2(&handle, ".", flags, Mode::empty(), beneath()) {
+            // A folder that the node may not enter: its accounts may, and the call is there.
+            Ok(_) | Err(Errno::ACCESS) => Lookup::Openat2,
             Err(_) => Lookup::ComponentByComponent,
         };
-        let above = statat(&handle, "..", AtFlags::empty()).map_err(failed)?;
-        let mounted = rustix::fs::fstat(&handle).map_err(failed)?.st_dev != above.st_dev;
+        let mounted = match statat(&handle, "..", AtFlags::empty()) {
+            Ok(above) => rustix::fs::fstat(&handle).map_err(failed)?.st_dev != above.st_dev,
+            Err(Errno::ACCESS) => false,
+            Err(error) => return Err(failed(error)),
+        };
         Ok(Self {
             name: name.to_owned(),
             path: path.to_owned(),
@@ -88,7 +141,52 @@ impl Root {
             handle,
             lookup,
             mounted,
+            account: None,
         })
+    }
+
+    /// This root as a local account has it: its folder is opened anew, by its path, by that account, and everything below it is done by it.
+    ///
+    /// # Errors
+    /// What the kernel answers to the account, which may not be allowed to go there; [`io::ErrorKind::NotFound`] when its path leads that
+    /// account elsewhere.
+    pub fn acting_as(&self, account: Arc<Account>) -> io::Result<Self> {
+        let acting = act_as(&account)?;
+        let handle = patiently(|| rustix::fs::open(&self.path, place_flags(), Mode::empty()))?;
+        drop(acting);
+        let place = |stat: Stat| (stat.st_dev, stat.st_ino);
+        if rustix::fs::fstat(&handle).map(place)? != rustix::fs::fstat(&self.handle).map(place)? {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(Self {
+            name: self.name.clone(),
+            path: self.path.clone(),
+            handle,
+            account: Some(account),
+            ..*self
+        })
+    }
+
+    /// In whose name everything below is done; `None` for the node itself.
+    #[must_use]
+    pub fn account(&self) -> Option<&Account> {
+        self.account.as_deref()
+    }
+
+    /// Its descriptor. While the thread holds it, it is the account in whose name everything below is done.
+    ///
+    /// # Errors
+    /// That the thread can't become that account.
+    pub fn acting(&self) -> io::Result<Handle<'_>> {
+        handle_of(&self.handle, self.account.as_ref())
+    }
+
+    /// The number of the file system that its folder is on.
+    ///
+    /// # Errors
+    /// What `fstat` answers.
+    pub fn device(&self) -> io::Result<u64> {
+        Ok(rustix::fs::fstat(&self.handle)?.st_dev)
     }
 
     /// Whether a file system was mounted right at its path when it was opened.
@@ -140,15 +238,19 @@ impl Root {
     /// # Errors
     /// What the kernel answers; `ENOTDIR` or `ELOOP` where a component is a symlink.
     pub fn dir(&self, path: &RelPath) -> io::Result<Dir> {
+        let from = self.acting()?;
         let handle = if path.is_root() {
-            patiently(|| openat(&self.handle, ".", dir_flags(), Mode::empty()))?
+            patiently(|| openat(&from, ".", dir_flags(), Mode::empty()))?
         } else {
             match self.lookup {
-                Lookup::Openat2 => open_beneath(self.handle.as_fd(), path)?,
-                Lookup::ComponentByComponent => open_stepwise(self.handle.as_fd(), path)?,
+                Lookup::Openat2 => open_beneath(from.as_fd(), path)?,
+                Lookup::ComponentByComponent => open_stepwise(from.as_fd(), path)?,
             }
         };
-        Ok(Dir { handle })
+        Ok(Dir {
+            handle,
+            account: self.account.clone(),
+        })
     }
 
     /// Open the folder that holds `path`, and the last name of it; `None` for the root itself, which no folder here holds.
@@ -185,25 +287,53 @@ impl Root {
     }
 }
 
-impl AsFd for Root {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.handle.as_fd()
-    }
-}
-
 /// An open folder below a root. Operations take one raw name each; names come from [`RelPath`] or from a listing of this folder.
 #[derive(Debug)]
 pub struct Dir {
     handle: OwnedFd,
-}
-
-impl AsFd for Dir {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.handle.as_fd()
-    }
+    /// As in the root that it was opened below.
+    account: Option<Arc<Account>>,
 }
 
 impl Dir {
+    /// Its descriptor. While the thread holds it, it is the account in whose name everything below the root is done.
+    ///
+    /// # Errors
+    /// That the thread can't become that account.
+    pub fn acting(&self) -> io::Result<Handle<'_>> {
+        handle_of(&self.handle, self.account.as_ref())
+    }
+
+    /// Let this thread be that account until the guard is dropped, so that each operation in between costs no change of its own. The thread
+    /// does nothing but work below this root meanwhile. `None` for the node itself.
+    ///
+    /// # Errors
+    /// As [`Dir::acting`].
+    pub fn act(&self) -> io::Result<Option<Acting>> {
+        self.account.as_ref().map(act_as).transpose()
+    }
+
+    /// Number of its descriptor in this process, for what the kernel says of it.
+    pub(crate) fn number(&self) -> RawFd {
+        self.handle.as_raw_fd()
+    }
+
+    /// Make its names durable.
+    ///
+    /// # Errors
+    /// What `fsync` answers.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.handle)?)
+    }
+
+    /// Make all of its file system durable.
+    ///
+    /// # Errors
+    /// What `syncfs` answers.
+    pub(crate) fn sync_file_system(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.handle)?)
+    }
+
     /// Metadata of the folder itself.
     ///
     /// # Errors
@@ -217,7 +347,7 @@ impl Dir {
     /// # Errors
     /// What the kernel answers.
     pub fn inode_of(&self, name: &[u8]) -> io::Result<Option<u64>> {
-        match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+        match statat(self.acting()?, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat.st_ino)),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
@@ -229,13 +359,14 @@ impl Dir {
     /// # Errors
     /// What the kernel answers; `ENAMETOOLONG` for a symlink target over 4,096 bytes.
     pub fn entry(&self, name: &[u8], path: RelPath) -> io::Result<Option<Entry>> {
-        let stat = match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+        let here = self.acting()?;
+        let stat = match statat(&here, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let target = if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
-            Some(self.read_link(name)?)
+            Some(read_link(&here, name)?)
         } else {
             None
         };
@@ -247,7 +378,8 @@ impl Dir {
     /// # Errors
     /// As [`Dir::entry`].
     pub fn entry_now(&self, name: &[u8], path: RelPath) -> io::Result<Option<Entry>> {
-        match refresh(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+        let here = self.acting()?;
+        match refresh(&here, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(()) => self.entry(name, path),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
@@ -277,7 +409,8 @@ impl Dir {
         // Non-blocking, so that a fifo put there in the meantime cannot hold the thread.
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let handle = patiently(|| openat(&self.handle, name, flags, Mode::empty()))?;
+        let here = self.acting()?;
+        let handle = patiently(|| openat(&here, name, flags, Mode::empty()))?;
         Ok(handle.into())
     }
 
@@ -286,11 +419,10 @@ impl Dir {
     /// # Errors
     /// What the kernel answers; `ENOTDIR` or `ELOOP` for a symlink.
     pub fn dir(&self, name: &[u8]) -> io::Result<Self> {
+        let (here, flags) = (self.acting()?, dir_flags() | OFlags::NOFOLLOW);
         Ok(Self {
-            handle: patiently(|| {
-                let flags = dir_flags() | OFlags::NOFOLLOW;
-                openat(&self.handle, name, flags, Mode::empty())
-            })?,
+            handle: patiently(|| openat(&here, name, flags, Mode::empty()))?,
+            account: self.account.clone(),
         })
     }
 
@@ -309,7 +441,10 @@ impl Dir {
     /// What the kernel answers while reading.
     pub fn all_names(&self, mut each: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
         // A second handle, because reading a folder moves the position of the handle.
-        let handle = patiently(|| openat(&self.handle, ".", dir_flags(), Mode::empty()))?;
+        let here = self.acting()?;
+        let handle = patiently(|| openat(&here, ".", dir_flags(), Mode::empty()))?;
+        // Whoever is called below may act as somebody else.
+        drop(here);
         let mut buffer = vec![MaybeUninit::<u8>::uninit(); 64 * 1024];
         let mut names = RawDir::new(handle, &mut buffer);
         while let Some(item) = names.next() {
@@ -321,14 +456,14 @@ impl Dir {
         }
         Ok(())
     }
+}
 
-    fn read_link(&self, name: &[u8]) -> io::Result<Box<[u8]>> {
-        let target = rustix::fs::readlinkat(&self.handle, name, Vec::new())?.into_bytes();
-        if target.len() as u64 > MAX_TARGET_BYTES {
-            return Err(Errno::NAMETOOLONG.into());
-        }
-        Ok(target.into())
+fn read_link(dir: &Handle<'_>, name: &[u8]) -> io::Result<Box<[u8]>> {
+    let target = rustix::fs::readlinkat(dir, name, Vec::new())?.into_bytes();
+    if target.len() as u64 > MAX_TARGET_BYTES {
+        return Err(Errno::NAMETOOLONG.into());
     }
+    Ok(target.into())
 }
 
 /// What an open file is now, as `stat` says it: a network file system asks its server, however new what it remembers is.
@@ -376,6 +511,11 @@ pub fn entry_of(stat: &Stat, path: RelPath, target: Option<Box<[u8]>>) -> Entry 
 
 fn nanoseconds(seconds: impl Into<i128>, nanoseconds: impl Into<i128>) -> i128 {
     seconds.into() * 1_000_000_000 + nanoseconds.into()
+}
+
+/// Of a folder that is only gone through.
+fn place_flags() -> OFlags {
+    OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC
 }
 
 fn dir_flags() -> OFlags {

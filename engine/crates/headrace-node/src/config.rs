@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headrace_core::access::{Access, Authority, Grant, Grants};
-use headrace_core::sealed::PublicKey;
+use headrace_core::asker::Asker;
+use headrace_core::sealed::{DocumentError, PublicKey};
 use headrace_core::succession::Learned;
+use headrace_io::account::can_act;
 use headrace_io::root::{Root, RootError};
 use serde::{Deserialize, Serialize};
 
+use crate::accounts::Accounts;
 use crate::convert::{MissingRoot, RootInfo};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{MAX_ADDRESSES, MAX_ROOTS};
@@ -86,6 +89,9 @@ pub struct RootConfig {
     /// Whose word it obeys; `None` is those of the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorities: Option<Vec<Authority>>,
+    /// As whom files are read and written there.
+    #[serde(default, skip_serializing_if = "Accounts::is_node")]
+    pub accounts: Accounts,
 }
 
 impl Config {
@@ -157,7 +163,8 @@ impl Config {
                             authorities,
                         },
                     );
-                    roots.open.push(Arc::new(open));
+                    let accounts = Arc::new(root.accounts.clone());
+                    roots.open.push((Arc::new(open), accounts));
                 }
                 Err(problem) => {
                     tracing::error!("a root is not exported: {problem}");
@@ -201,6 +208,10 @@ impl Config {
             {
                 return invalid(format!("two roots are named `{}`", root.name));
             }
+            let obeyed = root.authorities.as_ref().unwrap_or(&self.authorities);
+            if let Err(message) = root.accounts.check(obeyed.len()) {
+                return invalid(format!("root `{}`: {message}", root.name));
+            }
         }
         Ok(())
     }
@@ -212,8 +223,16 @@ impl RootConfig {
     /// # Errors
     /// `config_invalid` says why it can't be exported.
     pub fn open(&self) -> Result<Root, Problem> {
-        let opened = Root::open(&self.name, &self.path, self.access);
-        opened.map_err(|error| Problem::new(ControlCode::ConfigInvalid, error.to_string()))
+        let invalid = |error: &dyn std::fmt::Display| {
+            Problem::new(ControlCode::ConfigInvalid, error.to_string())
+        };
+        let opened = if self.accounts.is_node() {
+            Root::open(&self.name, &self.path, self.access)
+        } else {
+            can_act().map_err(|error| invalid(&format!("root `{}`: {error}", self.name)))?;
+            Root::open_for_accounts(&self.name, &self.path, self.access)
+        };
+        opened.map_err(|error| invalid(&error))
     }
 
     /// Checks what does not depend on the folder, which may be there later.
@@ -271,6 +290,7 @@ impl RootConfig {
             path,
             access,
             authorities: None,
+            accounts: Accounts::Node,
         };
         root.open()?;
         Ok(root)
@@ -280,7 +300,7 @@ impl RootConfig {
 /// The roots of a node, open, and what they allow.
 #[derive(Debug, Clone, Default)]
 pub struct Roots {
-    open: Vec<Arc<Root>>,
+    open: Vec<(Arc<Root>, Arc<Accounts>)>,
     missing: Vec<MissingRoot>,
     /// Paths of roots at which a file system was mounted.
     mounts: BTreeSet<PathBuf>,
@@ -289,10 +309,30 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// The root of this name.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<Arc<Root>> {
-        self.open.iter().find(|root| root.name() == name).cloned()
+    /// The root of this name, as the one who asked has it: where it maps people to local accounts, everything below it is done by that
+    /// account. May wait for other machines, which know accounts and folders.
+    ///
+    /// # Errors
+    /// `root_unknown`; `account_unmapped`, `account_unusable` or `account_unknown_now` for who has no account there; `folder_unreadable` when
+    /// the account may not go to the root's folder.
+    pub fn open_for(&self, name: &str, asker: &Asker) -> Result<Arc<Root>, Problem> {
+        let unknown = || DocumentError::RootUnknown {
+            root: name.to_owned(),
+        };
+        let found = self.open.iter().find(|(root, _)| root.name() == name);
+        let (root, accounts) = found.ok_or_else(unknown)?;
+        let Some(account) = accounts.account_of(name, asker)? else {
+            return Ok(Arc::clone(root));
+        };
+        let said = format!("`{}` (uid {})", account.name(), account.uid());
+        let acting = root.acting_as(Arc::new(account)).map_err(|error| {
+            let message = format!(
+                "the folder of root `{name}` can't be entered by local account {said}: {error}; let that account go through \
+                 every folder of its path"
+            );
+            Problem::new(ControlCode::FolderUnreadable, message)
+        })?;
+        Ok(Arc::new(acting))
     }
 
     /// Those that are declared and can't be opened now.
@@ -310,7 +350,8 @@ impl Roots {
 
     /// Names of those whose folder is not at its path any more.
     pub(crate) fn vanished(&self) -> Vec<String> {
-        let vanished = self.open.iter().filter(|root| !root.is_in_place());
+        let open = self.open.iter().map(|(root, _)| root);
+        let vanished = open.filter(|root| !root.is_in_place());
         vanished.map(|root| root.name().to_owned()).collect()
     }
 
@@ -341,7 +382,7 @@ impl Roots {
                 total_bytes,
             }
         };
-        self.open.iter().map(info).collect()
+        self.open.iter().map(|(root, _)| info(root)).collect()
     }
 }
 
@@ -414,7 +455,8 @@ mod tests {
         assert!(before.missing().is_empty() && before.vanished().is_empty());
         before.mounts.insert(root.path);
         let now = config.open_roots(&before);
-        assert!(now.get("processes").is_some() && now.get("data").is_none());
+        let is_open = |name| now.open_for(name, &Asker::default()).is_ok();
+        assert!(is_open("processes") && !is_open("data"));
         let why = now.why_missing("data").expect("a reason");
         assert!(why.contains("is not mounted at"), "{why}");
         assert!(!now.is_one_back(&config));

@@ -1,5 +1,6 @@
 //! The mover: attach stream, data listener, sessions; and the hub that nodes attach to.
 
+pub mod accounts;
 mod blocking;
 pub mod config;
 pub mod convert;

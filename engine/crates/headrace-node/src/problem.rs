@@ -36,6 +36,9 @@ macro_rules! codes {
 }
 
 codes! {
+    AccountUnknownNow "account_unknown_now" true;
+    AccountUnmapped "account_unmapped" false;
+    AccountUnusable "account_unusable" false;
     AlreadyRunning "already_running" true;
     AttemptUnknown "attempt_unknown" false;
     AuthoritySucceeded "authority_succeeded" false;

@@ -1,5 +1,6 @@
 //! The command line: `headrace-node`, and `headrace node|cp|keygen|receipt` through the Python binding.
 
+mod accounts;
 mod cp;
 mod far;
 mod keys;
@@ -58,6 +59,8 @@ enum Command {
     /// Show and change what a node exports. A running node takes changes up by itself.
     #[command(subcommand)]
     Root(roots::Root),
+    /// Show as which local account a root works for somebody. Nothing is done there.
+    Accounts(accounts::Accounts),
     /// Make the personal key that `cp` signs with.
     Keygen(keys::Keygen),
     /// Check what a transfer's receipt says.
@@ -135,6 +138,7 @@ fn run(cli: Cli, out: &Out) -> Result<Exit, Problem> {
             exit
         }
         Command::Root(root) => root.run(out),
+        Command::Accounts(accounts) => accounts.run(out),
         Command::Keygen(keygen) => keygen.run(out),
         Command::Receipt(receipt) => receipt.run(out),
     }
@@ -178,10 +182,9 @@ impl Out {
 fn exit_of(problem: &Problem) -> Exit {
     match &*problem.code {
         "bad_argument" | "token_malformed" => Exit::Usage,
-        "destination_exists" | "join_refused" | "key_refused" | "permit_foreign"
-        | "root_access" | "root_is_superuser" | "ticket_foreign" | "wrong_peer_key" => {
-            Exit::Refused
-        }
+        "account_unmapped" | "account_unusable" | "destination_exists" | "join_refused"
+        | "key_refused" | "permit_foreign" | "root_access" | "root_is_superuser"
+        | "ticket_foreign" | "wrong_peer_key" => Exit::Refused,
         "hub_unreachable"
         | "join_timeout"
         | "no_data_path"

@@ -566,7 +566,7 @@ fn forgetting_a_transfer_removes_its_temporaries_and_its_journal() {
         &pair.destination.plane,
         &pair.destination.state,
         &transfer,
-        &|_| Some(Arc::clone(&root)),
+        &|_, _| Some(Arc::clone(&root)),
     )
     .expect("forgotten");
     assert!(temporaries(&pair).is_empty());

@@ -15,6 +15,7 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.data_folder import lists_dir
 from headrace.api.errors import Code, ServiceError
+from headrace.api.people.known_as import known_as
 from headrace.api.planning.estimate import estimate
 from headrace.api.planning.intents import sentence_of
 from headrace.api.planning.locations import Locations, asker_of
@@ -156,6 +157,7 @@ class Pipeline:
         execution = replace(execution, qos_class=_qos_class(decision, intent))
         async with self._core.database.read() as tx:
             may_take = await estimate(tx, route, _survey_view(survey), intent.rate_limit_bps)
+            known = await known_as(tx, asked.caller.principal.id)
         eta_s = may_take.likely_s if may_take else None
         timing = {"eta_s": eta_s, "estimate": may_take, "starts": schedule.starts, "hours": schedule.hours_view}
         day = day_of(schedule.starts or self._core.clock(), self._core.settings.timezone)
@@ -164,7 +166,7 @@ class Pipeline:
         quotas, over = await self._quotas.of_plan(asked.caller.principal, *ends, most, day)
         warnings = [*filter(None, [schedule.warning(eta_s)]), *map(sentence, over)]
         card = card.model_copy(update=timing | {"warnings": warnings, "quotas": quotas})
-        return self._seal(asked, card, _Settled(route, execution, counts, decision, explained, schedule))
+        return self._seal(asked, card, _Settled(route, execution, counts, decision, explained, schedule, known))
 
     async def _route(self, intent: m.TransferIntent) -> Route:
         async with self._core.database.read() as tx:
@@ -262,6 +264,7 @@ class Pipeline:
             hours=settled.schedule.hours,
             deadline=settled.schedule.deadline,
             origins=asked.origins,
+            known_as=settled.known_as,
         )
         document = self._signer.plan(draft)
         summary = spoken_summary(execution, counts, decision, route.source.text, route.destination.text)
@@ -293,6 +296,7 @@ class _Settled:
     decision: Decision
     explained: Explanation
     schedule: Schedule
+    known_as: str
 
 
 def decision_view(decision: Decision, qos_class: str, explained: Explanation) -> m.Decision:

@@ -15,6 +15,7 @@ from sqlalchemy import bindparam, select
 from headrace.api.authority_key import KeyTrouble
 from headrace.api.core import Core
 from headrace.api.errors import Code, Fenced, OutsideHours, ServiceError
+from headrace.api.people.known_as import known_as
 from headrace.api.people.proofs import Proof
 from headrace.api.policy.budgets import day_of_start, used_today
 from headrace.api.policy.versions import Policies
@@ -113,10 +114,10 @@ class Signer:
         person = asker.person
         async with self._core.database.read() as tx:
             await self._halts.require_none(tx, Work(person, asker.agent, ((folder.node, folder.root),)))
-        limit = self._core.settings.survey_max_entries
-        return seal(
-            "permit", permit_body(person=person, folder=folder, now=self._core.clock(), max_entries=limit), self._key
-        )
+            known = await known_as(tx, person)
+        limit, now = self._core.settings.survey_max_entries, self._core.clock()
+        body = permit_body(person=person, folder=folder, now=now, max_entries=limit, known_as=known)
+        return seal("permit", body, self._key)
 
     async def ticket(self, tx: Tx, transfer: TransferRow, attempt: int, fence: int) -> tuple[Document, ReleasedPlan]:
         """Check everything and sign a ticket for one attempt (or its renewal), with its audit event in `tx`.

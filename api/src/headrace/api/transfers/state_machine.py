@@ -31,6 +31,7 @@ END_STATES = m.END_STATES
 RETRIED_STATES = frozenset({State.PARTIAL, State.FAILED})
 OBSTACLES = frozenset(
     {
+        "account_unknown_now",
         "already_running",
         "attempt_unknown",
         "clock_skew",

@@ -7,6 +7,7 @@ use headrace_core::entry::Entry;
 use headrace_core::name::RelPath;
 
 use super::Removal;
+use crate::account::Acting;
 
 /// Metadata that is set when a file or folder is complete; `None` leaves a field as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,6 +78,14 @@ pub trait Target: Send + Sync {
 
 /// A folder of a [`Target`]. Names are raw, single and checked by the caller.
 pub trait Folder: Send + Sync {
+    /// Let what this thread does at the storage, until the guard is dropped, cost less together than one by one. It does nothing else meanwhile.
+    ///
+    /// # Errors
+    /// That the thread can't act as whom it works for.
+    fn together(&self) -> io::Result<Option<Acting>> {
+        Ok(None)
+    }
+
     /// What `name` is, as an entry with `path`; `None` when it is not there.
     ///
     /// # Errors

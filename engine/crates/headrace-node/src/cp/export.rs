@@ -10,6 +10,7 @@ use headrace_core::entry::Kind;
 use headrace_core::name::{RelPath, escape, unescape};
 
 use super::greeting::{Found, Side, Wish};
+use crate::accounts::Accounts;
 use crate::config::RootConfig;
 use crate::problem::{ControlCode, Problem};
 
@@ -165,6 +166,7 @@ fn anywhere(side: Side, typed: &[u8], shown: &str) -> Result<(RootConfig, RelPat
         path: folder,
         access,
         authorities: None,
+        accounts: Accounts::Node,
     };
     Ok((root, path))
 }

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::export::{self, Exported};
 use super::greeting::{FromFar, Ready, ToFar, Wish, check_addresses, receive, send};
 use super::job::Job;
+use crate::accounts::Accounts;
 use crate::config::{Config, DataConfig, RootConfig};
 use crate::node::data_mover::DataMover;
 use crate::node::mover::Mover as _;
@@ -184,6 +185,7 @@ impl Far {
             }],
             roots: vec![RootConfig {
                 authorities: None,
+                accounts: Accounts::Node,
                 ..root
             }],
         };

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use headrace_core::sealed::{DocumentError, SigningKey};
 use headrace_core::statement::Statement;
-use headrace_core::ticket::{Part, VerifiedTicket};
-use headrace_core::value::Id;
+use headrace_core::ticket::{Execution, Part, VerifiedTicket};
+use headrace_core::value::{Id, Label};
+use headrace_io::root::Root;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot, watch};
@@ -405,21 +406,7 @@ impl Attempts {
     ) -> Result<Order, Problem> {
         let id = id_of(&ticket);
         let execution = &ticket.ticket().execution;
-        let root = |name: &str| {
-            let unknown = || headrace_core::sealed::DocumentError::RootUnknown {
-                root: name.to_owned(),
-            };
-            roots.get(name).ok_or_else(unknown)
-        };
-        let (from, to) = (
-            execution.source.root.as_str(),
-            execution.destination.root.as_str(),
-        );
-        let (first, second) = match ticket.part() {
-            Part::Source => (root(from)?, None),
-            Part::Destination => (root(to)?, None),
-            Part::Both => (root(from)?, Some(root(to)?)),
-        };
+        let (first, second) = open_roots(&ticket, roots.clone()).await?;
         let mut lists = Vec::new();
         for (list, name, sealed) in [
             (proto::List::Overwrites, "overwrites", execution.overwrites),
@@ -590,6 +577,30 @@ fn meet(ticket: &VerifiedTicket, dial: i32, addresses: Vec<String>) -> Result<Me
         }
         _ => Err(violation("the way to the peer does not fit the ticket")),
     }
+}
+
+/// The roots of this node's part, each as the one who asked has it; the destination's second when both ends are here.
+async fn open_roots(
+    ticket: &VerifiedTicket,
+    roots: Roots,
+) -> Result<(Arc<Root>, Option<Arc<Root>>), Problem> {
+    let (asker, part) = (ticket.ticket().asker(), ticket.part());
+    let Execution {
+        source,
+        destination,
+        ..
+    } = &ticket.ticket().execution;
+    let (from, to) = (source.root.clone(), destination.root.clone());
+    // Whom an account belongs to may be asked of another machine, and its folders may be on one.
+    blocking(move || {
+        let open = |name: &Label| roots.open_for(name.as_str(), &asker);
+        match part {
+            Part::Source => Ok((open(&from)?, None)),
+            Part::Destination => Ok((open(&to)?, None)),
+            Part::Both => Ok((open(&from)?, Some(open(&to)?))),
+        }
+    })
+    .await?
 }
 
 fn id_of(ticket: &VerifiedTicket) -> AttemptId {

@@ -107,8 +107,13 @@ impl Mover for DataMover {
     }
 
     fn forget(&self, transfer: &Id, roots: &Roots) -> Result<(), Problem> {
-        session::forget(&self.plane, &self.state_dir, transfer, &|name| {
-            roots.get(name)
+        session::forget(&self.plane, &self.state_dir, transfer, &|name, asker| {
+            let opened = roots.open_for(name, asker);
+            opened
+                .inspect_err(|problem| {
+                    tracing::warn!("temporaries of transfer {transfer} may stay: {problem}");
+                })
+                .ok()
         })
         .map_err(problem)
     }

@@ -6,6 +6,7 @@ use headrace_core::access::Access;
 
 use super::data_mover::DataMover;
 use super::{Node, join, node_key};
+use crate::accounts::Accounts;
 use crate::config::{Config, DataConfig, HubConfig, RootConfig};
 use crate::problem::{ControlCode, Problem};
 use crate::state::StateDir;
@@ -97,5 +98,6 @@ fn root((name, path, access): (String, PathBuf, String)) -> Result<RootConfig, P
         path,
         access,
         authorities: None,
+        accounts: Accounts::Node,
     })
 }

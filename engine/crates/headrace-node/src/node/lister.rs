@@ -22,16 +22,16 @@ use crate::proto::{
 /// Bytes of names in one page of a listing, so that a message stays well under its limit.
 const PAGE_BYTES: usize = 256 << 10;
 
-/// One place that a permit opens.
+/// One place that a permit opens, for whoever asked for it.
 pub(super) struct Opened {
-    root: Arc<Root>,
+    roots: Roots,
     path: RelPath,
     permit: VerifiedPermit,
 }
 
 impl Opened {
-    /// Finds the root of a permit and checks that it covers the path.
-    pub(super) fn new(permit: VerifiedPermit, roots: &Roots, path: &[u8]) -> Result<Self, Problem> {
+    /// Checks that a permit covers the path.
+    pub(super) fn new(permit: VerifiedPermit, roots: Roots, path: &[u8]) -> Result<Self, Problem> {
         let path = path_in(path)?;
         if !permit.covers(&path) {
             let message = format!(
@@ -40,18 +40,23 @@ impl Opened {
             );
             return Err(Problem::new(ControlCode::OutsidePermit, message));
         }
-        let name = permit.permit().root.as_str();
-        let unknown = || headrace_core::sealed::DocumentError::RootUnknown {
-            root: name.to_owned(),
-        };
-        let root = roots.get(name).ok_or_else(unknown)?;
-        Ok(Self { root, path, permit })
+        Ok(Self {
+            roots,
+            path,
+            permit,
+        })
+    }
+
+    /// Opens its root, as the one who asked has it. May wait for other machines.
+    fn root(&self) -> Result<Arc<Root>, Problem> {
+        let permit = self.permit.permit();
+        self.roots.open_for(permit.root.as_str(), &permit.asker())
     }
 
     fn unreadable(&self, path: &RelPath, error: &dyn std::fmt::Display) -> Problem {
         let message = format!(
             "`{path}` below root `{}` can't be listed: {error}",
-            self.root.name()
+            self.permit.permit().root
         );
         Problem::new(ControlCode::FolderUnreadable, message)
     }
@@ -63,7 +68,7 @@ pub(super) fn browse(opened: &Opened, after: &[u8], limit: u32) -> Result<Browse
         .unwrap_or(usize::MAX)
         .clamp(1, MAX_PAGE_ENTRIES);
     let fail = |error: io::Error| opened.unreadable(&opened.path, &error);
-    let dir = opened.root.dir(&opened.path).map_err(fail)?;
+    let dir = opened.root()?.dir(&opened.path).map_err(fail)?;
     // The smallest names after `after`, and one more that tells whether there is a next page.
     let mut names: BinaryHeap<Vec<u8>> = BinaryHeap::new();
     dir.names(|name| {
@@ -137,11 +142,11 @@ fn list_parts(
 ) -> Result<(), Stop> {
     let filters: Filters = serde_json::from_str(&request.filters).map_err(violation)?;
     let filter = Filter::new(&filters).map_err(violation)?;
-    let here = opened
-        .root
+    let root = opened.root()?;
+    let here = root
         .entry(&opened.path)
         .map_err(|error| opened.unreadable(&opened.path, &error))?;
-    let free_bytes = opened.root.space().map_or(0, |space| space.free_bytes);
+    let free_bytes = root.space().map_or(0, |space| space.free_bytes);
     let kind = here.as_ref().map(|entry| entry.kind);
     let mut put = |part| {
         if send(part) {
@@ -166,7 +171,7 @@ fn list_parts(
     let limits = opened.permit.permit();
     let end = Instant::now().checked_add(Duration::from_secs(limits.max_seconds));
     let mut walk = walk(
-        &opened.root,
+        &root,
         &opened.path,
         WalkLimits {
             max_entries: limits.max_entries,

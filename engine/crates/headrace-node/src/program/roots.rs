@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{Exit, Out, StateArgs};
+use crate::accounts::Accounts;
 use crate::config::{Config, RootConfig};
 use crate::problem::{ControlCode, Problem};
 use crate::state::StateDir;
@@ -46,14 +47,23 @@ impl Root {
             Self::List(List { state }) => {
                 let (_, config) = load(&state)?;
                 let line = |root: &RootConfig| {
-                    format!("{}={}:{}", root.name, root.path.display(), root.access)
+                    let accounts = match &root.accounts {
+                        Accounts::Node => String::new(),
+                        mapped @ Accounts::Mapped(_) => format!(", as {mapped}"),
+                    };
+                    let path = root.path.display();
+                    format!("{}={path}:{}{accounts}", root.name, root.access)
                 };
                 let lines: Vec<String> = config.roots.iter().map(line).collect();
                 out.say(&json!({"roots": config.roots}), &lines.join("\n"));
             }
             Self::Add(Add { root, state }) => {
                 let (state, mut config) = load(&state)?;
-                let root = RootConfig::parse(&root)?;
+                let mut root = RootConfig::parse(&root)?;
+                if let Some(before) = config.roots.iter().find(|other| other.name == root.name) {
+                    // Else what people did as themselves, they would do as the node from now on.
+                    root.accounts = before.accounts.clone();
+                }
                 config.roots.retain(|other| other.name != root.name);
                 let said = format!(
                     "`{}` exports {} ({})",
@@ -86,7 +96,7 @@ impl Root {
     }
 }
 
-fn load(state: &StateArgs) -> Result<(StateDir, Config), Problem> {
+pub(super) fn load(state: &StateArgs) -> Result<(StateDir, Config), Problem> {
     let state = StateDir::open(&state.dir)?;
     let config = Config::load(&state)?.ok_or_else(|| {
         let message = format!(

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use headrace_core::asker::Asker;
 use headrace_core::code::{Code, Failure};
 use headrace_core::name::RelPath;
 use headrace_core::ticket::Ticket;
@@ -25,6 +26,9 @@ pub(super) struct Binding {
     pub(super) fence: u64,
     pub(super) destination_root: Label,
     pub(super) destination_path: RelPath,
+    /// Who asked, so that what is left can be removed in the same name; nodes of before kept none.
+    #[serde(default)]
+    pub(super) asker: Asker,
 }
 
 /// The folder of a transfer in the node's state folder. Ids are safe file names.
@@ -53,6 +57,7 @@ pub(super) fn bind(folder: &Path, ticket: &Ticket) -> Result<(), Failure> {
         fence: ticket.shard.fence,
         destination_root: place.root.clone(),
         destination_path: place.path.clone(),
+        asker: ticket.asker(),
     };
     if let Some(bound) = read(folder).map_err(state_failed)? {
         if bound.plan_digest != wanted.plan_digest {

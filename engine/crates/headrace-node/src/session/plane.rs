@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use headrace_core::asker::Asker;
 use headrace_core::code::{Code, Failure};
 use headrace_core::codec::to_usize;
 use headrace_core::integrity::BLOCK_BYTES;
@@ -256,7 +257,7 @@ pub fn start(node: &DataPlane, spec: AttemptSpec) -> Result<AttemptHandle, Failu
 }
 
 /// Forget a transfer that will have no further attempt: its journal and its temporaries at the destination are removed. `root` finds
-/// the root by its name.
+/// the root by its name, as the one who asked has it.
 ///
 /// # Errors
 /// [`Code::DestinationBusy`] while an attempt runs, [`Code::StateFailed`] when the state folder cannot be changed.
@@ -264,7 +265,7 @@ pub fn forget(
     node: &DataPlane,
     state_dir: &Path,
     transfer: &Id,
-    root: &dyn Fn(&str) -> Option<Arc<Root>>,
+    root: &dyn Fn(&str, &Asker) -> Option<Arc<Root>>,
 ) -> Result<(), Failure> {
     if node.plane.attempts.lock().contains_key(transfer) {
         return Err(Failure::new(
@@ -353,8 +354,7 @@ impl Plane {
 
     /// Threads that write past the page cache to the file system of this root: of its own, so that one that hangs holds up no other.
     pub(super) fn disk(&self, root: &Root) -> Result<Arc<DiskPool>, Failure> {
-        let stat = root.dir(&RelPath::root()).and_then(|dir| dir.stat());
-        let device = stat.map_err(state_failed)?.st_dev;
+        let device = root.device().map_err(state_failed)?;
         let mut disks = self.disks.lock();
         if let Some(disk) = disks.get(&device) {
             return Ok(Arc::clone(disk));

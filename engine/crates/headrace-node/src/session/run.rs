@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use headrace_core::access::Access;
+use headrace_core::asker::Asker;
 use headrace_core::code::{Code, Failure};
 use headrace_core::growth::Growth;
 use headrace_core::journal::Replay;
@@ -517,12 +518,12 @@ pub(super) fn remove_temporaries(
     storages: &dyn Storages,
     folder: &Path,
     transfer: &Id,
-    root: &dyn Fn(&str) -> Option<Arc<Root>>,
+    root: &dyn Fn(&str, &Asker) -> Option<Arc<Root>>,
 ) -> Result<(), Failure> {
     let Some(bound) = binding::read(folder).map_err(state_failed)? else {
         return Ok(());
     };
-    let Some(root) = root(bound.destination_root.as_str()) else {
+    let Some(root) = root(bound.destination_root.as_str(), &bound.asker) else {
         return Ok(());
     };
     let (_, replay): (_, Replay) =

@@ -94,6 +94,8 @@ class PlanDraft:
     """When it is to be done."""
     origins: Origins = field(default_factory=dict)
     """Where each slot comes from."""
+    known_as: str = ""
+    """How the requester is known where people have names (`ISSUER NAME`), for nodes that act as local accounts."""
 
     @property
     def expires(self) -> datetime:
@@ -122,11 +124,12 @@ class PlanDraft:
             "created": utc_text(self.created),
             "expires": utc_text(self.expires),
             **RESERVED,
+            "local_account": self.known_as,
         }
 
 
 RESERVED: Final[JsonObject] = {"site": "", "project": "", "local_account": ""}
-"""Fields that every sealed document reserves."""
+"""Fields that every sealed document has, and their values where nothing is said."""
 
 
 def seal_plan(draft: PlanDraft, *keys: Signs) -> Document:
@@ -156,8 +159,13 @@ def danger_of(execution: Execution) -> tuple[str, ...]:
     return tuple(sorted(name for name, present in dangers.items() if present))
 
 
-def permit_body(*, person: str, folder: ResolvedEndpoint, now: datetime, max_entries: int) -> JsonObject:
-    """Write the body of a permit to list this folder and what is below it; seal it as type `permit`."""
+def permit_body(
+    *, person: str, folder: ResolvedEndpoint, now: datetime, max_entries: int, known_as: str = ""
+) -> JsonObject:
+    """Write the body of a permit to list this folder and what is below it; seal it as type `permit`.
+
+    `known_as` is how the person is known where people have names (`ISSUER NAME`), for nodes that act as local accounts.
+    """
     return {
         "id": new_id("pm"),
         "person": person,
@@ -169,6 +177,7 @@ def permit_body(*, person: str, folder: ResolvedEndpoint, now: datetime, max_ent
         "not_before": utc_text(now),
         "expires": utc_text(now + PERMIT_LIFETIME),
         **RESERVED,
+        "local_account": known_as,
     }
 
 

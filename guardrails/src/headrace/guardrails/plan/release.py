@@ -187,6 +187,8 @@ def ticket_body(plan: ReleasedPlan, attempt: Attempt, now: datetime) -> JsonObje
         "not_before": utc_text(now),
         "expires": utc_text(now + TICKET_LIFETIME),
         **RESERVED,
+        # Sealed with the plan, so that it is nobody else's by the time of the ticket.
+        "local_account": plan.fields["local_account"],
     }
 
 

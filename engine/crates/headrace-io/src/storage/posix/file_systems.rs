@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -41,7 +40,7 @@ impl FileSystems {
     /// Make all of a file system durable; `false` where that may mean less than syncing each file.
     pub(super) fn sync(&self, device: u64) -> io::Result<bool> {
         let handle = self.met.lock().get(&device).cloned().flatten();
-        let synced = handle.map(|handle| rustix::fs::syncfs(handle.as_fd()));
+        let synced = handle.map(|handle| handle.sync_file_system());
         Ok(synced.transpose()?.is_some())
     }
 }
@@ -54,7 +53,7 @@ fn is_trusted(file_system: Option<&str>, kernel: Option<(u32, u32)>) -> bool {
 /// The type of the file system that a folder is on, as the table of mounts names it. (The number that `statfs` gives is the same for ext2,
 /// whose `syncfs` leaves the disk's cache alone.)
 fn type_of(dir: &Dir) -> Option<String> {
-    let about = read_to_string(format!("/proc/self/fdinfo/{}", dir.as_fd().as_raw_fd())).ok()?;
+    let about = read_to_string(format!("/proc/self/fdinfo/{}", dir.number())).ok()?;
     let mount = about
         .lines()
         .find_map(|line| line.strip_prefix("mnt_id:"))?

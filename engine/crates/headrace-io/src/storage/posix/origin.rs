@@ -115,7 +115,7 @@ impl Origin for PosixOrigin {
         };
         match dir.entry_now(&name, then.path.clone())? {
             Some(now) if is_unchanged(&now, then) => {
-                unlinkat(&*dir, &*name, AtFlags::empty())?;
+                unlinkat(dir.acting()?, &*name, AtFlags::empty())?;
                 Ok(Removal::Gone)
             }
             Some(_) => Ok(Removal::Changed),
@@ -125,7 +125,7 @@ impl Origin for PosixOrigin {
 
     fn remove_folder(&self, path: &RelPath) -> io::Result<()> {
         match self.above(path)? {
-            Some((dir, name)) => Ok(unlinkat(&*dir, &*name, AtFlags::REMOVEDIR)?),
+            Some((dir, name)) => Ok(unlinkat(dir.acting()?, &*name, AtFlags::REMOVEDIR)?),
             None => Err(io::ErrorKind::ResourceBusy.into()),
         }
     }

@@ -17,9 +17,10 @@ use rustix::io::Errno;
 
 use super::file_systems::FileSystems;
 use super::read_full;
+use crate::account::Acting;
 use crate::descriptors::patiently;
 use crate::probe::is_memory;
-use crate::root::{Dir, Root};
+use crate::root::{Dir, Handle, Root};
 use crate::storage::{
     Existing, Folder, Holding, Metadata, Part, Removal, Replaced, Target, Writing,
 };
@@ -98,7 +99,8 @@ impl PosixFolder {
             return Ok(None);
         }
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        match patiently(|| openat(&*self.dir, ".", flags, private())) {
+        let here = self.dir.acting()?;
+        match patiently(|| openat(&here, ".", flags, private())) {
             Ok(handle) => Ok(Some(handle.into())),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
                 self.found.unnamed.store(false, Ordering::Relaxed);
@@ -129,6 +131,10 @@ impl PosixFolder {
 }
 
 impl Folder for PosixFolder {
+    fn together(&self) -> io::Result<Option<Acting>> {
+        self.dir.act()
+    }
+
     fn entry(&self, name: &[u8], path: RelPath) -> io::Result<Option<Entry>> {
         // What stands there is left alone, replaced or deleted by what this says.
         self.dir.entry_now(name, path)
@@ -147,11 +153,11 @@ impl Folder for PosixFolder {
     }
 
     fn make_folder(&self, name: &[u8]) -> io::Result<()> {
-        Ok(mkdirat(&*self.dir, name, Mode::RWXU)?)
+        Ok(mkdirat(self.dir.acting()?, name, Mode::RWXU)?)
     }
 
     fn make_symlink(&self, name: &[u8], target: &[u8]) -> io::Result<()> {
-        Ok(symlinkat(target, &*self.dir, name)?)
+        Ok(symlinkat(target, self.dir.acting()?, name)?)
     }
 
     fn create(
@@ -183,11 +189,11 @@ impl Folder for PosixFolder {
     }
 
     fn rename(&self, from: &[u8], to: &[u8], existing: Existing) -> io::Result<()> {
-        rename(&self.dir, from, to, existing)
+        rename(&self.dir.acting()?, from, to, existing)
     }
 
     fn remove(&self, name: &[u8]) -> io::Result<()> {
-        Ok(unlinkat(&*self.dir, name, AtFlags::empty())?)
+        Ok(unlinkat(self.dir.acting()?, name, AtFlags::empty())?)
     }
 
     fn remove_if(&self, name: &[u8], expected: &dyn Fn(&Entry) -> bool) -> io::Result<Removal> {
@@ -199,7 +205,7 @@ impl Folder for PosixFolder {
     }
 
     fn remove_folder(&self, name: &[u8]) -> io::Result<()> {
-        Ok(unlinkat(&*self.dir, name, AtFlags::REMOVEDIR)?)
+        Ok(unlinkat(self.dir.acting()?, name, AtFlags::REMOVEDIR)?)
     }
 
     fn inode(&self) -> io::Result<u64> {
@@ -213,12 +219,12 @@ impl Folder for PosixFolder {
     fn set_metadata(&self, metadata: Metadata) -> io::Result<()> {
         let inherited = Mode::from_raw_mode(self.dir.stat()?.st_mode) & Mode::SGID;
         let mode = metadata.mode.map(|mode| mode | inherited.bits());
-        set_metadata(&*self.dir, Metadata { mode, ..metadata })
+        set_metadata(self.dir.acting()?, Metadata { mode, ..metadata })
     }
 
     fn set_symlink_mtime(&self, name: &[u8], mtime_ns: i128) -> io::Result<()> {
         Ok(utimensat(
-            &*self.dir,
+            self.dir.acting()?,
             name,
             &modified(mtime_ns),
             AtFlags::SYMLINK_NOFOLLOW,
@@ -226,7 +232,7 @@ impl Folder for PosixFolder {
     }
 
     fn sync(&self) -> io::Result<()> {
-        Ok(rustix::fs::fsync(&*self.dir)?)
+        self.dir.sync()
     }
 }
 
@@ -264,6 +270,7 @@ impl Part for PosixPart {
         if size == 0 {
             return Ok(());
         }
+        let _acting = self.dir.acting()?;
         let file_system = rustix::fs::fstatfs(&self.file)?;
         if is_memory(&file_system) {
             // It would take all pages at once, and every write would wait for that: a GiB arrives in 1.3 s instead of 1.6 s.
@@ -280,10 +287,13 @@ impl Part for PosixPart {
     }
 
     fn set_size(&self, size: u64) -> io::Result<()> {
+        let _acting = self.dir.acting()?;
         self.file.set_len(size)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        // It was opened as the account; that its quota counts is asked at every write.
+        let _acting = self.dir.acting()?;
         self.file.write_all_at(bytes, offset)
     }
 
@@ -296,6 +306,7 @@ impl Part for PosixPart {
     }
 
     fn set_metadata(&self, metadata: Metadata) -> io::Result<()> {
+        let _acting = self.dir.acting()?;
         set_metadata(&self.file, metadata)
     }
 
@@ -308,20 +319,20 @@ impl Part for PosixPart {
     }
 
     fn publish(&self, name: &[u8], existing: Existing) -> io::Result<()> {
+        let dir = &self.dir.acting()?;
         match (&self.name, existing) {
-            (Some(temporary), _) => rename(&self.dir, temporary, name, existing),
-            (None, Existing::Keep) => link(&self.file, &self.dir, name),
+            (Some(temporary), _) => rename(dir, temporary, name, existing),
+            (None, Existing::Keep) => link(&self.file, dir, name),
             (None, Existing::Replace) => {
-                link(&self.file, &self.dir, &self.spare)?;
-                rename(&self.dir, &self.spare, name, existing)
+                link(&self.file, dir, &self.spare)?;
+                rename(dir, &self.spare, name, existing)
             }
         }
     }
 
     fn replace(&self, name: &[u8], expected: &dyn Fn(&Entry) -> bool) -> io::Result<Replaced> {
-        let (dir, look) = (&*self.dir, |name: &[u8]| {
-            self.dir.entry_now(name, RelPath::root())
-        });
+        let dir = &self.dir.acting()?;
+        let look = |name: &[u8]| self.dir.entry_now(name, RelPath::root());
         let temporary = self.name.as_deref().unwrap_or(&self.spare);
         // To exchange names is a change of both files: what may have come between is told from how it was before.
         let before = look(name)?;
@@ -365,7 +376,7 @@ impl Part for PosixPart {
 
     fn discard(&self) -> io::Result<()> {
         match &self.name {
-            Some(name) => Ok(unlinkat(&*self.dir, &**name, AtFlags::empty())?),
+            Some(name) => Ok(unlinkat(self.dir.acting()?, &**name, AtFlags::empty())?),
             None => Ok(()),
         }
     }
@@ -394,22 +405,23 @@ fn open_for(
     flags: OFlags,
     writing: Writing,
 ) -> io::Result<(File, Writing)> {
+    let dir = dir.acting()?;
     if writing == Writing::Direct {
-        match patiently(|| openat(dir, name, flags | OFlags::DIRECT, private())) {
+        match patiently(|| openat(&dir, name, flags | OFlags::DIRECT, private())) {
             Ok(handle) => return Ok((handle.into(), Writing::Direct)),
             // Some kernels make the file before they refuse the flag.
             Err(Errno::INVAL) => {
-                let handle = openat(dir, name, flags.difference(OFlags::EXCL), private())?;
+                let handle = openat(&dir, name, flags.difference(OFlags::EXCL), private())?;
                 return Ok((handle.into(), Writing::Buffered));
             }
             Err(error) => return Err(error.into()),
         }
     }
-    let handle = patiently(|| openat(dir, name, flags, private()))?;
+    let handle = patiently(|| openat(&dir, name, flags, private()))?;
     Ok((handle.into(), Writing::Buffered))
 }
 
-fn rename(dir: &Dir, from: &[u8], to: &[u8], existing: Existing) -> io::Result<()> {
+fn rename(dir: &Handle<'_>, from: &[u8], to: &[u8], existing: Existing) -> io::Result<()> {
     if existing == Existing::Replace {
         return Ok(renameat(dir, from, dir, to)?);
     }
@@ -423,7 +435,7 @@ fn rename(dir: &Dir, from: &[u8], to: &[u8], existing: Existing) -> io::Result<(
     }
 }
 
-fn link(file: &File, dir: &Dir, name: &[u8]) -> io::Result<()> {
+fn link(file: &File, dir: &Handle<'_>, name: &[u8]) -> io::Result<()> {
     match linkat(file, "", dir, name, AtFlags::EMPTY_PATH) {
         // Needs a privilege on kernels before 6.10; the way over /proc does not.
         Err(Errno::NOENT | Errno::PERM) => {

@@ -122,6 +122,7 @@ impl Landing {
         let (folder, _) = self.folder_above(&path)?;
         let temporary = self.folders.temporary(self.new_part_number());
         let failed = |error| self.failed(&error, entry, "writing");
+        let _together = folder.together().map_err(failed)?;
         let part = folder
             .create(&temporary, Holding::Unnamed, Writing::Buffered)
             .map_err(failed)?;
