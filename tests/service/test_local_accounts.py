@@ -228,5 +228,10 @@ async def test_a_person_is_known_by_the_name_here_or_by_what_an_administrator_el
     assert (await known("pn_long"), await known("pn_nobody")) == ("", "")
     await quiet_site.ada.port.link_identity(alice.principal.id, m.IdentityLink(issuer=CORP, subject="other"))
     assert await known(alice.principal.id) == "local alice"
+    # Two people of one name, such as the sign-in name of one and the account name of the other, are neither.
+    await arrived("ad:corp.example.org", "77aa", "BOB@corp.example.org", "pn_bob")
+    assert await known("pn_bob") == "ad:corp.example.org bob@corp.example.org"
+    await arrived("ad:corp.example.org", "99cc", "bob@corp.example.org", "pn_other")
+    assert (await known("pn_bob"), await known("pn_other")) == ("", "")
     await store.renew("ad:corp.example.org", "0b2e", None, core.clock())
     assert await known("pn_ad") == ""

@@ -7,7 +7,7 @@ the names there themselves.
 
 from typing import Final
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from headrace.api.people.sql_store import ELSEWHERE
 from headrace.api.store import Tx
@@ -31,7 +31,16 @@ async def known_as(tx: Tx, person: str) -> str:
     if identity is None:
         return ""
     directory = identity.issuer.startswith(_DIRECTORY)
+    if directory and await _is_shared(tx, identity):
+        return ""
     return _text(identity.issuer, identity.name.lower() if directory else identity.subject)
+
+
+async def _is_shared(tx: Tx, identity: IdentityRow) -> bool:
+    """Whether somebody else of a directory goes by this name, too: one's sign-in name may be another's account name."""
+    alike = func.lower(IdentityRow.name) == identity.name.lower()
+    others = (IdentityRow.issuer == identity.issuer, IdentityRow.subject != identity.subject, alike)
+    return await tx.scalar(select(IdentityRow.subject).where(*others).limit(1)) is not None
 
 
 def _text(issuer: str, name: str) -> str:
