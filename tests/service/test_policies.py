@@ -1,3 +1,6 @@
+import asyncio
+from threading import Event
+
 import pytest
 from sqlalchemy import update
 from tests.servers.site import Site
@@ -6,6 +9,7 @@ from tests.service.test_consent import publish
 
 from headrace.api.store.tables_site import PolicyRow
 from headrace.client import models as m
+from headrace.guardrails import check_policy
 
 OPEN = """
 @id("anybody")
@@ -195,3 +199,47 @@ async def test_every_version_is_listed_and_no_answer_holds_more_texts_than_a_cli
     assert [one.version for one in found] == [str(number) for number in range(count, 0, -1)]
     assert len(sizes) > 1
     assert max(sizes) <= 4_000_000
+
+
+@pytest.mark.anyio
+async def test_nobody_who_writes_waits_until_the_examples_of_a_policy_have_run(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pia = await quiet_site.person("pia", "policy_admin")
+    proposed = await quiet_site.ada.port.propose_policy(m.PolicyText(text=OPEN))
+    began, written = Event(), Event()
+
+    def checked_later(text: str) -> object:
+        began.set()
+        assert written.wait(30), "nothing was written meanwhile"
+        return check_policy(text)
+
+    monkeypatch.setattr("headrace.api.policy.versions.check_policy", checked_later)
+    publishing = asyncio.ensure_future(pia.port.publish_policy(proposed.version))
+    await asyncio.to_thread(began.wait, 30)
+    await quiet_site.ada.port.create_token(m.TokenRequest(name="meanwhile", scopes=["transfer:read"]))
+    written.set()
+    assert (await publishing).state == "active"
+
+
+@pytest.mark.anyio
+async def test_a_text_that_changed_while_its_examples_ran_is_not_published(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pia = await quiet_site.person("pia", "policy_admin")
+    proposed = await quiet_site.ada.port.propose_policy(m.PolicyText(text=OPEN))
+    began, changed = Event(), Event()
+
+    def checked_later(text: str) -> object:
+        began.set()
+        assert changed.wait(30), "the text did not change"
+        return check_policy(text)
+
+    monkeypatch.setattr("headrace.api.policy.versions.check_policy", checked_later)
+    publishing = asyncio.ensure_future(pia.port.publish_policy(proposed.version))
+    await asyncio.to_thread(began.wait, 30)
+    async with quiet_site.service.whole.core.database.write() as tx:
+        await tx.execute(update(PolicyRow).where(PolicyRow.number == int(proposed.version)).values(text=f"{OPEN}\n"))
+    changed.set()
+    with refused("wrong_digest"):
+        await publishing
