@@ -112,14 +112,45 @@ def test_any_long_password_that_is_not_common_will_do(password: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Ada", "ada@lab.org", "Grace O'Hopper", "Mühlbauer", "山田 太郎", "Иван", "a", "r2-d2"]
+    "name",
+    [
+        "Ada",
+        "ada@lab.org",
+        "Grace O'Hopper",
+        "Mühlbauer",
+        "山田 太郎",
+        "山田たろう",
+        "ナカムラー",
+        "हिन्दी",
+        "தமிழ்",
+        "ไพลิน",
+        "Иван",
+        "a",
+        "r2-d2",
+    ],
 )
 def test_a_name_in_any_one_script_will_do(name: str) -> None:
     assert check_name(name) == name
 
 
 @pytest.mark.parametrize(
-    "name", ["", " ada", "ada ", "a\nb", "a\u200bb", "\u0430da", "ada\u202e", "<b>", "x" * 65, "\uff41da"]
+    "name",
+    [
+        "",
+        " ada",
+        "ada ",
+        "a\nb",
+        "a\u200bb",
+        "\u0430da",
+        "ada\u202e",
+        "<b>",
+        "x" * 65,
+        "\uff41da",
+        "a\u0335da",
+        "\u093eada",
+        "हि\u0301",
+        "あda",
+    ],
 )
 def test_a_name_that_could_pass_for_another_is_refused(name: str) -> None:
     with pytest.raises(AuthError) as refused:

@@ -19,6 +19,8 @@ MIN_SCORE: Final = 3
 """zxcvbn's: at least a hundred million guesses."""
 
 _hasher: Final = PasswordHasher()
+_JAPANESE: Final = frozenset({"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "IDEOGRAPHIC"})
+"""Written together with Chinese characters, as no other scripts are in one name."""
 _NAME_MARKS: Final = frozenset(" .-_@+'")
 
 
@@ -44,15 +46,17 @@ def check_password(password: str, name: str) -> None:
 def check_name(name: str) -> str:
     """Hold a person's name to the rule and answer it normalised (NFC); raises `name_refused`.
 
-    1 to 64 letters, digits and ` .-_@+'`, of one script, so that no name looks like another's.
+    1 to 64 letters with the signs that their script puts on them, digits and ` .-_@+'`, of one script, so that no name
+    looks like another's.
     """
     normal = unicodedata.normalize("NFC", name)
-    scripts = {unicodedata.name(letter, "?").split()[0] for letter in normal if letter.isalpha()}
+    scripts = {_script(letter) for letter in normal if letter.isalpha() or _is_sign(letter)}
     if (
         not 0 < len(normal) <= MAX_NAME
         or normal != normal.strip()
         or unicodedata.normalize("NFKC", normal) != normal
-        or not all(letter.isalnum() or letter in _NAME_MARKS for letter in normal)
+        or _is_sign(normal[0])
+        or not all(letter.isalnum() or letter in _NAME_MARKS or _is_sign(letter) for letter in normal)
         or len(scripts) > 1
     ):
         raise AuthError(
@@ -60,6 +64,17 @@ def check_name(name: str) -> str:
             f"A name has 1 to {MAX_NAME} letters, digits, spaces and . - _ @ + ', all letters of one script.",
         )
     return normal
+
+
+def _is_sign(letter: str) -> bool:
+    """Whether a character is put on the letter before it, such as a vowel in Devanagari."""
+    return unicodedata.category(letter) in {"Mn", "Mc"}
+
+
+def _script(letter: str) -> str:
+    """Name a letter's script; signs that fit any script are of one of their own, and so of no name."""
+    script = unicodedata.name(letter, "?").split()[0]
+    return "CJK" if script in _JAPANESE else script
 
 
 def fold(name: str) -> str:
