@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.house import PASSWORD, House, leave_old_copies, open_house
+from tests.browser.house import ADMIN, PASSWORD, House, leave_old_copies, open_house
 
 WORDS = "sync krios1:/run42/frames to archive:/proven, delete what is gone at the source, overwrite"
 
@@ -86,6 +86,23 @@ def test_people_add_passkeys_sign_in_with_them_and_confirm_and_approve_with_them
     ada.get_by_role("dialog").get_by_role("button", name="Remove").click()
     ada.get_by_role("dialog").get_by_role("button", name="Use a passkey").click()
     expect(ada.get_by_text("The passkey is removed.")).to_be_visible()
+
+
+def test_an_administrator_removes_a_lost_passkey_on_the_page_of_its_person(house: House) -> None:
+    vera = house.page("vera", "/account")
+    add_a_device(vera)
+    add_a_passkey(vera)
+    root = house.page(ADMIN, "/account")
+    add_a_device(root)
+    add_a_passkey(root)
+    root.goto(f"{house.url}/people")
+    root.get_by_role("link", name="vera").click()
+    lost = root.get_by_role("region", name="Passkeys")
+    lost.get_by_role("row", name="laptop").get_by_role("button", name="Remove", exact=True).click()
+    root.get_by_role("dialog").get_by_role("button", name="Remove", exact=True).click()
+    root.get_by_role("dialog").get_by_role("button", name="Use a passkey").click()
+    expect(lost.get_by_text("This person has no passkey.")).to_be_visible()
+    assert house.people["vera"].get("/passkeys") == []
 
 
 def test_at_another_address_the_console_says_where_passkeys_work(house: House) -> None:

@@ -216,7 +216,7 @@ const person = createRoute({
   path: "/people/$person",
   loader: async ({ context: { client }, params }) => {
     const reads = [client.query({ ...peopleQuery, staleTime: "static" }), client.query({ ...allTokensQuery, staleTime: "static" })];
-    await Promise.all([...reads, client.query({ ...sessionsOfQuery(params.person), staleTime: "static" })]);
+    await Promise.all([...reads, client.query({ ...sessionsOfQuery(params.person), staleTime: "static" }), client.query({ ...passkeysQuery(params.person), staleTime: "static" })]);
   },
   component: lazyRouteComponent(() => import("./pages/Person"), "Person"),
 });
@@ -225,7 +225,7 @@ const account = createRoute({
   getParentRoute: () => app,
   path: "/account",
   loader: async ({ context: { client } }) => {
-    await Promise.all([client.query({ ...sessionsQuery, staleTime: "static" }), client.query({ ...passkeysQuery, staleTime: "static" })]);
+    await Promise.all([client.query({ ...sessionsQuery, staleTime: "static" }), client.query({ ...passkeysQuery(), staleTime: "static" })]);
   },
   component: lazyRouteComponent(() => import("./pages/Account"), "Account"),
 });

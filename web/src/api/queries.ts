@@ -292,10 +292,12 @@ export const allTokensQuery = queryOptions({
   queryFn: ({ signal }) => items(api.GET("/api/v1/tokens", { params: { query: { everybody: true } }, signal })),
 });
 
-export const passkeysQuery = queryOptions({
-  queryKey: ["passkeys"],
-  queryFn: ({ signal }) => items(api.GET("/api/v1/passkeys", { signal })),
-});
+/** A person's passkeys, or one's own. */
+export const passkeysQuery = (person?: string) =>
+  queryOptions({
+    queryKey: ["passkeys", person],
+    queryFn: ({ signal }) => items(api.GET("/api/v1/passkeys", { params: { query: { person } }, signal })),
+  });
 
 export const tokensQuery = queryOptions({
   queryKey: ["tokens"],

@@ -5,33 +5,69 @@ import { answer, api, done } from "../api/client";
 import { made, whyNoPasskey } from "../api/passkey";
 import { meQuery, passkeysQuery, waysQuery } from "../api/queries";
 import type { Passkey } from "../api/schema";
+import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Reasoned } from "../transfers/Reasoned";
 import { Listing } from "../ui/Listing";
 import { useAsked } from "../ui/asked";
-import { Act, Card, Failure, Time } from "../ui/basics";
-import { useProof } from "../ui/proof";
+import { Act, Card, Empty, Failure, Time } from "../ui/basics";
+import { type Given, useProof } from "../ui/proof";
 import { tell } from "../ui/toasts";
 
 /** A person's own passkeys: what they are called, and one more. */
 export function Passkeys() {
-  const { data: passkeys } = useSuspenseQuery(passkeysQuery);
+  const { data: passkeys } = useSuspenseQuery(passkeysQuery());
+  return (
+    <Card title={t("account.passkeys")}>
+      <Rows
+        passkeys={passkeys}
+        remove={(passkey, body) => done(api.POST("/api/v1/passkeys/{passkey}/remove", { params: { path: { passkey } }, body }))}
+        detail={t("account.passkeys.ask.detail")}
+      />
+      <Add />
+    </Card>
+  );
+}
+
+/** Somebody's passkeys, as an administrator sees them, who removes a lost one. */
+export function PasskeysOf({ person }: { person: string }) {
+  const { data: passkeys } = useSuspenseQuery(passkeysQuery(person));
+  return (
+    <Card title={t("account.passkeys")}>
+      {passkeys.length === 0 && <Empty title={t("person.passkeys.none")} />}
+      <Rows
+        passkeys={passkeys}
+        remove={(passkey, body) => done(api.POST("/api/v1/people/{person}/passkeys/{passkey}/remove", { params: { path: { person, passkey } }, body }))}
+        detail={t("person.passkeys.ask.detail")}
+      />
+    </Card>
+  );
+}
+
+interface RowsProps {
+  passkeys: readonly Passkey[];
+  remove: (passkey: string, proof: Given) => Promise<unknown>;
+  /** What it means that one is gone. */
+  detail: string;
+}
+
+function Rows({ passkeys, remove, detail }: RowsProps) {
   const proof = useProof();
   const removing = useAsked({
-    act: ({ id }: Passkey) => done(api.POST("/api/v1/passkeys/{passkey}/remove", { params: { path: { passkey: id } }, body: proof.take() })),
+    act: ({ id }: Passkey) => remove(id, proof.take()),
     told: () => {
       proof.used();
       return t("account.passkeys.removed");
     },
-    changes: [passkeysQuery.queryKey],
+    changes: [["passkeys"]],
   });
   return (
-    <Card title={t("account.passkeys")}>
+    <>
       {passkeys.length > 0 && (
         <Listing part label={t("account.passkeys")} heads={[t("person.name"), t("account.passkeys.added"), t("account.sessions.used"), t("nodes.actions")]}>
           {passkeys.map((passkey) => (
             <Table.Tr key={passkey.id}>
-              <Table.Td>{passkey.name}</Table.Td>
+              <Table.Td>{visible(passkey.name)}</Table.Td>
               <Table.Td>
                 <Time value={passkey.created} />
               </Table.Td>
@@ -49,16 +85,15 @@ export function Passkeys() {
       )}
       {removing.one !== null && (
         <Reasoned
-          title={t("account.passkeys.ask", { name: removing.one.name })}
-          detail={t("account.passkeys.ask.detail")}
+          title={t("account.passkeys.ask", { name: visible(removing.one.name) })}
+          detail={detail}
           verb={t("account.passkeys.remove")}
           reason="none"
           proof={proof.field(removing.dialog.error, removing.dialog.go)}
           {...removing.dialog}
         />
       )}
-      <Add />
-    </Card>
+    </>
   );
 }
 
@@ -77,7 +112,7 @@ function Add() {
       proof.used();
       setName("");
       tell(t("account.passkeys.made", { name: added.name }));
-      return client.invalidateQueries({ queryKey: passkeysQuery.queryKey });
+      return client.invalidateQueries({ queryKey: passkeysQuery().queryKey });
     },
   });
   return (

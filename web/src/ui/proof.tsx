@@ -11,7 +11,8 @@ import type { PasskeyAnswer, PasskeyChallenge, ProviderChallenge } from "../api/
 import { t } from "../i18n";
 import { Act, Failure } from "./basics";
 
-interface Given {
+/** What goes into a request that is proven. */
+export interface Given {
   password?: string;
   passkey?: PasskeyAnswer;
   provider?: string;

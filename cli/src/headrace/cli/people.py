@@ -277,6 +277,30 @@ def people_sessions(
     run(work, as_json=json)
 
 
+@people.command("passkeys")
+def people_passkeys(
+    *,
+    person: Annotated[str | None, typer.Option(help="Whose, by id (administrators); yours unless given.")] = None,
+    remove: Annotated[str | None, typer.Option(metavar="ID", help="Remove this one, such as a lost one.")] = None,
+    json: Json = False,
+) -> None:
+    """List your passkeys, or remove one; the console adds them."""
+
+    def work(command: Command) -> None:
+        if remove is not None:
+            gone = partial(command.headrace.remove_passkey, remove, person=person)
+            proven(command, m.Proven(), gone, page="/account" if person is None else f"/people/{person}")
+            command.out.say(f"Passkey {remove} is removed.")
+            command.out.document({"removed": remove})
+            return
+        found = command.wait(command.headrace.passkeys(person=person))
+        rows = ((one.id, one.name, local_time(one.created), age(one.last_used)) for one in found)
+        command.out.show(table(("id", "name", "added", "used"), rows))
+        command.out.document(found)
+
+    run(work, as_json=json)
+
+
 @people.command("set")
 def people_set(  # noqa: PLR0913 - one parameter each option
     person: Annotated[str, typer.Argument(help="A person's id.")],

@@ -154,6 +154,8 @@ export const site = {
   "person.seen": "Last sign-in there",
   "person.service": "A service account: it owns tokens of pipelines and never signs in.",
   "person.sessions.endAll": "End all sessions",
+  "person.passkeys.none": "This person has no passkey.",
+  "person.passkeys.ask.detail": "It signs this person in and proves consent no longer. Remove it when the device is lost.",
   "person.sessions.none": "Signed in nowhere.",
   "person.subject": "Id there",
   "person.unlink": "Unlink",
