@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
 from tests.interfaces import rights
 from tests.servers.calls import About, arguments
 from tests.servers.site import Site, started_site
@@ -218,6 +219,24 @@ def routes_of(app: FastAPI) -> Iterator[tuple[str, str]]:
     for path, operations in app.openapi()["paths"].items():
         for method, operation in operations.items():
             yield f"{method.upper()} {path.removeprefix(PREFIX)}", operation["operationId"]
+
+
+UNDESCRIBED = {
+    f"{PREFIX}/openapi.json": "what the API is, for everybody",
+    "/mcp": "each tool, resource and prompt has a row",
+    "/.well-known/oauth-protected-resource": "where access tokens are made, for everybody",
+    "/.well-known/oauth-protected-resource{path}": "the same, for a part of the service",
+    "/{path}": "the console's files, for everybody",
+}
+"""What the service answers at beside the API that it describes, and why it has no row."""
+
+
+@pytest.mark.anyio
+async def test_the_service_answers_nowhere_but_at_what_it_describes_and_what_is_named_here(house: House) -> None:
+    described = set(house.app.openapi()["paths"])
+    there = {re.sub(r":\w+}", "}", str(route.path)) for route in iter_route_contexts(house.app.routes)}
+    assert there - described == set(UNDESCRIBED)
+    assert described <= there
 
 
 @pytest.mark.anyio
