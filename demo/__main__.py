@@ -65,7 +65,7 @@ def tell(stage: Stage, seed: int) -> Mapping[str, object]:
 
     say("\n== 1. An assistant asks over MCP, in a person's words")
     token = str(
-        site.ada.facts(
+        site.ada.proven(
             "token",
             "create",
             "assistant",
@@ -231,7 +231,7 @@ def stay(stage: Stage, seed: int) -> None:
         f"\n  export HEADRACE_SERVICE={site.service} HEADRACE_CONFIG={site.ada.config}"
         f'\n  {Path(sys.executable).parent}/headrace ask "{WORDS}"'
         f"\n\nThe console is at the same address: sign in as `{site.ada.name}` (asks) or `{site.admin.name}` (may do"
-        f" everything), both with the password {site.password}"
+        f" everything), both with the password {site.ada.password}. Whoever confirms or approves types it once more."
         "\n\nCtrl-C ends it."
     )
     try:

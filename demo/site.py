@@ -19,8 +19,6 @@ class Site:
     ada: Person
     source: Path
     destination: Path
-    password: str
-    """Of both people, for the console."""
 
 
 def open_site(
@@ -35,21 +33,21 @@ def open_site(
     ready = stage.service()
     url = str(ready["url"])
     link = Path(str(ready["bootstrap_file"])).read_text(encoding="utf-8").strip()
-    admin = Person("root-admin", stage.folder / "config" / "admin", url)
-    ada = Person("ada", stage.folder / "config" / "ada", url)
     password = secrets.token_urlsafe(18)
+    admin = Person("root-admin", stage.folder / "config" / "admin", url, password)
+    ada = Person("ada", stage.folder / "config" / "ada", url, password)
     admin.run("login", "--link", link, "--name", admin.name, "--password-stdin", typed=password + "\n")
-    invitation = admin.facts("invite", ada.name, "--role", "requester")
+    invitation = admin.proven("invite", ada.name, "--role", "requester")
     ada.run("login", "--link", str(invitation["link"]), "--password-stdin", typed=password + "\n")
     destination.mkdir(parents=True, exist_ok=True)
     both = (("dtn-a", source, "read"), ("dtn-b", destination, "write"))
     for (name, root, access), program in zip(both, programs, strict=True):
-        token = str(admin.facts("node-token", name)["token"])
+        token = str(admin.proven("node-token", name)["token"])
         words = ("join", token, "--name", name, "--root", f"{root.name}={root}:{access}")
         stage.node(name, *words, program=program)
     _wait_until_attached(admin, 2)
     say(admin.run("endpoints").rstrip())
-    return Site(url, admin, ada, source, destination, password)
+    return Site(url, admin, ada, source, destination)
 
 
 def _wait_until_attached(person: Person, count: int) -> None:

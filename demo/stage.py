@@ -2,11 +2,13 @@
 
 import json
 import os
+import pty
 import select
 import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +20,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 HEADRACE = Path(sys.executable).parent / "headrace"
 NODE_PROGRAM = REPOSITORY / os.environ.get("NODE_PROGRAM", "engine/target/release/headrace-node")
 READY_LIMIT_S = 120
+_ASKS = b"Your password: "
 
 
 class DemoError(Exception):
@@ -30,12 +33,50 @@ def surroundings() -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Ran:
+    """How one command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def at_terminal(words: Sequence[str], environment: Mapping[str, str], password: str, limit_s: float) -> Ran:
+    """Run `headrace WORDS` for a person at a terminal, who types the password where it is asked for."""
+    mine, theirs = pty.openpty()
+    shown, typed, limit = b"", 0, time.monotonic() + limit_s
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
+        process = subprocess.Popen(
+            [HEADRACE, *words], stdin=theirs, stdout=output, stderr=theirs, start_new_session=True, env=environment
+        )
+        os.close(theirs)
+        try:
+            while select.select([mine], [], [], max(0, limit - time.monotonic()))[0]:
+                try:
+                    shown += os.read(mine, 65536)
+                except OSError:  # nobody has the other side any more
+                    break
+                # Its last blank comes when nothing is echoed any more.
+                if shown.count(_ASKS) > typed:
+                    typed += 1
+                    os.write(mine, password.encode() + b"\n")
+            code = process.wait(max(0, limit - time.monotonic()))
+        finally:
+            process.kill()
+            process.wait()
+            os.close(mine)
+        output.seek(0)
+        return Ran(code, output.read(), shown.decode(errors="replace"))
+
+
+@dataclass(frozen=True, slots=True)
 class Person:
     """A person at their own terminal: a configuration folder holds their session."""
 
     name: str
     config: Path
     service: str
+    password: str
 
     @property
     def environment(self) -> dict[str, str]:
@@ -78,6 +119,15 @@ class Person:
             message = f"`headrace {shlex.join(words)} --json` did not print one object"
             raise DemoError(message)
         return answer
+
+    def proven(self, *words: str) -> Mapping[str, object]:
+        """Run `headrace WORDS --json` at a terminal, and type the password that proves who this is."""
+        done = at_terminal((*words, "--json"), self.environment, self.password, 120)
+        if done.code != 0:
+            message = f"`headrace {shlex.join(words)}` ended with {done.code}:\n{done.err}"
+            raise DemoError(message)
+        facts: dict[str, object] = json.loads(done.out)
+        return facts
 
     def listed(self, *words: str) -> list[dict[str, Any]]:
         """Run `headrace WORDS --json` and return what the list holds; releases before `items` wrote a bare one."""

@@ -3,16 +3,16 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.house import NO_SETTINGS, STEP_LIMIT_MS, House, open_house
+from tests.browser.house import SESSIONS_SUFFICE, STEP_LIMIT_MS, House, open_house
 
 expect.set_options(timeout=STEP_LIMIT_MS)
 
 
 @pytest.fixture(scope="module")
 def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """One site for a module, with the service's settings that the module names."""
+    """One site for a module, with the service's settings that the module names; else nobody need prove anything."""
     folder = tmp_path_factory.mktemp("house")
-    with open_house(folder, settings=getattr(request.module, "SETTINGS", NO_SETTINGS)) as opened:
+    with open_house(folder, settings=getattr(request.module, "SETTINGS", SESSIONS_SUFFICE)) as opened:
         yield opened
     shutil.rmtree(folder, ignore_errors=True)
 

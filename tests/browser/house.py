@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from tests.servers.proxy import Proxy, open_proxy
 
 PASSWORD = "seven gates hold the water"  # noqa: S105 - of people who live as long as a test
+PROOF = {"password": PASSWORD}
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -45,6 +46,8 @@ ATTACH_LIMIT_S = 30
 STEP_LIMIT_S = 60
 STEP_LIMIT_MS = 30_000
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
+SESSIONS_SUFFICE: Mapping[str, str] = MappingProxyType({"consent_proof": "session"})
+"""For tests that are not about what consent takes."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,11 @@ class Caller:
         message = f"the transfer never was {state}"
         raise TimeoutError(message)
 
+    def invite(self, name: str, *roles: str) -> "Caller":
+        """Invite somebody, and answer as that person."""
+        invited = self.call("POST", "/people/invitations", {"name": name, "roles": roles} | PROOF)
+        return self.accept(invited["link"])
+
     def accept(self, link: object, name: str | None = None) -> "Caller":
         """Take up an invitation and answer as that person."""
         body = {"token": str(link).partition("#")[2], "password": PASSWORD, "name": name}
@@ -169,9 +177,8 @@ class House:
     def bind(self, *bindings: Mapping[str, object]) -> None:
         """Let groups of issuers give this, which takes two administrators."""
         proposed: Any = self.admin.call("POST", "/group-bindings/proposals", {"bindings": bindings})
-        invited = self.admin.call("POST", "/people/invitations", {"name": "second-admin", "roles": ["admin"]})
         path = f"/group-bindings/proposals/{proposed['proposed']['id']}/publish"
-        self.admin.accept(invited["link"]).call("POST", path)
+        self.admin.invite("second-admin", "admin").call("POST", path, PROOF)
 
     def end_sessions(self, name: str) -> None:
         """Delete the rows of somebody's sessions, as an administrator's clean-up or their expiry would."""
@@ -215,7 +222,7 @@ class House:
 
     def _join(self, name: str, root: Path) -> None:
         root.mkdir(exist_ok=True)
-        token = self.admin.call("POST", "/nodes/join-tokens", {"name": name})["token"]
+        token = self.admin.call("POST", "/nodes/join-tokens", {"name": name} | PROOF)["token"]
         self.stage.node(name, "join", str(token), "--name", name, "--root", f"{root.name}={root}:delete")
 
     def page(self, name: str | None, path: str = "/", *, theme: str = "light", size: tuple[int, int] = WIDE) -> Page:
@@ -284,10 +291,7 @@ def open_house(folder: Path, *, nodes: bool = True, settings: Mapping[str, str] 
         link = Path(str(ready["bootstrap_file"])).read_text(encoding="utf-8").strip()
         nobody = Caller(url, "")
         admin = nobody.accept(link, ADMIN)
-        people = {
-            name: nobody.accept(admin.call("POST", "/people/invitations", {"name": name, "roles": roles})["link"])
-            for name, roles in PEOPLE.items()
-        }
+        people = {name: admin.invite(name, *roles) for name, roles in PEOPLE.items()}
         browser = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
         house = House(stage, proxy, url, browser, admin, people, settings=settings)
         lay_out(house.source)
@@ -304,6 +308,13 @@ def free_address() -> str:
     with socket.create_server(("127.0.0.1", 0)) as found:
         host, port = found.getsockname()
     return f"{host}:{port}"
+
+
+def prove(page: Page, button: str) -> None:
+    """Type the password that the page asks for, now that `button` was pressed, and press it again."""
+    asked = page.get_by_role("main")
+    asked.get_by_label("Your password, for this and nothing else").fill(PASSWORD)
+    asked.get_by_role("button", name=button, exact=True).click()
 
 
 def lay_out(source: Path) -> None:

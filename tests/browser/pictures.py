@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Page
-from tests.browser.house import House, open_house
+from tests.browser.house import SESSIONS_SUFFICE, House, open_house
 from tests.browser.looks import LOOKS, furnish, visit
 
 TALL = 1300
@@ -54,7 +54,7 @@ def main() -> None:
     """Draw into the folder that was named."""
     work = Path(tempfile.mkdtemp(prefix="headrace-pictures-"))
     try:
-        with open_house(work) as house:
+        with open_house(work, settings=SESSIONS_SUFFICE) as house:
             draw(house, Path(sys.argv[1]))
             if house.complaints:
                 raise SystemExit("\n".join(house.complaints))

@@ -43,9 +43,6 @@ def house(provider: OpenIdProvider, domain: Domain, tmp_path_factory: pytest.Tem
         users = {"issuer": "ad:corp.test", "group": domain.sid("xfer-users"), "roles": ["requester"]}
         opened.bind({"issuer": provider.url, "group": "staff", "roles": ["requester"]}, users)
         opened.friends = (provider.url,)
-        opened.kill_the_service()
-        opened.settings = {**opened.settings, "consent_proof": "password"}
-        opened.bring_the_service_back()
         yield opened
     shutil.rmtree(folder, ignore_errors=True)
 

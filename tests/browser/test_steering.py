@@ -3,10 +3,10 @@
 import re
 
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.house import NARROW, WIDE, House, leave_old_copies
+from tests.browser.house import NARROW, SESSIONS_SUFFICE, WIDE, House, leave_old_copies
 
 LONG_MS = 60_000
-SETTINGS = {"away_limit_s": "2"}
+SETTINGS = {**SESSIONS_SUFFICE, "away_limit_s": "2"}
 MOVIE = "copy krios1:/run42/movie.tiff to archive:/steering/"
 SLOW = "no faster than 1 Mb/s"
 MANY = 120

@@ -4,8 +4,9 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.house import NARROW, PASSWORD, WIDE, House, leave_old_copies
+from tests.browser.house import NARROW, NO_SETTINGS, PASSWORD, WIDE, House, leave_old_copies, prove
 
+SETTINGS = NO_SETTINGS
 LONG_MS = 60_000
 TABS = 80
 DIGEST = re.compile(r"^[0-9a-f]{64}$")
@@ -27,6 +28,7 @@ def test_a_sentence_is_asked_back_planned_confirmed_approved_watched_and_proved(
     expect(start).to_have_attribute("aria-disabled", "true")
     ada.get_by_role("checkbox", name="I have read what will be lost").check()
     ada.get_by_role("button", name="Confirm this plan").click()
+    prove(ada, "Confirm this plan")
     expect(ada.get_by_text("Confirmed.")).to_be_visible()
     expect(start).to_have_attribute("aria-description", re.compile("needs another person's approval"))
     digest = ada.locator("code").filter(has_text=DIGEST).inner_text()
@@ -36,6 +38,7 @@ def test_a_sentence_is_asked_back_planned_confirmed_approved_watched_and_proved(
     bob.get_by_label("Reason").fill("the old copies are on tape")
     bob.get_by_role("checkbox", name="I have read what will be lost").check()
     bob.get_by_role("button", name="Approve", exact=True).click()
+    prove(bob, "Approve")
     expect(bob.get_by_text("Nothing waits for you")).to_be_visible()
 
     expect(start).not_to_have_attribute("aria-disabled", "true", timeout=LONG_MS)
@@ -89,6 +92,7 @@ def test_the_whole_story_with_the_keyboard_alone(house: House) -> None:
     expect(ada.get_by_text("Needs approval")).to_be_visible(timeout=LONG_MS)
     press(ada, ada.get_by_role("checkbox", name="I have read what will be lost"), "Space")
     press(ada, ada.get_by_role("button", name="Confirm this plan"))
+    prove_by_keyboard(ada, "Confirm this plan")
     expect(ada.get_by_text("Confirmed.")).to_be_visible()
 
     bob = house.page("bob", "/approvals")
@@ -96,6 +100,7 @@ def test_the_whole_story_with_the_keyboard_alone(house: House) -> None:
     bob.keyboard.type("seen")
     press(bob, bob.get_by_role("checkbox", name="I have read what will be lost"), "Space")
     press(bob, bob.get_by_role("button", name="Approve", exact=True))
+    prove_by_keyboard(bob, "Approve")
     expect(bob.get_by_text("Nothing waits for you")).to_be_visible()
 
     start = ada.get_by_role("button", name="Start the transfer")
@@ -118,6 +123,12 @@ def tab_to(page: Page, goal: Locator) -> None:
         page.keyboard.press("Tab")
     message = f"{goal} can't be reached with the Tab key"
     raise AssertionError(message)
+
+
+def prove_by_keyboard(page: Page, button: str) -> None:
+    tab_to(page, page.get_by_label("Your password, for this and nothing else"))
+    page.keyboard.type(PASSWORD)
+    press(page, page.get_by_role("button", name=button, exact=True))
 
 
 def press(page: Page, goal: Locator, key: str = "Enter") -> None:

@@ -19,7 +19,7 @@ This is what is checked before anything else. What comes after it depends on who
 and on what an assistant's token was made for.
 
 Whoever brings no credential, or one that is unknown, ended, revoked or malformed, hears `not_signed_in` (401)
-everywhere but at what is open to all. Calls of people, rights, tokens and policy may ask for a proof on top
+everywhere but at what is open to all. Calls of people, rights, tokens, policy, labels and nodes ask for a proof on top
 (`HEADRACE_CONSENT_PROOF`).
 
 <!-- HEADRACE_WRITE_GOLDEN=1 pytest tests/pure/api/test_access_page.py writes this from tests/interfaces/who_may.toml,

@@ -65,8 +65,9 @@ class Door:
         self._run, self._url = run, f"{url}/api/v1"
         self._headers = {"Authorization": f"Bearer {secret.decode()}"} if secret else {}
 
-    def ask(self, method: str, path: str, *, shown_once: str = "", **options: Any) -> Any:  # noqa: ANN401 - as asked
+    def ask(self, method: str, path: str, *, shown_once: str = "", is_there: bool = False, **options: Any) -> Any:  # noqa: ANN401 - as asked
         answer = httpx2.request(method, f"{self._url}{path}", headers=self._headers, timeout=60, **options)
+        assert not is_there or answer.is_success, (path, answer.text)
         found: Any = answer.json() if answer.content and "json" in answer.headers["content-type"] else None
         if shown_once:
             again = " again" if f"{shown_once} of {path}" in self._run.secrets else ""
@@ -84,7 +85,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     private(folder / "corp.secret", CLIENT_SECRET)
     settings: dict[str, int | str] = {
         "oidc_issuers": str(folder / "issuers.toml"),
-        "consent_proof": "password",
         "engine_log": "debug",
     }
     with serving(folder, **settings) as service:
@@ -104,6 +104,7 @@ def use(service: Service, run: Run) -> None:
     token = ada.ask("POST", "/tokens", shown_once="secret", json=proof | {"name": "t", "scopes": ["transfer:read"]})
     ada.ask("POST", "/people/invitations", shown_once="link", json=proof | {"name": "ria", "roles": ["requester"]})
     join = ada.ask("POST", "/nodes/join-tokens", shown_once="token", json=proof | {"name": "dtn2"})["token"]
+    ada.ask("PATCH", "/endpoints/src", is_there=True, json=proof | {"labels": {"site": "lab"}})
     held = json.loads(base64.urlsafe_b64decode(join.removeprefix("hrj_") + "=="))
     run.secrets["what a join token holds"] = held["s"].encode()
     for name in KEYS:
@@ -137,8 +138,8 @@ def use(service: Service, run: Run) -> None:
     run.transfer = transfer["id"]
     for path in ("", "/events", "/receipt", "/failed"):
         ria.ask("GET", f"/transfers/{run.transfer}{path}")
-    for path in ("/audit?limit=1000", "/people", "/tokens", "/nodes", "/endpoints", "/health", "/me", "/me/sessions"):
-        ada.ask("GET", path)
+    for path in ("/audit?limit=1000", "/people", "/tokens", "/nodes", "/endpoints", "/health", "/me", "/sessions"):
+        ada.ask("GET", path, is_there=True)
 
 
 async def assist(service: Service, run: Run) -> None:

@@ -35,7 +35,7 @@ class Asker:
 
     def __init__(self, service: Service, person: Person) -> None:
         options = [option for scope in SCOPES for option in ("--scope", scope)]
-        made = person.run("token", "create", "assistant", *options, "--agent", "claude", "--json")
+        made = person.prove("token", "create", "assistant", *options, "--agent", "claude", "--json")
         assert made.code == 0, made.err
         self.service, self.person, self.secret = service, person, str(made.document["secret"])
 
@@ -146,7 +146,7 @@ def test_a_plan_that_an_earlier_policy_decided_does_not_start(
     text = tmp_path / "policy.cedar"
     text.write_text(pia.run("policy", "show", "--json").document["text"] + f"\n// {door.__name__}\n")
     version = pia.run("policy", "propose", str(text), "--json").document["version"]
-    assert service.admin.run("policy", "publish", version, "--json").document["state"] == "active"
+    assert service.admin.prove("policy", "publish", version, "--json").document["state"] == "active"
     assert "policy has changed" in door(anna, plan["digest"])
     assert anna.transfers_of(plan) == []
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from demo.stage import surroundings
+from demo.stage import at_terminal, surroundings
 
 HEADRACE = Path(sys.executable).with_name("headrace")
 PASSWORD = "correct horse battery staple"  # noqa: S105 - of a service that lives for one test run
@@ -58,6 +58,11 @@ class Person:
         )  # fmt: skip
         return Ran(done.returncode, done.stdout, done.stderr)
 
+    def prove(self, *arguments: str) -> Ran:
+        """Run a command at a terminal, and type the password where it asks for it."""
+        done = at_terminal(arguments, surroundings() | self.environment | {"NO_COLOR": "1"}, PASSWORD, COMMAND_S)
+        return Ran(done.code, done.out, done.err)
+
 
 @dataclass(frozen=True)
 class Service:
@@ -74,7 +79,7 @@ class Service:
     def person(self, name: str, *roles: str) -> Person:
         """Invite somebody, who accepts."""
         options = [option for role in roles for option in ("--role", role)]
-        invited = self.admin.run("invite", name, *options, "--json")
+        invited = self.admin.prove("invite", name, *options, "--json")
         assert invited.code == 0, invited.err
         return accepted(self, name, invited.document["link"])
 

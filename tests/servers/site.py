@@ -208,12 +208,19 @@ def _put_migrated_store(data: Path) -> None:
 
 
 @asynccontextmanager
-async def started_site(folder: Path, settings: Settings | None = None) -> AsyncIterator[Site]:
-    """Start a service in `folder` with its first admin `ada`, and no nodes yet."""
+async def started_site(
+    folder: Path, settings: Settings | None = None, *, proof: m.ProofStrength = "session"
+) -> AsyncIterator[Site]:
+    """Start a service in `folder` with its first admin `ada`, and no nodes yet.
+
+    `proof` is its `HEADRACE_CONSENT_PROOF`: most tests are about something else, and their people prove nothing.
+    """
     clock = ShiftedClock()
     settings = settings or Settings()
     database = settings.database or new_database()
-    settings = replace(settings, data=folder / "service", database=database, hub_listen="127.0.0.1:0")
+    settings = replace(
+        settings, data=folder / "service", database=database, hub_listen="127.0.0.1:0", consent_proof=proof
+    )
     if not database:
         _put_migrated_store(settings.data)
     service = await Service.start(settings, public_url="http://127.0.0.1", clock=clock, waits=clock.waits)

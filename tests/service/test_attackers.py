@@ -16,7 +16,6 @@ from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
 
 from headrace.api.people.accounts import me
-from headrace.api.settings import Settings
 from headrace.api.signing.consents import approval_of
 from headrace.api.store.tables_site import InvitationRow, PasskeyRow, PersonRow, SessionRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, TransferRow
@@ -35,7 +34,7 @@ REFUSALS = {"proof_needed", "proof_refused", "passkey_refused", "session_needed"
 
 @pytest.fixture
 async def strict(tmp_path: Path) -> AsyncIterator[Site]:
-    async with started_site(tmp_path, Settings(consent_proof="password")) as site:
+    async with started_site(tmp_path, proof="password") as site:
         await site.start_both()
         yield site
 

@@ -381,7 +381,7 @@ def settings(tmp_path: Path, domain: Domain) -> Settings:
 @pytest.fixture
 async def strict(tmp_path: Path, domain: Domain) -> AsyncIterator[Site]:
     """A site that wants a proof with every yes."""
-    async with started_site(tmp_path, replace(settings(tmp_path, domain), consent_proof="password")) as site:
+    async with started_site(tmp_path, settings(tmp_path, domain), proof="password") as site:
         bound = m.GroupBinding(issuer=CORP, group=domain.sid("xfer-users"), roles=["requester"])
         await site.bind(bound)
         yield site

@@ -10,7 +10,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from tests.servers.site import PASSWORD, Site, started_site
 from tests.service.refusals import refused
 
-from headrace.api.settings import Settings
 from headrace.client import models as m
 from headrace.engine import EngineError, Node
 
@@ -134,7 +133,7 @@ async def test_a_node_that_drains_drains_under_another_key(site: Site) -> None:
 
 @pytest.mark.anyio
 async def test_whoever_has_a_session_alone_changes_no_key(tmp_path: Path) -> None:
-    async with started_site(tmp_path, Settings(consent_proof="password")) as site:
+    async with started_site(tmp_path, proof="password") as site:
         await site.start_node("left", [])
         port = site.ada.port
         wanting = (

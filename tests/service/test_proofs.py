@@ -11,7 +11,6 @@ from tests.servers.site import PASSWORD, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
 
-from headrace.api.settings import Settings
 from headrace.api.store.tables_site import PersonRow, PolicyRow
 from headrace.auth import AuthError
 from headrace.client import HeadraceError
@@ -22,7 +21,7 @@ WRONG = "not the password"
 
 @pytest.fixture
 async def strict(tmp_path: Path) -> AsyncIterator[Site]:
-    async with started_site(tmp_path, Settings(consent_proof="password")) as site:
+    async with started_site(tmp_path, proof="password") as site:
         await site.start_both()
         yield site
 
@@ -65,7 +64,7 @@ async def test_a_proof_is_for_one_yes(strict: Site) -> None:
 
 @pytest.mark.anyio
 async def test_who_has_nothing_to_prove_it_with_hears_so(tmp_path: Path) -> None:
-    async with started_site(tmp_path, Settings(consent_proof="password")) as site:
+    async with started_site(tmp_path, proof="password") as site:
         async with site.service.whole.core.database.write() as tx:
             await tx.execute(update(PersonRow).values(password_hash=None))
         # The provider of this session is none of the site's any more.
@@ -109,6 +108,23 @@ async def test_whoever_has_an_admins_session_alone_enables_nobody(strict: Site) 
         await strict.ada.port.enable_person(bea.principal.id)
     with refused("not_allowed"):
         await strict.ada.port.enable_person(bea.principal.id, m.Proven(password=PASSWORD))
+
+
+@pytest.mark.anyio
+async def test_a_policy_administrators_session_alone_changes_no_label_and_no_name_of_an_endpoint(strict: Site) -> None:
+    await strict.start_both()
+    pol = (await strict.person("pol", "policy_admin")).port
+    restricted = m.EndpointUpdate(labels={"names": "restricted"}, password=PASSWORD)
+    assert (await pol.update_endpoint("lab", restricted)).labels == {"names": "restricted"}
+    for change in (m.EndpointUpdate(labels={}), m.EndpointUpdate(id="other"), m.EndpointUpdate(aliases=["other"])):
+        with refused("proof_needed"):
+            await pol.update_endpoint("lab", change)
+        with refused("proof_refused"):
+            await pol.update_endpoint("lab", change.model_copy(update={"password": WRONG}))
+    [lab] = [one for one in await pol.endpoints() if one.id == "lab"]
+    assert (lab.labels, lab.aliases) == ({"names": "restricted"}, [])
+    changed = [one.detail for one in await strict.audited("endpoint_changed") if one.person is not None]
+    assert [one.keys() for one in changed] == [{"endpoint", "labels"}]
 
 
 @pytest.mark.anyio
@@ -234,7 +250,7 @@ async def test_a_passkey_makes_the_very_token_that_it_was_asked_for(strict: Site
 
 @pytest.mark.anyio
 async def test_where_passkeys_are_wanted_a_password_gives_no_consent(tmp_path: Path) -> None:
-    async with started_site(tmp_path, Settings(consent_proof="passkey")) as site:
+    async with started_site(tmp_path, proof="passkey") as site:
         wish = m.TokenRequest(name="pipeline", scopes=["transfer:read"], password=PASSWORD)
         with refused("proof_needed") as told:
             await site.ada.port.create_token(wish)

@@ -50,7 +50,9 @@ async def apart(tmp_path: Path, signer: SignerOfTest) -> AsyncIterator[Site]:
     """A site whose key is in the signer's process, where `ada` has no passkey yet."""
     if signer.process is None:
         signer.start()
-    async with started_site(tmp_path, Settings(signer=str(signer.socket), consent_proof="passkey")) as site:
+    async with started_site(
+        tmp_path, Settings(signer=str(signer.socket), consent_proof="passkey"), proof="passkey"
+    ) as site:
         await site.start_both()
         yield site
 

@@ -11,6 +11,10 @@ import pytest
 from tests.interfaces.cli.terminal import at_terminal
 from tests.servers.headrace import PASSWORD, Person, Service, accepted, serving
 
+from headrace.client import HeadraceError, HttpHeadrace
+from headrace.client import models as m
+
+pytestmark = pytest.mark.anyio
 ODD = "[red]odd\u202ename\nwith everything\x1b[2J"
 
 
@@ -146,9 +150,34 @@ def test_an_overwrite_needs_the_persons_own_yes(service: Service, anna: Person, 
         person.wait_for("REPLACES +1 file")
         person.wait_for("Confirm plan")
         person.type("y")
+        person.wait_for("Your password: ")
+        person.type(PASSWORD)
         assert person.ends_with() == 0, person.shown
     assert anna.run("submit", plan["digest"]).code == 0
     assert same(service.source / here, service.destination / here)
+
+
+async def test_a_program_that_finds_the_session_file_confirms_nothing_at_a_site_that_sets_nothing(
+    service: Service, anna: Person, here: str
+) -> None:
+    (service.destination / here).mkdir()
+    (service.destination / here / "a.dat").write_bytes(b"older")
+    plan = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--on-conflict", "overwrite", "--json").document
+    [found] = json.loads((anna.config / "session.json").read_text()).values()
+    async with HttpHeadrace(service.url, found["secret"]) as program:
+        assert (await program.plan(plan["id"])).needs[0].proof == "password"
+        for call in (
+            program.confirm_plan(plan["id"], m.Confirmation(digest=plan["digest"])),
+            program.create_token(m.TokenRequest(name="x", scopes=["transfer:read"])),
+        ):
+            with pytest.raises(HeadraceError) as refused:
+                await call
+            assert (refused.value.problem.code, refused.value.problem.proof) == (
+                "proof_needed",
+                m.ProofWanted(ways=["password"]),
+            )
+    alone = anna.run("token", "create", "x", "--scope", "transfer:read")
+    assert (alone.code, "run this at a terminal" in alone.err) == (4, True), alone.err
 
 
 def test_a_person_may_say_no(service: Service, anna: Person, here: str) -> None:
@@ -170,6 +199,9 @@ def test_yes_does_not_stand_for_a_confirmation_and_a_decline_holds(service: Serv
             person.wait_for("REPLACES +1 file")
             person.wait_for("Confirm plan [0-9a-f]{12}")
             person.type(said)
+            if said == "y":
+                person.wait_for("Your password: ")
+                person.type(PASSWORD)
             assert person.ends_with() == code, person.shown
     assert same(service.source / here, service.destination / here)
 
@@ -184,10 +216,14 @@ def test_an_approver_sees_the_plan_before_the_question(service: Service, anna: P
         person.wait_for(r"DELETES +12 entries")
         person.wait_for(r"Approve plan [0-9a-f]{12} of anna")
         person.type("y")
+        person.wait_for("Your password: ")
+        person.type(PASSWORD)
         assert person.ends_with() == 0, person.shown
     with at_terminal("confirm", plan["id"], **anna.environment) as person:
         person.wait_for("Confirm plan")
         person.type("y")
+        person.wait_for("Your password: ")
+        person.type(PASSWORD)
         assert person.ends_with() == 0, person.shown
     assert anna.run("submit", plan["digest"]).code == 0
     assert same(service.source / here, service.destination / here)
@@ -197,7 +233,7 @@ def test_a_token_cannot_confirm_even_at_a_terminal(service: Service, anna: Perso
     (service.destination / here).mkdir()
     (service.destination / here / "a.dat").write_bytes(b"older")
     scopes = [option for scope in ("read", "plan", "run") for option in ("--scope", f"transfer:{scope}")]
-    token = anna.run("token", "create", "pipeline", *scopes, "--json").document
+    token = anna.prove("token", "create", "pipeline", *scopes, "--json").document
     pipeline = {"HEADRACE_TOKEN": token["secret"], "HEADRACE_SERVICE": service.url, "HEADRACE_CONFIG": str(tmp_path)}
     plan = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--on-conflict", "overwrite", "--json").document
     with at_terminal("confirm", plan["id"], **pipeline) as person:
@@ -289,7 +325,7 @@ def test_places_nodes_and_policy_are_listed(service: Service, anna: Person) -> N
     assert {e["id"] for e in anna.run("endpoints", "--json").items} == {"src", "dst"}
     assert service.admin.run("nodes", "--json").items[0]["state"] == "attached"
     assert service.admin.run("policy", "show").code == 0
-    token = service.admin.run("node-token", "dtn2", "--json").document
+    token = service.admin.prove("node-token", "dtn2", "--json").document
     assert len(token["commands"]) >= 1
     assert {p["name"] for p in service.admin.run("people", "--json").items} >= {"admin", "anna"}
 
@@ -346,15 +382,15 @@ def test_a_plan_is_dropped(anna: Person, here: str) -> None:
 
 def test_labels_are_set_and_removed_one_by_one(service: Service) -> None:
     admin = service.admin
-    set_two = admin.run("endpoints", "label", "src", "site=imaging", "names=restricted", "--json")
+    set_two = admin.prove("endpoints", "label", "src", "site=imaging", "names=restricted", "--json")
     assert set_two.document["labels"] == {"site": "imaging", "names": "restricted"}, set_two.err
-    changed = admin.run("endpoints", "label", "src", "site=beamline 4", "--remove", "names")
+    changed = admin.prove("endpoints", "label", "src", "site=beamline 4", "--remove", "names")
     assert "Labels of src: site=beamline 4" in changed.out
     assert [e["labels"] for e in admin.run("endpoints", "--json").items if e["id"] == "src"] == [{"site": "beamline 4"}]
-    assert admin.run("endpoints", "label", "src", "--remove", "site", "--json").document["labels"] == {}
+    assert admin.prove("endpoints", "label", "src", "--remove", "site", "--json").document["labels"] == {}
     assert admin.run("endpoints", "label", "src", "nothing").code == 2
     assert admin.run("endpoints", "label", "src").code == 2
-    unknown = admin.run("endpoints", "label", "nowhere", "a=b")
+    unknown = admin.prove("endpoints", "label", "nowhere", "a=b")
     assert (unknown.code, "nowhere" in unknown.err) == (1, True)
 
 
@@ -367,7 +403,7 @@ def test_an_admin_changes_what_a_person_may_do(service: Service) -> None:
     bob, admin = service.person("bob", "viewer"), service.admin
     person = next(one["id"] for one in admin.run("people", "--json").items if one["name"] == "bob")
     assert admin.run("people", "set", person).code == 2
-    ran = admin.run("people", "set", person, "--role", "requester", "--group", "lab", "--json")
+    ran = admin.prove("people", "set", person, "--role", "requester", "--group", "lab", "--json")
     assert (ran.document["roles"], ran.document["groups"]) == (["requester"], ["lab"])
     assert "roles: requester" in bob.run("whoami").out
 
@@ -381,11 +417,11 @@ def test_an_admin_sees_before_whose_rights_a_group_would_change(service: Service
     second = ("people", "bind", corp, "visitors", "--role", "viewer", "--json")
     proposed = admin.run(*second).document["proposed"]
     assert [one["group"] for one in proposed["bindings"]] == ["staff", "visitors"]
-    assert "another administrator" in admin.run("people", "publish", proposed["id"]).err
+    assert "another administrator" in admin.prove("people", "publish", proposed["id"]).err
     zoe = service.person("zoe", "admin")
     listed = zoe.run("people", "groups").out
     assert all(word in listed for word in ("staff", "approver", "stewards", proposed["id"]))
-    assert zoe.run("people", "publish", proposed["id"], "--json").document["bindings"] == proposed["bindings"]
+    assert zoe.prove("people", "publish", proposed["id"], "--json").document["bindings"] == proposed["bindings"]
 
 
 def test_a_person_changes_the_password_and_comes_back_by_a_new_link(service: Service) -> None:
@@ -395,6 +431,6 @@ def test_a_person_changes_the_password_and_comes_back_by_a_new_link(service: Ser
     [session] = eve.run("people", "sessions", "--json").items
     assert session["current"]
     person = next(one["id"] for one in service.admin.run("people", "--json").items if one["name"] == "eve")
-    link = service.admin.run("people", "reinvite", person, "--json").document["link"]
+    link = service.admin.prove("people", "reinvite", person, "--json").document["link"]
     accepted(service, "eve", link)
     assert eve.run("people", "sessions", "--end", session["id"]).code != 0

@@ -3,6 +3,7 @@
 The ordinary turns are in test_end_to_end.py, against a real service.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tests.interfaces.client.scripted import (
     stream,
     stream_that_stays,
 )
+from tests.servers.headrace import PASSWORD, Person
 
 from headrace.client import models as m
 
@@ -101,6 +103,57 @@ def test_a_proof_that_no_terminal_can_give_opens_the_plan_in_the_console(script:
         person.wait_for(r"Do this in the console: https://headrace.example/plans/pl_1")
         assert person.ends_with() == 4
     assert opened.read_text(encoding="utf-8").strip() == f"{console}/plans/pl_1"
+
+
+def test_a_password_typed_at_the_terminal_goes_with_the_very_request_that_was_refused_and_is_not_shown(
+    script: Script, tmp_path: Path
+) -> None:
+    needed = {
+        "title": "x", "status": 403, "code": "proof_needed", "detail": "type your password to prove that this is you",
+        "proof": {"ways": ["password"]},
+    }  # fmt: skip
+    typed = "seven gates hold the water"
+    script.answers = [
+        answer(plan(outcome="approve")), answer(needed, "403 Forbidden"), answer(plan(outcome="approve")),
+    ]  # fmt: skip
+    with at_terminal("approve", "pl_1", "--reason", "fine", **at(script, tmp_path)) as person:
+        person.wait_for(r"Approve plan .* \[y/N\]")
+        person.type("y")
+        person.wait_for("type your password to prove that this is you")
+        person.wait_for("Your password: ")
+        person.type(typed)
+        assert person.ends_with() == 0, person.shown
+    assert typed not in person.shown
+    first, second = (json.loads(body) for body in bodies(script))
+    assert (first["reason"], "password" in first) == ("fine", False)
+    assert second == {**first, "password": typed}
+
+
+def test_an_administrator_removes_somebodys_lost_passkey_with_a_proof(script: Script, tmp_path: Path) -> None:
+    needed = {
+        "title": "x", "status": 403, "code": "proof_needed", "detail": "prove it", "proof": {"ways": ["password"]},
+    }  # fmt: skip
+    lost = {"id": "abc", "name": "old phone", "created": AT, "last_used": AT}
+    script.answers = [answer({"items": [lost]}), answer(needed, "403 Forbidden"), answer(b"", "204 No Content")]
+    person = Person("root", script.url, tmp_path)
+    listed = person.run("people", "passkeys", "--person", "pn_1", "--json")
+    assert [one["name"] for one in listed.items] == ["old phone"], listed.err
+    removed = person.prove("people", "passkeys", "--person", "pn_1", "--remove", "abc", "--json")
+    assert (removed.code, removed.document) == (0, {"removed": "abc"}), removed.err
+    paths = [seen.path for seen in script.seen]
+    assert paths == ["/api/v1/passkeys?person=pn_1", *["/api/v1/people/pn_1/passkeys/abc/remove"] * 2]
+    assert [json.loads(body or "{}").get("password") for body in bodies(script)] == [None, PASSWORD]
+
+
+def test_whoever_is_not_at_a_terminal_is_asked_for_no_password(script: Script, tmp_path: Path) -> None:
+    needed = {
+        "title": "x", "status": 403, "code": "proof_needed", "detail": "prove it", "proof": {"ways": ["password"]},
+    }  # fmt: skip
+    script.answers = [answer(needed, "403 Forbidden")]
+    person = Person("anna", script.url, tmp_path)
+    done = person.run("token", "create", "x", "--scope", "transfer:read", typed="seven gates hold the water\n")
+    assert (done.code, "run this at a terminal" in done.err) == (4, True), done.err
+    assert len(bodies(script)) == 1
 
 
 def test_what_did_not_arrive_is_listed_with_the_one_command_that_sends_it(script: Script, tmp_path: Path) -> None:

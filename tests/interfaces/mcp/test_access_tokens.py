@@ -54,13 +54,16 @@ def desk(provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) -> 
     with serving(folder, oidc_issuers=str(file)) as service:
         admin = httpx2.post(f"{service.url}/api/v1/sessions", json={"name": "admin", "password": PASSWORD}).json()
         opened = Desk(service, provider, str(admin["secret"]), "")
+        proof = {"password": PASSWORD}
         binding = {"issuer": provider.url, "group": "staff", "roles": ["requester"]}
         proposed = opened.api("POST", "/group-bindings/proposals", opened.admin, {"bindings": [binding]}).json()
-        invited = opened.api("POST", "/people/invitations", opened.admin, {"name": "zoe", "roles": ["admin"]}).json()
+        invited = opened.api(
+            "POST", "/people/invitations", opened.admin, proof | {"name": "zoe", "roles": ["admin"]}
+        ).json()
         accepted = {"token": invited["link"].partition("#")[2], "password": PASSWORD}
         second = opened.api("POST", "/invitations/accept", None, accepted).json()["secret"]
         path = f"/group-bindings/proposals/{proposed['proposed']['id']}/publish"
-        assert opened.api("POST", path, second).status_code == 200
+        assert opened.api("POST", path, second, proof).status_code == 200
         provider.client("headrace", service.url, "corp")
         yield Desk(service, provider, opened.admin, arrived(opened, "pia"))
 
@@ -144,7 +147,9 @@ def test_a_pipeline_with_credentials_of_its_own_acts_once_an_administrator_has_l
     token = desk.provider.token_of("nightly", desk.service.url, "transfer:read transfer:plan")["access_token"]
     assert desk.api("GET", "/me", str(token)).status_code == 401
     link = {"issuer": desk.provider.url, "subject": "nightly"}
-    assert desk.api("POST", f"/people/{desk.pia}/identities", desk.admin, link).status_code == 200
+    assert (
+        desk.api("POST", f"/people/{desk.pia}/identities", desk.admin, link | {"password": PASSWORD}).status_code == 200
+    )
     me = desk.api("GET", "/me", str(token)).json()
     assert (me["id"], me["agent"], me["scopes"]) == (desk.pia, None, ["transfer:plan", "transfer:read"])
 

@@ -48,7 +48,7 @@ def here(service: Service, request: pytest.FixtureRequest) -> str:
 def token(person: Person, *scopes: str, agent: str | None = "claude") -> str:
     options = [option for scope in scopes for option in ("--scope", scope)]
     options += ["--agent", agent] if agent else []
-    made = person.run("token", "create", "assistant", *options, "--json")
+    made = person.prove("token", "create", "assistant", *options, "--json")
     assert made.code == 0, made.err
     return str(made.document["secret"])
 

@@ -123,7 +123,7 @@ async def test_others_work_while_a_stranger_holds_two_thousand_silent_connection
         with silent(patient, STRANGER, SILENT, begin):
             assert health_from(patient, "127.0.0.1") == 200
             assert {one.id for one in await headrace.endpoints()} == {"src", "dst"}
-            await headrace.update_endpoint("src", m.EndpointUpdate(aliases=[f"s{len(begin)}"]))
+            await headrace.update_endpoint("src", m.EndpointUpdate(aliases=[f"s{len(begin)}"], password=PASSWORD))
             assert (await anext(changes)).kind == "endpoint"
         await changes.aclose()
 

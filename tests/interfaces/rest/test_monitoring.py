@@ -65,7 +65,7 @@ def test_an_alert_comes_when_the_audit_log_can_not_be_written(service: Service, 
     assert prometheus.ask("alerts")["alerts"] == []
     with closing(sqlite3.connect(service.folder / "data" / "headrace.sqlite")) as store, store:
         store.execute("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END")
-    assert service.admin.run("invite", "eve", "--json").code != 0
+    assert service.admin.prove("invite", "eve", "--role", "viewer", "--json").code != 0
     prometheus.until('ALERTS{alertname="HeadraceNotReady", alertstate="firing"}')
     firing = {alert["labels"]["alertname"]: alert for alert in prometheus.ask("alerts")["alerts"]}
     assert firing.keys() == {"HeadraceNotReady", "HeadraceAuditUnwritable"}

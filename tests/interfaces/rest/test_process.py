@@ -135,7 +135,7 @@ async def test_the_owner_of_the_data_makes_another_admin_who_lets_the_first_one_
         async with HttpHeadrace(again.url, ada) as headrace:
             person = (await headrace.me()).id
         async with HttpHeadrace(again.url, owner.secret) as headrace:
-            link = (await headrace.invite_again(person)).link
+            link = (await headrace.invite_again(person, m.Proven(password=PASSWORD))).link
             back = m.AcceptInvitation(token=link.partition("#")[2], password=f"{PASSWORD} anew")
             assert (await headrace.accept_invitation(back)).me.id == person
 
@@ -201,7 +201,7 @@ async def test_a_kill_after_the_nodes_end_and_before_it_is_stored_loses_no_end(r
         plan = await headrace.plan(planned.id, wait_s=20)
         assert plan.digest is not None, plan.summary
         if plan.decision is not None and plan.decision.outcome == "confirm":
-            await headrace.confirm_plan(plan.id, m.Confirmation(digest=plan.digest))
+            await headrace.confirm_plan(plan.id, m.Confirmation(digest=plan.digest, password=PASSWORD))
         transfer = await headrace.submit(m.SubmitRequest(plan_digest=plan.digest))
         async with aclosing(headrace.watch(transfer.id)) as events:
             async for event in events:
@@ -229,7 +229,8 @@ async def test_a_kill_after_the_nodes_end_and_before_it_is_stored_loses_no_end(r
 async def test_an_assistant_plans_and_submits_over_mcp_as_itself(running: Running) -> None:
     secret = await first_admin(running)
     (running.folder / "lab" / "a.txt").write_text("a")
-    wish = m.TokenRequest(name="helper", scopes=["transfer:read", "transfer:plan", "transfer:run"], agent="helper")
+    scopes = ["transfer:read", "transfer:plan", "transfer:run"]
+    wish = m.TokenRequest(name="helper", scopes=scopes, agent="helper", password=PASSWORD)
     async with HttpHeadrace(running.url, secret) as headrace:
         token = (await headrace.create_token(wish)).secret
         assert token is not None

@@ -30,8 +30,8 @@ async def strict(tmp_path: Path, provider: OpenIdProvider) -> AsyncIterator[Site
     provider.client("headrace", PUBLIC, "corp")
     for name in ("pia", "rob"):
         provider.person(name, name=name, groups=["staff"])
-    settings = Settings(oidc_issuers=str(provider.declared(tmp_path)), consent_proof="password")
-    async with started_site(tmp_path, settings) as site:
+    settings = Settings(oidc_issuers=str(provider.declared(tmp_path)))
+    async with started_site(tmp_path, settings, proof="password") as site:
         await bind(site, provider, "staff", "requester")
         yield site
 
@@ -173,7 +173,7 @@ async def test_a_site_may_want_a_way_of_signing_in_for_proofs(tmp_path: Path, pr
     provider.client("headrace", PUBLIC, "corp")
     provider.person("pia", name="Pia", groups=["staff"])
     file = provider.declared(tmp_path, proof_acr=["phr", "phrh"])
-    async with started_site(tmp_path, Settings(oidc_issuers=str(file), consent_proof="password")) as site:
+    async with started_site(tmp_path, Settings(oidc_issuers=str(file)), proof="password") as site:
         await bind(site, provider, "staff", "requester")
         async with visitor(site) as pia:
             await pia.sign_in("pia")

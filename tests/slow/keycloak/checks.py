@@ -95,10 +95,8 @@ async def test_who_is_disabled_there_or_loses_the_group_is_out_here(site: Site, 
 async def test_a_proof_takes_the_password_again_and_a_sign_in_of_before_proves_nothing(
     tmp_path: Path, keycloak: Keycloak
 ) -> None:
-    wanted = Settings(
-        oidc_issuers=str(declared(tmp_path, keycloak)), directory_poll_s=100_000, consent_proof="password"
-    )
-    async with started_site(tmp_path, wanted) as site:
+    wanted = Settings(oidc_issuers=str(declared(tmp_path, keycloak)), directory_poll_s=100_000)
+    async with started_site(tmp_path, wanted, proof="password") as site:
         await site.bind(m.GroupBinding(issuer=keycloak.url, group="staff", roles=["requester"]))
         async with visitor(site) as rob:
             there = Browser("rob")

@@ -67,12 +67,12 @@ class House:
                 ("pam", "policy_admin"),
                 ("pia", "policy_admin"),
             ):
-                invited = await admin.invite(m.InvitationRequest(name=name, roles=[role]))
+                invited = await admin.invite(m.InvitationRequest(name=name, roles=[role], password=PASSWORD))
                 await self._accept(name, invited.link)
             for node, root in NODES.items():
                 folder = self.stage.folder / root
                 folder.mkdir()
-                token = (await admin.create_join_token(m.JoinTokenRequest(name=node))).token
+                token = (await admin.create_join_token(m.JoinTokenRequest(name=node, password=PASSWORD))).token
                 words = ("join", token, "--name", node, "--root", f"{root}={folder}:delete")
                 await asyncio.to_thread(self.stage.node, node, *words)
         self.up.set()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.slow.kill_service.house import AWAY, House
+from tests.slow.kill_service.house import AWAY, PASSWORD, House
 
 from headrace.client import END_STATES, HeadraceError, HttpHeadrace
 from headrace.client import models as m
@@ -134,7 +134,7 @@ class Mover:
         assert plan.digest is not None
         digest = plan.digest
         if plan.decision is not None and plan.decision.outcome == "confirm":
-            await self.house.insist(port.confirm_plan, plan.id, m.Confirmation(digest=digest))
+            await self.house.insist(port.confirm_plan, plan.id, m.Confirmation(digest=digest, password=PASSWORD))
         self.moments.begins("submitting")
         return await self.house.insist(port.submit, m.SubmitRequest(plan_digest=digest))
 
@@ -203,7 +203,7 @@ class Publishers:
             return
         self.moments.begins("publishing")
         try:
-            await self.house.insist(publisher.publish_policy, proposed.version)
+            await self.house.insist(publisher.publish_policy, proposed.version, m.Proven(password=PASSWORD))
         except HeadraceError as error:
             # It was published, and the answer was lost.
             if error.problem.code != "policy_state":

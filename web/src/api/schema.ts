@@ -2023,7 +2023,7 @@ export interface components {
         };
         /**
          * EndpointUpdate
-         * @description Changes an operator may make to an endpoint; its root is declared on the node.
+         * @description Changes of an endpoint that a policy administrator may make; its root is declared on the node.
          */
         EndpointUpdate: {
             /** Aliases */
@@ -2034,6 +2034,18 @@ export interface components {
             labels?: {
                 [key: string]: string;
             } | null;
+            /** @description the answer to the challenge that came with `proof_needed` for this same request */
+            passkey?: components["schemas"]["PasskeyAnswer"] | null;
+            /**
+             * Password
+             * @description asked for by `proof_needed`
+             */
+            password?: string | null;
+            /**
+             * Provider
+             * @description what a fresh sign-in at the provider gave for this same request
+             */
+            provider?: string | null;
         };
         /**
          * Entry

@@ -97,9 +97,10 @@ class Settings:
     session_idle_s: int = _setting(28_800, "s", "an interactive session ends after this time without use")
     session_valid_s: int = _setting(604_800, "s", "an interactive session ends after this time in any case")
     consent_proof: str = _setting(
-        "session",
+        "password",
         "session, password or passkey",
-        "what comes at least with a yes, a policy, a token, or more rights for somebody",
+        "what proves at least that a person is there who confirms, approves, publishes, or gives rights or a token; "
+        "with `session`, a program that finds a session's secret can do all of that",
     )
     oidc_issuers: str = _setting("", "path", "TOML file of the OpenID Connect providers at which people sign in")
     directory_poll_s: int = _setting(

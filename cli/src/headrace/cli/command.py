@@ -38,9 +38,14 @@ class Out:
         self.people = self.notes if as_json else _console(to_stderr=False)
 
     @property
+    def at_terminal(self) -> bool:
+        """Whether a person is there, also one whose output goes to a program."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+    @property
     def interactive(self) -> bool:
-        """Whether a person is there to be asked."""
-        return sys.stdin.isatty() and sys.stderr.isatty() and not self.as_json
+        """Whether a person is there to be asked what to do."""
+        return self.at_terminal and not self.as_json
 
     def show(self, shown: RenderableType) -> None:
         """Write something for people."""
@@ -97,7 +102,10 @@ def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any,
         if asked is not None:
             _to_console(command.out, asked.origin + page)
             raise
-        if not command.out.interactive:
+        if wanted is None:
+            raise
+        if not command.out.at_terminal:
+            command.out.note("Nobody is there to type a password: run this at a terminal, or use the console.")
             raise
         command.out.note(error.problem.detail)
     password = str(typer.prompt("Your password", hide_input=True, err=True))

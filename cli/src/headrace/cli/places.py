@@ -90,7 +90,7 @@ def endpoints_label(
         known = next((e for e in command.wait(command.headrace.endpoints()) if endpoint in {e.id, *e.aliases}), None)
         kept = {key: value for key, value in (known.labels if known else {}).items() if key not in (remove or ())}
         update = m.EndpointUpdate(labels=kept | {key: value for key, _, value in pairs})
-        changed = command.wait(command.headrace.update_endpoint(known.id if known else endpoint, update))
+        changed = proven(command, update, partial(command.headrace.update_endpoint, known.id if known else endpoint))
         said = ", ".join(f"{key}={value}" for key, value in sorted(changed.labels.items())) or "none"
         command.out.say(f"Labels of {visible(changed.id)}: {visible(said)}")
         command.out.document(changed)

@@ -197,7 +197,7 @@ class Headrace(Protocol):
         ...
 
     async def update_endpoint(self, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
-        """Change an endpoint's id, aliases or labels."""
+        """Change an endpoint's id, aliases or labels, on which policy decides."""
         ...
 
     async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.FolderPage:

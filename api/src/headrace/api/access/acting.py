@@ -256,6 +256,7 @@ class Acting:
     async def update_endpoint(self, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
         """As in the port."""
         with self._may("update_endpoint") as caller:
+            await self._do.proofs.of(caller, "update_endpoint", endpoint, update)
             return await self._do.endpoints.update(caller, endpoint, update)
 
     async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.FolderPage:

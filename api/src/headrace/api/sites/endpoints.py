@@ -144,7 +144,8 @@ class Endpoints:
                 await self._rename(tx, row, update.id or known.id, aliases)
             if update.labels is not None:
                 row.labels = json.dumps(update.labels, sort_keys=True)
-            detail = {"endpoint": known.id, **update.model_dump(mode="json", exclude_none=True, exclude={"labels"})}
+            names = update.model_dump(mode="json", exclude_none=True, include={"id", "aliases"})
+            detail = {"endpoint": known.id, **names}
             detail = {key: str(value) for key, value in detail.items()} | {"labels": row.labels}
             await self._core.audit.append(
                 tx, m.AuditKind.ENDPOINT_CHANGED, caller=caller, subject=row.pk, detail=detail

@@ -24,8 +24,8 @@ class Endpoint(Model):
     total_bytes: Count | None = None
 
 
-class EndpointUpdate(Model):
-    """Changes an operator may make to an endpoint; its root is declared on the node."""
+class EndpointUpdate(Proven):
+    """Changes of an endpoint that a policy administrator may make; its root is declared on the node."""
 
     id: Name | None = None
     aliases: Annotated[list[Name], Field(max_length=16)] | None = None
