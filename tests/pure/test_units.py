@@ -38,6 +38,11 @@ def test_a_node_that_works_as_local_accounts_gets_two_capabilities_more(tmp_path
     assert [line.split()[1] for line in shut] == ["CapabilityBoundingSet=~CAP_SET(UID|GID|PCAP)"], exposed
 
 
+def test_whoever_writes_to_roots_may_keep_that_a_folder_gives_its_group_to_what_is_made_in_it() -> None:
+    forbids = [unit.stem for unit in UNITS if "RestrictSUIDSGID=yes" in unit.read_text(encoding="utf-8")]
+    assert forbids == ["headrace-signer"], "a folder below a setgid folder could not be completed"
+
+
 def test_there_is_a_unit_for_each_program_that_goes_on() -> None:
     assert [unit.stem for unit in UNITS] == ["headrace-node", "headrace-signer", "headrace"]
 
