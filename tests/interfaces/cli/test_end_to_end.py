@@ -55,6 +55,8 @@ def same(one: Path, other: Path) -> bool:
 def test_a_person_is_who_they_signed_in_as(anna: Person) -> None:
     me = anna.run("whoami", "--json").document
     assert (me["name"], me["roles"], me["session"]) == ("anna", ["requester"], True)
+    assert (me["method"], me["factors"], me["issuer"], me["groups"]) == ("password", ["pwd"], None, [])
+    assert "signed in by: password (pwd)" in anna.run("whoami").out
 
 
 def test_a_wrong_password_and_no_login_exit_8(service: Service, anna: Person, tmp_path: Path) -> None:
@@ -405,7 +407,9 @@ def test_an_admin_changes_what_a_person_may_do(service: Service) -> None:
     assert admin.run("people", "set", person).code == 2
     ran = admin.prove("people", "set", person, "--role", "requester", "--group", "lab", "--json")
     assert (ran.document["roles"], ran.document["groups"]) == (["requester"], ["lab"])
-    assert "roles: requester" in bob.run("whoami").out
+    told = bob.run("whoami").out
+    assert "roles: requester" in told
+    assert "groups: lab" in told
 
 
 def test_an_admin_sees_before_whose_rights_a_group_would_change(service: Service) -> None:

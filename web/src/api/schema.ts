@@ -2545,8 +2545,31 @@ export interface components {
         Me: {
             /** Agent */
             agent?: string | null;
+            /**
+             * Factors
+             * @description what was shown at the sign-in, as RFC 8176 names it
+             * @default []
+             */
+            factors: string[];
+            /**
+             * Groups
+             * @description as policies name them
+             * @default []
+             */
+            groups: string[];
             /** Id */
             id: string;
+            /**
+             * Issuer
+             * @description where the session was begun, unless here
+             */
+            issuer?: string | null;
+            /**
+             * Method
+             * @description `password`, `passkey`, `directory`, `oidc` or `token`
+             * @default
+             */
+            method: string;
             /** Name */
             name: string;
             /** Roles */

@@ -2,20 +2,31 @@ import { PasswordInput } from "@mantine/core";
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { sessionsQuery } from "../api/queries";
+import { meQuery, sessionsQuery } from "../api/queries";
+import { visible } from "../format/text";
 import { Passkeys } from "../people/Passkeys";
 import { Sessions } from "../people/Sessions";
-import { t } from "../i18n";
-import { Act, Card, Failure, Page, Stack } from "../ui/basics";
+import { t, tData } from "../i18n";
+import { Act, Card, Facts, Failure, Page, Stack } from "../ui/basics";
 import { tell } from "../ui/toasts";
 
-/** A person's own sessions, and the password here. */
+/** What a person may do, their own sessions, and the password here. */
 export function Account() {
+  const { data: me } = useSuspenseQuery(meQuery);
   const { data: sessions } = useSuspenseQuery(sessionsQuery);
   const local = sessions.some(({ current, method }) => current && method === "password");
   return (
     <Page title={t("account.title")} lead={t("account.lead")}>
       <Stack>
+        <Card title={visible(me.name)}>
+          <Facts
+            rows={[
+              [t("people.roles"), me.roles.map((role) => tData("role", role)).join(", ")],
+              [t("person.groups"), me.groups.map(visible).join(", ") || t("account.groups.none")],
+              [t("account.sessions.how"), me.issuer == null ? tData("account.method", me.method) : `${tData("account.method", me.method)} (${visible(me.issuer)})`],
+            ]}
+          />
+        </Card>
         <Sessions sessions={sessions} />
         <Passkeys />
         {local && <Password />}

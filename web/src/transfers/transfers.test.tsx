@@ -38,7 +38,7 @@ it("what has arrived and is not safe yet is told apart, while it runs", () => {
 
 const ACTIONS = ["pause", "resume", "cancel", "retry", "set_rate", "run_again"] as const;
 
-const me: Me = { id: "pn_1", name: "ada", roles: ["requester"], scopes: [], session: true };
+const me: Me = { id: "pn_1", name: "ada", roles: ["requester"], scopes: [], session: true, groups: [], factors: ["pwd"], method: "password" };
 
 function steered(part: Partial<Transfer>): Transfer {
   return {

@@ -72,7 +72,7 @@ it("a problem is told with its code; what is no problem document still makes sen
 });
 
 it("roles decide what is offered, by scope", () => {
-  const me: Me = { id: "pe_1", name: "vera", roles: ["viewer"], scopes: ["transfer:read"], session: true, agent: null };
+  const me: Me = { id: "pe_1", name: "vera", roles: ["viewer"], scopes: ["transfer:read"], session: true, agent: null, groups: [], factors: ["pwd"], method: "password" };
   expect(whyNot(me, "plan")).toContain("Only requesters");
   expect(whyNot({ ...me, scopes: ["transfer:plan"] }, "plan")).toBeNull();
 });

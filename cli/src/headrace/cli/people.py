@@ -113,7 +113,10 @@ def whoami(*, json: Json = False) -> None:
         how = "in a session" if me.session else "with a token"
         agent = f" for {me.agent}" if me.agent else ""
         command.out.say(f"{me.name} ({me.id}) at {command.headrace.url}, {how}{agent}")
+        where = f" at {me.issuer}" if me.issuer else ""
+        command.out.say(f"signed in by: {me.method}{where} ({', '.join(me.factors) or 'nothing more'})")
         command.out.say(f"roles: {', '.join(me.roles)}")
+        command.out.say(f"groups: {', '.join(me.groups) or 'none'}")
         command.out.say(f"may: {', '.join(me.scopes)}")
         command.out.document(me)
 

@@ -232,7 +232,8 @@ export const site = {
   "policies.version": "Version",
 
   "account.title": "Your account",
-  "account.lead": "Where you are signed in, and what you sign in and prove consent with.",
+  "account.lead": "What you may do, where you are signed in, and what you sign in and prove consent with.",
+  "account.groups.none": "None",
   "account.sessions": "Sessions",
   "account.sessions.began": "Began",
   "account.sessions.how": "How",

@@ -427,6 +427,10 @@ def me(principal: Principal) -> m.Me:
         scopes=sorted(principal.scopes),
         session=principal.session,
         agent=principal.agent,
+        groups=sorted(principal.groups),
+        method=principal.method,
+        factors=sorted(principal.factors),
+        issuer=principal.issuer,
     )
 
 

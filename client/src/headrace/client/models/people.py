@@ -29,6 +29,10 @@ class Me(Model):
     scopes: list[str]
     session: bool
     agent: str | None = None
+    groups: list[str] = Field(default=[], description="as policies name them")
+    method: str = Field(default="", description="`password`, `passkey`, `directory`, `oidc` or `token`")
+    factors: list[str] = Field(default=[], description="what was shown at the sign-in, as RFC 8176 names it")
+    issuer: str | None = Field(default=None, description="where the session was begun, unless here")
 
 
 class SignIn(Model):
