@@ -332,7 +332,7 @@ async fn mapped_node(site: &Site, name: &str) -> TestNode {
     fs::set_permissions(site.folder.path(), Permissions::from_mode(0o711)).expect("ours");
     fs::set_permissions(&node.root, Permissions::from_mode(0o1777)).expect("ours");
     let mut config = Config::load(&node.state).expect("read").expect("there");
-    config.data.listen = "127.0.0.1:0".to_owned();
+    "127.0.0.1:0".clone_into(&mut config.data.listen);
     config.roots[0].accounts = Accounts::Mapped(mapping);
     config.save(&node.state).expect("saved");
     let key = node_key(&node.state).expect("a key");
