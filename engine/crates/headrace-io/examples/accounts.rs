@@ -85,7 +85,7 @@ fn files_of(root: &Arc<Root>, files: u32, round: u32) -> std::io::Result<[f64; 2
 }
 
 fn micros(begun: Duration, files: u32) -> f64 {
-    (spent() - begun).as_secs_f64() * 1e6 / f64::from(files)
+    spent().saturating_sub(begun).as_secs_f64() * 1e6 / f64::from(files)
 }
 
 /// Processor time of this thread: what else the machine does counts little.

@@ -285,7 +285,7 @@ fn me() -> (u32, u32, Vec<u32>) {
     let groups = getgroups()
         .expect("groups")
         .into_iter()
-        .map(|group| group.as_raw());
+        .map(rustix::fs::Gid::as_raw);
     (geteuid().as_raw(), getegid().as_raw(), groups.collect())
 }
 
