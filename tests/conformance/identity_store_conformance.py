@@ -16,6 +16,7 @@ from headrace.auth import (
     PeopleStore,
     PersonRecord,
     Role,
+    StaysOut,
 )
 
 CORP, PARTNER = "https://login.corp.example", "https://login.partner.example"
@@ -149,6 +150,18 @@ async def who_is_disabled_stays_out_until_enabled_and_comes_back_with_what_count
     away = await stores.identities.enable("pn_alice")
     assert away is not None
     assert away.state == "suspended"
+
+
+async def nobody_disabled_loses_the_identity_by_which_they_stay_out(stores: Stores) -> None:
+    await stores.arrived()
+    await stores.people.add_person(replace(ADA, state="active"))
+    await stores.people.disable("pn_alice")
+    with pytest.raises(StaysOut):
+        await stores.identities.unlink(CORP, "alice")
+    with pytest.raises(StaysOut):
+        await stores.identities.link(ADA.id, CORP, "alice", LATER)
+    assert (await stores.identities.arrive(ALICE, "pn_other", LATER)).id == "pn_alice"
+    assert await stores.identities.link("pn_alice", CORP, "alice", LATER) is not None
 
 
 async def no_group_makes_a_service_account_what_only_people_are(stores: Stores) -> None:
@@ -358,6 +371,7 @@ CHECKS: tuple[Check, ...] = (
     one_thing_is_proposed_at_a_time_and_is_published_once,
     the_last_administrator_is_not_taken_away_but_by_the_issuer,
     who_is_disabled_stays_out_until_enabled_and_comes_back_with_what_counts_now,
+    nobody_disabled_loses_the_identity_by_which_they_stay_out,
     no_group_makes_a_service_account_what_only_people_are,
     who_is_gone_elsewhere_is_suspended_until_they_are_back,
     who_signs_in_elsewhere_again_is_back,

@@ -79,6 +79,12 @@ async def _fill(store: PeopleStore) -> None:
     await store.add_person(GRACE)
 
 
+async def _join(store: PeopleStore) -> None:
+    """As `_fill`, when both have joined."""
+    await store.add_person(replace(ADA, state="active"), INVITATION)
+    await store.add_person(replace(GRACE, state="active"))
+
+
 async def a_person_is_found_by_id_and_by_name_as_it_was_added(store: PeopleStore) -> None:
     await _fill(store)
     assert await store.person(ADA.id) == ADA
@@ -146,10 +152,11 @@ async def redeeming_under_a_taken_name_changes_nothing(store: PeopleStore) -> No
 
 async def only_an_active_persons_password_is_replaced(store: PeopleStore) -> None:
     await _fill(store)
-    await store.set_password_hash(ADA.id, "hash")
+    assert not await store.set_password_hash(ADA.id, "", "hash")
     assert await store.person(ADA.id) == ADA
     await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
-    await store.set_password_hash(ADA.id, "second")
+    assert not await store.set_password_hash(ADA.id, "what it was before", "older")
+    assert await store.set_password_hash(ADA.id, "first", "second")
     person = await store.person(ADA.id)
     assert person is not None
     assert person.password_hash == "second"  # noqa: S105 - no password
@@ -171,7 +178,7 @@ async def a_new_invitation_replaces_the_older_and_lets_who_was_disabled_come_bac
 async def a_new_invitation_of_somebody_active_changes_the_password_and_ends_the_sessions_when_redeemed(
     store: PeopleStore,
 ) -> None:
-    await _fill(store)
+    await _join(store)
     await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
     await store.add_session(SESSION)
     await store.add_session(OF_GRACE[0])
@@ -185,7 +192,8 @@ async def a_new_invitation_of_somebody_active_changes_the_password_and_ends_the_
 
 
 async def another_password_ends_all_sessions_but_one_and_the_invitations(store: PeopleStore) -> None:
-    await _fill(store)
+    await store.add_person(ADA, INVITATION)
+    await store.add_person(replace(GRACE, state="active"))
     await store.replace_password(ADA.id, "hash", keep="")
     assert await store.person(ADA.id) == ADA
     await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
@@ -203,14 +211,14 @@ async def another_password_ends_all_sessions_but_one_and_the_invitations(store: 
 
 
 async def the_tokens_of_all_are_listed(store: PeopleStore) -> None:
-    await _fill(store)
+    await _join(store)
     for token in (TOKEN, OF_GRACE[1]):
         await store.add_token(token)
     assert list(await store.tokens_of_all()) == [TOKEN, OF_GRACE[1]]
 
 
 async def disabling_a_person_ends_sessions_tokens_and_invitations_of_that_person_alone(store: PeopleStore) -> None:
-    await _fill(store)
+    await _join(store)
     await store.add_session(SESSION)
     await store.add_token(TOKEN)
     await store.add_session(OF_GRACE[0])
@@ -248,7 +256,7 @@ async def places_of_sign_ins_are_known_again_and_the_longest_unused_are_forgotte
 
 
 async def a_session_is_kept_touched_and_deleted(store: PeopleStore) -> None:
-    await _fill(store)
+    await _join(store)
     await store.add_session(SESSION)
     assert await store.session(SESSION.hash) == SESSION
     await store.touch_session(SESSION.hash, LATER)
@@ -259,8 +267,30 @@ async def a_session_is_kept_touched_and_deleted(store: PeopleStore) -> None:
     assert await store.session(SESSION.hash) is None
 
 
-async def sessions_are_listed_newest_first(store: PeopleStore) -> None:
+async def nothing_is_begun_for_somebody_who_is_not_active_any_more(store: PeopleStore) -> None:
+    await _join(store)
+    assert await store.add_session(SESSION)
+    assert await store.add_token(TOKEN)
+    await store.disable(ADA.id)
+    assert not await store.add_session(SESSION)
+    assert not await store.add_token(TOKEN)
+    await store.renew_invitation(INVITATION)
+    assert not await store.add_token(TOKEN)
+    await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
+    assert (await store.session(SESSION.hash), await store.token(TOKEN.id)) == (None, None)
+
+
+async def a_password_that_was_replaced_meanwhile_begins_no_session(store: PeopleStore) -> None:
     await _fill(store)
+    await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
+    await store.replace_password(ADA.id, "second", keep="")
+    assert not await store.add_session(SESSION, "first")
+    assert await store.session(SESSION.hash) is None
+    assert await store.add_session(SESSION, "second")
+
+
+async def sessions_are_listed_newest_first(store: PeopleStore) -> None:
+    await _join(store)
     newer = replace(SESSION, hash="5" * 64, created=NOW + timedelta(seconds=1))
     for session in (SESSION, newer, OF_GRACE[0]):
         await store.add_session(session)
@@ -269,7 +299,7 @@ async def sessions_are_listed_newest_first(store: PeopleStore) -> None:
 
 
 async def a_providers_session_ends_with_all_that_began_in_it_and_nothing_else(store: PeopleStore) -> None:
-    await _fill(store)
+    await _join(store)
     assert SESSION.issuer is not None
     elsewhere = replace(SESSION, hash="5" * 64, issuer="https://other.example.org")
     local = replace(SESSION, hash="6" * 64, method="password", issuer=None, sid=None)
@@ -283,7 +313,7 @@ async def a_providers_session_ends_with_all_that_began_in_it_and_nothing_else(st
 
 
 async def a_token_is_kept_listed_touched_and_deleted(store: PeopleStore) -> None:
-    await _fill(store)
+    await _join(store)
     await store.add_token(TOKEN)
     await store.add_token(OF_GRACE[1])
     assert await store.token(TOKEN.id) == TOKEN
@@ -315,6 +345,8 @@ CHECKS: tuple[Check, ...] = (
     disabling_nobody_answers_nothing,
     places_of_sign_ins_are_known_again_and_the_longest_unused_are_forgotten,
     a_session_is_kept_touched_and_deleted,
+    nothing_is_begun_for_somebody_who_is_not_active_any_more,
+    a_password_that_was_replaced_meanwhile_begins_no_session,
     sessions_are_listed_newest_first,
     a_providers_session_ends_with_all_that_began_in_it_and_nothing_else,
     a_token_is_kept_listed_touched_and_deleted,

@@ -3,8 +3,9 @@
 from datetime import timedelta
 
 import pytest
-from tests.servers.site import PASSWORD, Person, Site
+from tests.servers.site import PASSWORD, Person, Site, digest_of
 from tests.service.refusals import refused
+from tests.service.test_consent import differing_files
 
 from headrace.auth import AuthCode, AuthError
 from headrace.client import models as m
@@ -188,3 +189,21 @@ async def test_who_is_disabled_does_not_come_back_as_somebody_new(quiet_site: Si
     with refused("not_allowed") as error:
         await quiet_site.ada.port.unlink_identity(bob.principal.id, link)
     assert "stays out" in str(error.value)
+
+
+@pytest.mark.anyio
+async def test_who_comes_back_has_agreed_to_nothing_that_has_not_begun(site: Site) -> None:
+    differing_files(site)
+    bob = await site.person("bob", "requester")
+    begun, waits, no = [await bob.plan("lab:/set", "archive:/set", on_conflict="overwrite") for _ in range(3)]
+    for plan in (begun, waits):
+        await bob.confirm(plan)
+    await bob.port.confirm_plan(no.id, m.Confirmation(digest=digest_of(no), verdict="declined"))
+    assert (await bob.end_of(await bob.submit(begun))).state is m.TransferState.COMPLETE
+    await site.ada.port.disable_person(bob.principal.id)
+    bob = await redeemed(site, (await site.ada.port.invite_again(bob.principal.id)).link, OTHER)
+    assert [(await bob.port.plan(plan.id)).confirmed for plan in (begun, waits)] == [True, False]
+    with refused("needs_confirmation"):
+        await bob.submit(waits)
+    with refused("plan_declined"):
+        await bob.submit(no)

@@ -529,9 +529,10 @@ async def test_uses_are_noted_but_reading_rarely_writes(house: House) -> None:
 
 async def test_a_password_hashed_at_a_lower_cost_is_hashed_again_on_sign_in(house: House) -> None:
     admin = await house.first_admin()
-    await house.store.set_password_hash(
-        admin.principal.id, PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
-    )
+    before = await house.store.person(admin.principal.id)
+    assert before is not None
+    cheaper = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
+    assert await house.store.set_password_hash(before.id, str(before.password_hash), cheaper)
     with pytest.raises(AuthError, match="wrong"):  # nobody has sealed it
         await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.1")
     await house.door.passwords.seal_those_of_before()
@@ -540,6 +541,25 @@ async def test_a_password_hashed_at_a_lower_cost_is_hashed_again_on_sign_in(hous
     assert person is not None
     assert person.password_hash is not None
     assert "t=2" in person.password_hash
+
+
+async def test_a_sign_in_beside_a_change_of_the_password_begins_no_session(house: House) -> None:
+    admin = await house.first_admin()
+
+    class ChangedMeanwhile(MemoryPeopleStore):
+        """A store in which the password is replaced right before a session is kept."""
+
+        def __init__(self, before: MemoryPeopleStore) -> None:
+            vars(self).update(vars(before))
+
+        async def add_session(self, session: SessionRecord, password_hash: str | None = None) -> bool:
+            await self.replace_password(session.person, "another", keep="")
+            return await super().add_session(session, password_hash)
+
+    house.open(ChangedMeanwhile(house.store))
+    with refused(AuthCode.SIGN_IN_REFUSED):
+        await house.door.passwords.sign_in("Ada", PASSWORD, "10.0.0.1")
+    assert await house.store.sessions_of(admin.principal.id) in ([], ())
 
 
 async def test_nothing_secret_is_kept_or_shown(house: House) -> None:

@@ -40,6 +40,7 @@ from headrace.auth.store import (
     PeopleStore,
     PersonRecord,
     SessionRecord,
+    StaysOut,
     TokenRecord,
 )
 from headrace.auth.throttle import Limit, Throttle, network_of
@@ -98,6 +99,7 @@ __all__ = [
     "SessionRecord",
     "Shown",
     "SignedIn",
+    "StaysOut",
     "Throttle",
     "TokenRecord",
     "TokenWish",

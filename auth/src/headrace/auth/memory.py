@@ -21,6 +21,7 @@ from headrace.auth.store import (
     PasskeyUse,
     PersonRecord,
     SessionRecord,
+    StaysOut,
     TokenRecord,
 )
 
@@ -118,10 +119,13 @@ class MemoryPeopleStore:
         while len(self._places) > most:
             self._places.popitem(last=False)
 
-    async def set_password_hash(self, person: str, password_hash: str) -> None:
+    async def set_password_hash(self, person: str, former: str, password_hash: str) -> bool:
         """See `PeopleStore`."""
-        if self._people[person].state == "active":
-            self._people[person] = replace(self._people[person], password_hash=password_hash)
+        known = self._people[person]
+        if known.state != "active" or known.password_hash != former:
+            return False
+        self._people[person] = replace(known, password_hash=password_hash)
+        return True
 
     async def disable(self, person: str) -> PersonRecord | None:
         """See `PeopleStore`."""
@@ -134,9 +138,13 @@ class MemoryPeopleStore:
         self._drop_passkeys(person)
         return self._people[person]
 
-    async def add_session(self, session: SessionRecord) -> None:
+    async def add_session(self, session: SessionRecord, password_hash: str | None = None) -> bool:
         """See `PeopleStore`."""
+        person = self._people[session.person]
+        if person.state != "active" or password_hash not in {None, person.password_hash}:
+            return False
         self._sessions[session.hash] = session
+        return True
 
     async def session(self, hash: str) -> SessionRecord | None:  # noqa: A002 - the field's name
         """See `PeopleStore`."""
@@ -168,9 +176,12 @@ class MemoryPeopleStore:
             del self._sessions[key]
         return len(gone)
 
-    async def add_token(self, token: TokenRecord) -> None:
+    async def add_token(self, token: TokenRecord) -> bool:
         """See `PeopleStore`."""
+        if self._people[token.person].state != "active":
+            return False
         self._tokens[token.id] = token
+        return True
 
     async def token(self, token: str) -> TokenRecord | None:
         """See `PeopleStore`."""
@@ -282,6 +293,7 @@ class MemoryPeopleStore:
         known = self._people.get(person)
         if known is None or known.state != "disabled":
             return known
+        self._end_all(person)
         self._people[person] = replace(known, state="active")
         return self._refreshed(person)
 
@@ -292,12 +304,20 @@ class MemoryPeopleStore:
         known = self._identities.get((issuer, subject)) or IdentityRecord(
             issuer=issuer, subject=subject, person=person, name="", groups=frozenset(), created=now
         )
-        await self.unlink(issuer, subject)
+        if known.person != person and self._people[known.person].state == "disabled":
+            raise StaysOut
+        self._taken(issuer, subject)
         self._identities[issuer, subject] = replace(known, person=person)
         return self._refreshed(person)
 
     async def unlink(self, issuer: str, subject: str) -> PersonRecord | None:
         """See `IdentityStore`."""
+        known = self._identities.get((issuer, subject))
+        if known is not None and self._people[known.person].state == "disabled":
+            raise StaysOut
+        return self._taken(issuer, subject)
+
+    def _taken(self, issuer: str, subject: str) -> PersonRecord | None:
         with self._keeping_an_admin():
             known = self._identities.pop((issuer, subject), None)
             if known is None:

@@ -79,14 +79,16 @@ class PasswordSignIn:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {person.id} is {state}", person=person.id)
         if not fits:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"wrong password for person {person.id}", person=person.id)
+        kept = person.password_hash or ""
         if needs_rehash(stored):
-            await self._store.set_password_hash(person.id, await self._hash(person.id, password))
+            fresh = await self._hash(person.id, password)
+            kept = fresh if await self._store.set_password_hash(person.id, kept, fresh) else kept
         self._throttle.forget(pair)
         # Many people may share an address, and all of them may sign in; a guesser's other attempts still count.
         for key in limits.keys() - {pair}:
             self._throttle.take_back(key)
         await self._places.keep(person.id, network)
-        return await self._sessions.begin(person, BY_PASSWORD)
+        return await self._sessions.begin(person, BY_PASSWORD, password_hash=kept)
 
     async def accept_invitation(self, token: str, password: str, name: str | None, address: str) -> SignedIn:
         """Accept an invitation with a password of one's own, and sign in.
@@ -116,7 +118,7 @@ class PasswordSignIn:
             raise AuthError(AuthCode.INVITATION_REFUSED, f"the invitation of person {person.id} was used meanwhile")
         self._throttle.forget(tried)
         await self._places.keep(active.id, network)
-        return await self._sessions.begin(active, BY_PASSWORD)
+        return await self._sessions.begin(active, BY_PASSWORD, password_hash=active.password_hash)
 
     async def _invitation(self, token: str) -> InvitationRecord | None:
         """Find an invitation, if it is the person's to whom the link was given."""
@@ -163,7 +165,8 @@ class PasswordSignIn:
         """Seal the passwords of a store that a version without seals wrote; to be done once, and never again."""
         async for person in everybody(self._store):
             if person.password_hash is not None and " " not in person.password_hash:
-                await self._store.set_password_hash(person.id, self._sealed(person.id, person.password_hash))
+                sealed = self._sealed(person.id, person.password_hash)
+                await self._store.set_password_hash(person.id, person.password_hash, sealed)
 
     async def _hash(self, person: str, password: str) -> str:
         return self._sealed(person, await self._in_thread(hash_password, password))

@@ -2,7 +2,8 @@
 
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,6 +18,7 @@ from headrace.auth.store import (
     IdentityStore,
     PeopleStore,
     PersonRecord,
+    StaysOut,
     every_identity,
     everybody,
 )
@@ -152,7 +154,7 @@ class Rights:
         known = await self._identities.identity(issuer, subject)
         if known is not None and known.person == by.id:
             raise AuthError(AuthCode.NOT_ALLOWED, "This identity is your own; ask another admin.")
-        with an_admin_stays():
+        with an_admin_stays(), _who_is_disabled_stays_out():
             linked = await self._identities.link(person, issuer, subject, self._clock())
         return linked or await self._known(person)
 
@@ -167,10 +169,7 @@ class Rights:
         known = await self._identities.identity(issuer, subject)
         if known is None or known.person != person:
             raise AuthError(AuthCode.NOT_FOUND, "This person has no such identity.")
-        if (await self._known(person)).state == "disabled":
-            # Whoever signs in with it next would be somebody new, whom nobody has disabled.
-            raise AuthError(AuthCode.NOT_ALLOWED, "This person is disabled, and stays out by this identity.")
-        with an_admin_stays():
+        with an_admin_stays(), _who_is_disabled_stays_out():
             left = await self._identities.unlink(issuer, subject)
         return left or await self._known(person)
 
@@ -179,6 +178,17 @@ class Rights:
         if record is None:
             raise AuthError(AuthCode.NOT_FOUND, "There is no such person.")
         return record
+
+
+@contextmanager
+def _who_is_disabled_stays_out() -> Iterator[None]:
+    """Refuse what takes an identity from somebody disabled: its holder would come back as somebody else."""
+    try:
+        yield
+    except StaysOut as error:
+        raise AuthError(
+            AuthCode.NOT_ALLOWED, "Whose identity this is is disabled, and stays out by it; enable them first."
+        ) from error
 
 
 def _may_see(by: Principal) -> None:

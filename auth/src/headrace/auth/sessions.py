@@ -58,8 +58,11 @@ class Sessions:
         self._lifetimes = lifetimes
         self._uses = uses
 
-    async def begin(self, person: PersonRecord, shown: Shown) -> SignedIn:
-        """Begin a session of somebody who has just signed in; raises `sign_in_refused` for a service account."""
+    async def begin(self, person: PersonRecord, shown: Shown, *, password_hash: str | None = None) -> SignedIn:
+        """Begin a session of somebody who has just signed in; `password_hash`: of the password that they gave.
+
+        Raises `sign_in_refused` for a service account, and for who was disabled or has another password meanwhile.
+        """
         if person.kind == "service":
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"{person.id} is a service account", person=person.id)
         made, now = make_session(person.id), self._clock()
@@ -75,7 +78,8 @@ class Sessions:
             issuer=shown.issuer,
             sid=shown.sid,
         )
-        await self._store.add_session(record)
+        if not await self._store.add_session(record, password_hash):
+            raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {person.id} changed meanwhile", person=person.id)
         return SignedIn(secret=made.text, expires=record.expires, principal=_principal(person, record))
 
     async def principal(self, secret: str) -> Principal:

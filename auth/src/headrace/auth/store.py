@@ -166,6 +166,10 @@ class LastAdmin(Exception):  # noqa: N818 - says what is the case
     """The change would take the last active administrator away; nothing has changed."""
 
 
+class StaysOut(Exception):  # noqa: N818 - says what is the case
+    """The change would let somebody disabled come back as somebody else; nothing has changed."""
+
+
 class IdentityStore(Protocol):
     """Where identities are kept, and what their groups give. Each method is one transaction.
 
@@ -231,11 +235,17 @@ class IdentityStore(Protocol):
         ...
 
     async def link(self, person: str, issuer: str, subject: str, now: datetime) -> PersonRecord | None:
-        """Make an identity this person's, whosever it was (whose sessions end); `None` if there is no such person."""
+        """Make an identity this person's, whosever it was (whose sessions end); `None` if there is no such person.
+
+        Raises `StaysOut` if it is somebody's who is disabled.
+        """
         ...
 
     async def unlink(self, issuer: str, subject: str) -> PersonRecord | None:
-        """Forget an identity, and end its person's sessions; return that person, or `None` if there is none."""
+        """Forget an identity, and end its person's sessions; return that person, or `None` if there is none.
+
+        Raises `StaysOut` if that person is disabled.
+        """
         ...
 
     async def bindings(self) -> Sequence[GroupBinding]:
@@ -336,8 +346,8 @@ class PeopleStore(Protocol):
         """Note from where somebody has signed in; of more than `most` places the longest unused are forgotten."""
         ...
 
-    async def set_password_hash(self, person: str, password_hash: str) -> None:
-        """Replace an active person's password hash."""
+    async def set_password_hash(self, person: str, former: str, password_hash: str) -> bool:
+        """Replace an active person's password hash, unless it is no longer `former`; answers whether it was."""
         ...
 
     async def replace_password(self, person: str, password_hash: str, *, keep: str) -> None:
@@ -351,8 +361,11 @@ class PeopleStore(Protocol):
         """
         ...
 
-    async def add_session(self, session: SessionRecord) -> None:
-        """Keep a session."""
+    async def add_session(self, session: SessionRecord, password_hash: str | None = None) -> bool:
+        """Keep a session of somebody active; false, and nothing is kept, if its person is not (any more).
+
+        `password_hash`: only while this is the person's, which is what they have just given.
+        """
         ...
 
     async def session(self, hash: str) -> SessionRecord | None:  # noqa: A002 - the field's name
@@ -375,8 +388,8 @@ class PeopleStore(Protocol):
         """Forget the sessions that `sid` or the identity `subject` of an issuer began; return how many."""
         ...
 
-    async def add_token(self, token: TokenRecord) -> None:
-        """Keep a token."""
+    async def add_token(self, token: TokenRecord) -> bool:
+        """Keep a token of somebody active; false, and nothing is kept, if its person is not (any more)."""
         ...
 
     async def token(self, token: str) -> TokenRecord | None:

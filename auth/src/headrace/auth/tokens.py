@@ -96,7 +96,8 @@ class Tokens:
             expires=now + wish.valid,
             agent=None if wish.agent is None else check_name(wish.agent),
         )
-        await self._store.add_token(record)
+        if not await self._store.add_token(record):
+            raise AuthError(AuthCode.NOT_ALLOWED, "Whose token this would be was disabled meanwhile.")
         return record, made.text
 
     async def _scopes_of_service(self, by: Principal, owner: str) -> frozenset[Scope]:

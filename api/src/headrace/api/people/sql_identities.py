@@ -21,6 +21,7 @@ from headrace.auth import (
     IdentityRecord,
     PersonRecord,
     Role,
+    StaysOut,
     by_group,
     with_rights,
 )
@@ -148,6 +149,7 @@ class SqlIdentityStore:
             row = await tx.get(PersonRow, person)
             if row is None or row.state != "disabled":
                 return person_of(row) if row else None
+            await end_all(tx, person)
             row.state = "active"
             await self._note(tx, m.AuditKind.PERSON_ENABLED, person, {"name": row.name})
             after_commit(tx, self._reactions.tell)
@@ -164,7 +166,10 @@ class SqlIdentityStore:
                 row = IdentityRow(issuer=issuer, subject=subject, person=person, name="", groups=(), created=now)
                 tx.add(row)
             else:
-                former, row.person = await tx.get_one(PersonRow, row.person), person
+                former = await tx.get_one(PersonRow, row.person)
+                if former.state == "disabled" and former.id != person:
+                    raise StaysOut
+                row.person = person
                 async with keeping_an_admin(tx):
                     await self._left(tx, former)
             await self._note(
@@ -179,6 +184,8 @@ class SqlIdentityStore:
             if row is None:
                 return None
             former = await tx.get_one(PersonRow, row.person)
+            if former.state == "disabled":
+                raise StaysOut
             await tx.delete(row)
             detail = {"name": former.name, "issuer": issuer, "subject": subject}
             await self._note(tx, m.AuditKind.IDENTITY_UNLINKED, former.id, detail)

@@ -20,7 +20,7 @@ from headrace.api.store.tables_site import (
     SignInPlaceRow,
     TokenRow,
 )
-from headrace.api.store.tables_work import ApprovalRow
+from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
 from headrace.auth import (
     InvitationRecord,
     LastAdmin,
@@ -179,11 +179,14 @@ class SqlPeopleStore:
             too_many = (await tx.scalars(newest.offset(most))).all()
             await tx.execute(delete(SignInPlaceRow).where(SignInPlaceRow.hash.in_(too_many)))
 
-    async def set_password_hash(self, person: str, password_hash: str) -> None:
+    async def set_password_hash(self, person: str, former: str, password_hash: str) -> bool:
         """As in the port (the same password under newer parameters: no event)."""
-        query = update(PersonRow).where(PersonRow.id == person, PersonRow.state == "active")
         async with self._database.write() as tx:
-            await tx.execute(query.values(password_hash=password_hash))
+            row = await tx.get_one(PersonRow, person)
+            if row.state != "active" or row.password_hash != former:
+                return False
+            row.password_hash = password_hash
+            return True
 
     async def disable(self, person: str) -> PersonRecord | None:
         """As in the port."""
@@ -199,9 +202,13 @@ class SqlPeopleStore:
             await self._note(tx, m.AuditKind.PERSON_DISABLED, row.id, {"name": row.name})
             return person_of(row)
 
-    async def add_session(self, session: SessionRecord) -> None:
+    async def add_session(self, session: SessionRecord, password_hash: str | None = None) -> bool:
         """As in the port."""
         async with self._database.write() as tx:
+            # Asked in the transaction that keeps it: whoever disables the person ends what was kept before.
+            person = await tx.get_one(PersonRow, session.person)
+            if person.state != "active" or password_hash not in {None, person.password_hash}:
+                return False
             tx.add(
                 SessionRow(
                     hash=session.hash,
@@ -224,6 +231,7 @@ class SqlPeopleStore:
                 "issuer": session.issuer or "",
             }
             await self._note_own(tx, m.AuditKind.SIGNED_IN, session.person, how)
+            return True
 
     async def session(self, hash: str) -> SessionRecord | None:  # noqa: A002 - the port's name
         """As in the port."""
@@ -266,9 +274,11 @@ class SqlPeopleStore:
                 await self._audit.append(tx, m.AuditKind.SIGNED_OUT, person=person, subject=person, detail=detail)
             return len(gone)
 
-    async def add_token(self, token: TokenRecord) -> None:
+    async def add_token(self, token: TokenRecord) -> bool:
         """As in the port."""
         async with self._database.write() as tx:
+            if (await tx.get_one(PersonRow, token.person)).state != "active":
+                return False
             tx.add(
                 TokenRow(
                     id=token.id,
@@ -285,6 +295,7 @@ class SqlPeopleStore:
             detail = {"name": token.name, "scopes": " ".join(sorted(token.scopes)), "agent": token.agent or ""}
             detail["owner"] = token.person
             await self._note(tx, m.AuditKind.TOKEN_MADE, token.id, detail)
+            return True
 
     async def token(self, token: str) -> TokenRecord | None:
         """As in the port."""
@@ -347,10 +358,14 @@ async def _has_admin(tx: Tx) -> bool:
 
 
 async def end_all(tx: Tx, person: str) -> None:
-    """End what somebody has begun with: sessions, tokens, approvals that are not used yet."""
+    """End what somebody has begun with: sessions, tokens, and what they agreed to that has not begun."""
     for table in (SessionRow, TokenRow):
         await tx.execute(delete(table).where(table.person == person))
     await tx.execute(delete(ApprovalRow).where(ApprovalRow.approver == person, ApprovalRow.used_by.is_(None)))
+    waiting = select(PlanRow.id).where(PlanRow.requester == person, PlanRow.state == "ready")
+    begun = select(TransferRow.plan).where(TransferRow.plan == ConfirmationRow.plan).exists()
+    said_yes = delete(ConfirmationRow).where(ConfirmationRow.verdict == "confirmed", ~begun)
+    await tx.execute(said_yes.where(ConfirmationRow.plan.in_(waiting)))
 
 
 async def _flush_named(tx: Tx) -> None:
