@@ -10,6 +10,7 @@ from tests.service.test_consent import publish
 from headrace.api.access.acting import Acting
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
+from headrace.client.origins import added
 from headrace.guardrails import default_policy_text, verify
 
 pytestmark = pytest.mark.anyio
@@ -111,6 +112,17 @@ async def test_a_changed_plan_keeps_where_the_other_slots_came_from(site: Site) 
     third = await planned(agent, "no faster than 1 Gb/s", plan=second.id)
     assert origins(third)["rate_limit_bps"] == "said"
     assert next(one.plan for one in third.origins if one.slot == "source") == first.id
+
+
+async def test_what_an_assistant_takes_back_is_not_what_nobody_gave(site: Site) -> None:
+    one_file(site)
+    assistant = await helper(site)
+    before = await planned(assistant)
+    changed = await planned(assistant, None, before.id, exclude=[])
+    assert origins(changed) == {**dict.fromkeys(("action", "source", "destination"), "said"), "exclude": "assistant"}
+    assert added(changed) == ["names left out: none"]
+    again = await planned(assistant, None, changed.id, priority="low")
+    assert origins(again)["exclude"] == "assistant"
 
 
 async def test_a_change_whose_words_and_slots_differ_is_asked_about(site: Site) -> None:

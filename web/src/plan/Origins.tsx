@@ -65,36 +65,38 @@ function slotValue({ intent }: Plan, slot: string, zone: Zone): string {
     case "action":
       return tData("action.name", intent.action);
     case "rate_limit_bps":
-      return intent.rate_limit_bps == null ? "" : rate(intent.rate_limit_bps);
+      return intent.rate_limit_bps == null ? t("origin.none") : rate(intent.rate_limit_bps);
     case "min_size_bytes":
-      return intent.min_size_bytes == null ? "" : bytes(intent.min_size_bytes);
+      return intent.min_size_bytes == null ? t("origin.none") : bytes(intent.min_size_bytes);
     case "max_size_bytes":
-      return intent.max_size_bytes == null ? "" : bytes(intent.max_size_bytes);
+      return intent.max_size_bytes == null ? t("origin.none") : bytes(intent.max_size_bytes);
     case "modified_after":
     case "modified_before":
     case "start":
     case "deadline":
-      return intent[slot] == null ? "" : instant(intent[slot], zone);
+      return intent[slot] == null ? t("origin.none") : instant(intent[slot], zone);
     case "encryption":
       return t(intent.encryption ? "origin.on" : "origin.off");
     case "on_conflict":
-      return intent.on_conflict == null ? "" : tData("conflict", intent.on_conflict);
+      return intent.on_conflict == null ? t("origin.none") : tData("conflict", intent.on_conflict);
     case "verify":
       return tData("verify", intent.verify);
     case "compare":
       return tData("compare", intent.compare);
     case "window":
-      return intent.window == null ? "" : visible(intent.window.join("–"));
+      return intent.window == null ? t("origin.none") : visible(intent.window.join("–"));
     case "include":
     case "exclude":
     case "preserve":
-      return visible(intent[slot].join(", "));
+      return intent[slot].length === 0 ? t("origin.none") : visible(intent[slot].join(", "));
     case "source":
     case "destination":
     case "priority":
       return visible(intent[slot]);
     case "repeat":
-      return visible(intent.repeat ?? "");
+      return intent.repeat == null ? t("origin.none") : visible(intent.repeat);
+    case "delete_source":
+      return intent.action === "move" ? "" : t("origin.none");
     default:
       return "";
   }

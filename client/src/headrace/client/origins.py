@@ -69,8 +69,10 @@ def _name(slot: str) -> str:
 
 def _value(plan: m.Plan, slot: str) -> str:
     if slot == "delete_source":
-        return "yes"
+        return "yes" if plan.intent is not None and plan.intent.action == "move" else "no"
     value = getattr(plan.intent, slot, None)
+    if value is None or value == []:
+        return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

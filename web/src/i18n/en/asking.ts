@@ -152,6 +152,7 @@ export const asking = {
   "origin.assistant": "added by the assistant, not in the words",
   "origin.model": "added by a language model, not in the words",
   "origin.rest": "Everything else is Headrace's default.",
+  "origin.none": "none",
   "origin.on": "on",
   "origin.off": "off",
 

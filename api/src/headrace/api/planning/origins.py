@@ -48,15 +48,17 @@ def _origins(
     intent: m.TransferIntent, said: Mapping[str, tuple[Quote, ...]], before: m.Plan | None, giver: OriginKind
 ) -> Origins:
     earlier = {one.slot: one for one in before.origins} if before else {}
+    asked = before.intent if before else None
     found: dict[str, Origin] = {}
     for slot in SLOTS:
         value = _value(intent, slot)
         known = earlier.get(slot)
         if slot in said:
             found[slot] = Origin(OriginKind.SAID, said[slot])
-        elif before and before.intent and known and _value(before.intent, slot) == value:
+        elif before and asked and known and _value(asked, slot) == value:
             found[slot] = _kept(known, before.id)
-        elif value == _default(slot):
+        # What the earlier plan asked for and this one leaves out is taken back by somebody.
+        elif value == _default(slot) and (asked is None or _value(asked, slot) == value):
             found[slot] = Origin(OriginKind.ASSUMED)
         else:
             found[slot] = Origin(giver)
