@@ -545,6 +545,12 @@ fn a_destination_belongs_to_one_transfer_at_a_time() {
             headrace_core::name::RelPath::from_bytes(path).expect("a path");
         let refused = start(&pair.destination.plane, pair.destination_spec()).expect_err("refused");
         assert_eq!(refused.code, Code::DestinationBusy);
+        // Whoever waits may not know where the other writes, nor for whom.
+        let own = headrace_core::name::RelPath::from_bytes(path).expect("a path");
+        assert_eq!(
+            refused.message,
+            format!("another transfer writes to, above or below `{own}`")
+        );
     }
     waiting.stop(StopReason::Requested);
     assert_eq!(waiting.wait().outcome, Outcome::Stopped);

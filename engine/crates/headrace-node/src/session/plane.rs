@@ -337,18 +337,22 @@ impl Drop for Registration {
 
 impl Plane {
     /// Keep a destination for one transfer; neither it nor anything above or below may belong to another.
-    fn claim(&self, root: &Root, path: &RelPath, transfer: &Id) -> Result<(), Failure> {
+    fn claim(&self, root: &Root, own: &RelPath, transfer: &Id) -> Result<(), Failure> {
         let folder = std::fs::canonicalize(root.path()).unwrap_or_else(|_| root.path().to_owned());
-        let wanted = folder.join(path.as_path());
+        let wanted = folder.join(own.as_path());
         let mut destinations = self.destinations.lock();
         for (folder, path, other) in &*destinations {
             let taken = folder.join(path.as_path());
             if taken.starts_with(&wanted) || wanted.starts_with(&taken) {
-                let message = format!("transfer `{other}` writes to `{path}`, which overlaps");
+                // Where the other writes may be a name that whoever asked for this one must not learn.
+                tracing::info!(
+                    "transfer {transfer} waits: transfer {other} writes to {path}, which overlaps"
+                );
+                let message = format!("another transfer writes to, above or below `{own}`");
                 return Err(Failure::new(Code::DestinationBusy, message));
             }
         }
-        destinations.push((folder, path.clone(), transfer.clone()));
+        destinations.push((folder, own.clone(), transfer.clone()));
         Ok(())
     }
 
