@@ -44,7 +44,7 @@ async def answer(port: Acting, name: str, arguments: list[str]) -> str:
 
 
 async def work(data: Path, database: str, calls: list[tuple[str, str, list[str]]]) -> list[str]:
-    settings = Settings(data=data, database=database)
+    settings = Settings(data=data, database=database, consent_proof="session")
     store = Database(store_url(database, data))
     with tempfile.TemporaryDirectory() as folder:
         hub = await Hub.start(listen="127.0.0.1:0", state_dir=folder, max_nodes=1)

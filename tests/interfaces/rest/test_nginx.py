@@ -173,7 +173,7 @@ def test_changes_come_through_nginx_as_they_happen(browser: httpx2.Client) -> No
         assert answer.status_code == 200
         said = (json.loads(line.removeprefix("data:")) for line in answer.iter_lines() if line.startswith("data:"))
         assert next(said)["kind"] == "now"
-        assert browser.patch("/endpoints/src", json={"aliases": ["source"]}).status_code == 200
+        assert browser.patch("/endpoints/src", json={"aliases": ["source"], "password": PASSWORD}).status_code == 200
         assert next(said)["kind"] == "endpoint"
 
 
