@@ -201,20 +201,26 @@ async def test_every_version_is_listed_and_no_answer_holds_more_texts_than_a_cli
     assert max(sizes) <= 4_000_000
 
 
+def checking_waits(monkeypatch: pytest.MonkeyPatch) -> tuple[Event, Event]:
+    """Let the check of a policy wait: it says that it began, and goes on when it is told."""
+    began, go_on = Event(), Event()
+
+    def checked_later(text: str) -> object:
+        began.set()
+        assert go_on.wait(30), "nothing happened meanwhile"
+        return check_policy(text)
+
+    monkeypatch.setattr("headrace.api.policy.versions.check_policy", checked_later)
+    return began, go_on
+
+
 @pytest.mark.anyio
 async def test_nobody_who_writes_waits_until_the_examples_of_a_policy_have_run(
     quiet_site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pia = await quiet_site.person("pia", "policy_admin")
     proposed = await quiet_site.ada.port.propose_policy(m.PolicyText(text=OPEN))
-    began, written = Event(), Event()
-
-    def checked_later(text: str) -> object:
-        began.set()
-        assert written.wait(30), "nothing was written meanwhile"
-        return check_policy(text)
-
-    monkeypatch.setattr("headrace.api.policy.versions.check_policy", checked_later)
+    began, written = checking_waits(monkeypatch)
     publishing = asyncio.ensure_future(pia.port.publish_policy(proposed.version))
     await asyncio.to_thread(began.wait, 30)
     await quiet_site.ada.port.create_token(m.TokenRequest(name="meanwhile", scopes=["transfer:read"]))
@@ -228,14 +234,7 @@ async def test_a_text_that_changed_while_its_examples_ran_is_not_published(
 ) -> None:
     pia = await quiet_site.person("pia", "policy_admin")
     proposed = await quiet_site.ada.port.propose_policy(m.PolicyText(text=OPEN))
-    began, changed = Event(), Event()
-
-    def checked_later(text: str) -> object:
-        began.set()
-        assert changed.wait(30), "the text did not change"
-        return check_policy(text)
-
-    monkeypatch.setattr("headrace.api.policy.versions.check_policy", checked_later)
+    began, changed = checking_waits(monkeypatch)
     publishing = asyncio.ensure_future(pia.port.publish_policy(proposed.version))
     await asyncio.to_thread(began.wait, 30)
     async with quiet_site.service.whole.core.database.write() as tx:

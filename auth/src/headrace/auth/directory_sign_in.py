@@ -80,8 +80,9 @@ class DirectorySignIn:
         self._throttle.forget(tried)
         # A guesser's other attempts still count.
         self._take_back(limits.keys() - {tried})
+        begun = await self._sessions.begin(person, _by_directory(directory))
         await self._places.keep(who, network)
-        return await self._sessions.begin(person, _by_directory(directory))
+        return begun
 
     async def prove(self, by: Principal, password: str) -> None:
         """Check once more that the person of a session is there, by the password in the directory of the session.

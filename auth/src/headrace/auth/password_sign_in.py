@@ -87,8 +87,9 @@ class PasswordSignIn:
         # Many people may share an address, and all of them may sign in; a guesser's other attempts still count.
         for key in limits.keys() - {pair}:
             self._throttle.take_back(key)
+        begun = await self._sessions.begin(person, BY_PASSWORD, password_hash=kept)
         await self._places.keep(person.id, network)
-        return await self._sessions.begin(person, BY_PASSWORD, password_hash=kept)
+        return begun
 
     async def accept_invitation(self, token: str, password: str, name: str | None, address: str) -> SignedIn:
         """Accept an invitation with a password of one's own, and sign in.
@@ -117,8 +118,9 @@ class PasswordSignIn:
         if active is None:
             raise AuthError(AuthCode.INVITATION_REFUSED, f"the invitation of person {person.id} was used meanwhile")
         self._throttle.forget(tried)
+        begun = await self._sessions.begin(active, BY_PASSWORD, password_hash=active.password_hash)
         await self._places.keep(active.id, network)
-        return await self._sessions.begin(active, BY_PASSWORD, password_hash=active.password_hash)
+        return begun
 
     async def _invitation(self, token: str) -> InvitationRecord | None:
         """Find an invitation, if it is the person's to whom the link was given."""

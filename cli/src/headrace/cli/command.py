@@ -14,7 +14,7 @@ from rich.text import Text
 
 from headrace.cli.exits import Exit, exit_of
 from headrace.client import HeadraceError, HttpHeadrace, login
-from headrace.client.models import Problem, Proven
+from headrace.client.models import Page, Problem, Proven
 from headrace.client.text import visible
 
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
@@ -110,6 +110,16 @@ def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any,
         command.out.note(error.problem.detail)
     password = str(typer.prompt("Your password", hide_input=True, err=True))
     return command.wait(call(request.model_copy(update={"password": password})))
+
+
+async def whole_list(read: Callable[[str | None], Coroutine[Any, Any, Page[T]]]) -> Page[T]:
+    """Read a list to its end; `read` gives the page after a place."""
+    page = await read(None)
+    found = list(page)
+    while page.next is not None:
+        page = await read(page.next)
+        found += page
+    return Page(items=found)
 
 
 def _to_console(out: Out, address: str) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import typer
 
 from headrace.cli.card import age, local_time, table
-from headrace.cli.command import Command, Json, proven, run
+from headrace.cli.command import Command, Json, proven, run, whole_list
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
 from headrace.client import HttpHeadrace
@@ -156,7 +156,7 @@ def people_list(ctx: typer.Context, *, json: Json = False) -> None:
         return
 
     def work(command: Command) -> None:
-        found = command.wait(_everybody(command.headrace))
+        found = command.wait(whole_list(lambda after: command.headrace.people(limit=MAX_PEOPLE, after=after)))
         rows = (
             (p.name, p.id, p.kind, ", ".join(p.roles), ", ".join(p.groups), p.state, local_time(p.created))
             for p in found
@@ -165,15 +165,6 @@ def people_list(ctx: typer.Context, *, json: Json = False) -> None:
         command.out.document(found)
 
     run(work, as_json=json)
-
-
-async def _everybody(headrace: HttpHeadrace) -> m.Page[m.Person]:
-    page = await headrace.people(limit=MAX_PEOPLE)
-    found = list(page)
-    while page.next is not None:
-        page = await headrace.people(limit=MAX_PEOPLE, after=page.next)
-        found += page
-    return m.Page(items=found)
 
 
 @people.command("service")

@@ -7,10 +7,9 @@ from typing import Annotated
 import typer
 
 from headrace.cli.card import age, local_time, table
-from headrace.cli.command import Command, Json, proven, run
+from headrace.cli.command import Command, Json, proven, run, whole_list
 from headrace.cli.exits import Exit
 from headrace.cli.moving import why
-from headrace.client import HttpHeadrace
 from headrace.client import models as m
 from headrace.client.text import byte_size, visible
 
@@ -178,21 +177,12 @@ def policy_list(*, json: Json = False) -> None:
     """List the policy's versions."""
 
     def work(command: Command) -> None:
-        found = command.wait(_all_policies(command.headrace))
+        found = command.wait(whole_list(lambda after: command.headrace.policies(after=after)))
         rows = (_policy_row(p) for p in found)
         command.out.show(table(("version", "state", "author", "published by", "made", "note"), rows))
         command.out.document(found)
 
     run(work, as_json=json)
-
-
-async def _all_policies(headrace: HttpHeadrace) -> m.Page[m.PolicyVersion]:
-    page = await headrace.policies()
-    found = list(page)
-    while page.next is not None:
-        page = await headrace.policies(after=page.next)
-        found += page
-    return m.Page(items=found)
 
 
 def _policy_row(version: m.PolicyVersion) -> tuple[str, ...]:
@@ -208,7 +198,7 @@ def policy_show(
     """Show a version's text."""
 
     def work(command: Command) -> Exit | None:
-        for found in command.wait(_all_policies(command.headrace)):
+        for found in command.wait(whole_list(lambda after: command.headrace.policies(after=after))):
             if found.version == version or (version is None and found.state == "active"):
                 for line in found.text.splitlines():
                     command.out.say(line)
