@@ -4,6 +4,7 @@
 
 mod attempts;
 mod events;
+mod journal;
 pub mod keys;
 mod link;
 mod records;
@@ -125,7 +126,7 @@ impl Hub {
     pub async fn start(options: HubOptions) -> Result<Self, Problem> {
         let state = StateDir::open(&options.state_dir)?;
         let keys = HubKeys::open(&state, (options.clock)())?;
-        let records = Records::open(state.dir("attempts")?)?;
+        let records = Records::open(state.path())?;
         let events = EventQueue::default();
         for record in records.running() {
             events.begin(&record.id(), record.source, record.destination);

@@ -190,14 +190,8 @@ pub(crate) fn random_id(prefix: &str) -> Result<String, Problem> {
     Ok(format!("{prefix}_{text}"))
 }
 
-/// Replaces a file (mode 0600) so that after a power loss it holds the new bytes.
+/// Replaces a file (mode 0600) so that after a power loss it holds the new bytes; until then the old ones, whole.
 pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
-    write_whole(path, bytes)?;
-    sync_parent(path).map_err(|error| Problem::state("write", path, &error))
-}
-
-/// Replaces a file (mode 0600) so that after a power loss it holds either the old or the new bytes, whole.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
     let temporary = path.with_extension("new");
     let written = (|| {
         let mut options = OpenOptions::new();
@@ -209,7 +203,8 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
             .open(&temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&temporary, path)
+        fs::rename(&temporary, path)?;
+        sync_parent(path)
     })();
     written.map_err(|error| Problem::state("write", path, &error))
 }

@@ -599,6 +599,29 @@ async fn a_later_attempt_takes_the_place_of_an_earlier_one() {
     assert_eq!((ended.id.attempt, ended.outcome), (3, Outcome::Complete));
 }
 
+fn journal_of(site: &Site) -> PathBuf {
+    site.folder.path().join("hub/attempts.jsonl")
+}
+
+/// What the hub's journal says last.
+fn record_on_disk(site: &Site) -> String {
+    let text = std::fs::read_to_string(journal_of(site)).expect("a journal");
+    text.lines().next_back().unwrap_or_default().to_owned()
+}
+
+/// Leaves the only record, whose attempt is over, in a file of its own, with `over` in place of that.
+fn as_an_earlier_release_kept_it(site: &Site, over: &str) -> PathBuf {
+    let line: serde_json::Value = serde_json::from_str(&record_on_disk(site)).expect("JSON");
+    let text = line["record"].to_string();
+    assert!(text.contains("\"over\":true"), "{text}");
+    std::fs::remove_file(journal_of(site)).expect("removed");
+    let folder = site.folder.path().join("hub/attempts");
+    std::fs::create_dir(&folder).expect("a folder");
+    let path = folder.join("tr_1.json");
+    std::fs::write(&path, text.replace("\"over\":true", over)).expect("written");
+    path
+}
+
 #[tokio::test]
 async fn an_end_is_told_again_until_the_service_has_stored_it() {
     let mut site = Site::start().await;
@@ -621,11 +644,31 @@ async fn an_end_is_told_again_until_the_service_has_stored_it() {
 
     site.hub.acknowledge(&attempt("tr_1")).await.expect("noted");
     site.hub.acknowledge(&attempt("tr_1")).await.expect("twice");
+    until(|| !record_on_disk(&site).contains("\"record\":{")).await;
     site.restart_hub(&[from.key, to.key]).await;
     let next = site
         .next(|event| !matches!(event, HubEvent::Progress(..)))
         .await;
     assert!(matches!(next, HubEvent::NodeAttached { .. }), "{next:?}");
+}
+
+#[tokio::test]
+async fn what_an_earlier_release_noted_as_stored_is_neither_told_nor_kept() {
+    let mut site = Site::start().await;
+    let (from, to) = two(&site).await;
+    start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
+        .await
+        .expect("started");
+    complete(&site, (&from, &to), "tr_1", "x");
+    site.end_of("tr_1").await;
+    site.hub.close().await;
+    let record = as_an_earlier_release_kept_it(&site, "\"over\":true,\"stored\":true");
+    site.restart_hub(&[from.key, to.key]).await;
+    let next = site
+        .next(|event| !matches!(event, HubEvent::Progress(..)))
+        .await;
+    assert!(matches!(next, HubEvent::NodeAttached { .. }), "{next:?}");
+    assert!(!record.exists());
 }
 
 #[tokio::test]
@@ -739,10 +782,7 @@ async fn an_end_inside_one_node_that_a_killed_hub_did_not_call_the_last_is_told(
     until(|| std::fs::read_dir(node.state.join("ends")).is_ok_and(|ends| ends.count() == 0)).await;
     // As an earlier release left it that was killed between its two writes. The node has dropped its end.
     site.hub.close().await;
-    let record = site.folder.path().join("hub/attempts/tr_1.json");
-    let text = std::fs::read_to_string(&record).expect("a record");
-    assert!(text.contains("\"over\":true"), "{text}");
-    std::fs::write(&record, text.replace("\"over\":true", "\"over\":false")).expect("written");
+    as_an_earlier_release_kept_it(&site, "\"over\":false");
     site.restart_hub(&[node.key]).await;
     let ended = site.end_of("tr_1").await;
     assert_eq!(
@@ -758,15 +798,17 @@ async fn a_stop_reaches_the_nodes_when_the_disk_of_the_service_takes_nothing() {
     start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
         .await
         .expect("started");
-    // Nothing can be written where the record is written anew.
-    let blocked = site.folder.path().join("hub/attempts/tr_1.new");
-    std::fs::create_dir(&blocked).expect("a folder");
+    // Nothing can be written where the journal was.
+    let (journal, aside) = (journal_of(&site), site.folder.path().join("aside"));
+    std::fs::rename(&journal, &aside).expect("renamed");
+    std::fs::create_dir(&journal).expect("a folder");
     let stopped = site.hub.stop_attempt(&id("tr_1"), "lunch").await;
     assert_eq!(stopped.expect_err("not kept").code, "state_failed");
     for node in [&from, &to] {
         until(|| node.state.join("ends/tr_1-1.json").exists()).await;
     }
-    std::fs::remove_dir(&blocked).expect("it is empty");
+    std::fs::remove_dir(&journal).expect("it is empty");
+    std::fs::rename(&aside, &journal).expect("renamed");
     let ended = site.end_of("tr_1").await;
     assert_eq!(
         (ended.outcome, ended.problem.expect("a reason").message),
@@ -781,8 +823,10 @@ async fn a_renewal_reaches_the_nodes_when_the_disk_of_the_service_takes_nothing(
     start(&site, &site.ticket("tr_1", &from, &to), "tr_1")
         .await
         .expect("started");
-    // Nothing can be written where the record is written anew.
-    std::fs::create_dir(site.folder.path().join("hub/attempts/tr_1.new")).expect("a folder");
+    // Nothing can be written where the journal was.
+    let journal = journal_of(&site);
+    std::fs::remove_file(&journal).expect("removed");
+    std::fs::create_dir(&journal).expect("a folder");
     let renewed = site.hub.renew(&site.ticket("tr_1", &from, &to)).await;
     assert_eq!(renewed.expect_err("not kept").code, "state_failed");
     for node in [&from, &to] {

@@ -11,7 +11,7 @@ use headrace_core::value::Id;
 use tokio::task::JoinHandle;
 
 use super::link::Link;
-use super::records::{End, Record, claims, unknown};
+use super::records::{End, Record, Records, claims, unknown};
 use super::{Hub, Shared};
 use crate::convert::{AttemptId, Outcome};
 use crate::problem::{ControlCode, Problem};
@@ -90,20 +90,20 @@ impl Hub {
         self.shared.known_end(transfer, stopped).await
     }
 
-    /// The service has stored how this attempt ended: it is not told again. Of another attempt than the latest nothing is kept.
+    /// The service has stored how this attempt ended: it is not told again, and nothing is kept of it. Of another attempt than
+    /// the latest nothing is kept anyway.
     ///
     /// # Errors
     /// `state_failed`: it will be told again.
     pub async fn acknowledge(&self, attempt: &AttemptId) -> Result<(), Problem> {
         let AttemptId { transfer, attempt } = attempt.clone();
         let stored = self.shared.records(move |records| {
-            let open = |record: &Record| record.attempt == attempt && record.over && !record.stored;
-            if records.get(&transfer).is_some_and(open) {
-                records.note_stored(&transfer)?;
+            let ended = |record: &Record| record.attempt == attempt && record.over;
+            if records.get(&transfer).is_some_and(ended) {
+                records.remove(&transfer);
             }
-            Ok(())
         });
-        stored.await?
+        stored.await
     }
 
     /// Tells the nodes that no attempt of this transfer will follow: they remove temporaries and journal. `nodes` are the
@@ -133,7 +133,7 @@ impl Hub {
         let id = transfer.clone();
         self.shared
             .records(move |records| records.remove(&id))
-            .await?
+            .await
     }
 }
 
@@ -376,7 +376,7 @@ impl Shared {
         {
             let id = transfer.clone();
             let known = self.records(move |records| records.get(&id).cloned());
-            if let Some(record) = known.await?.filter(|record| record.over && !record.stored) {
+            if let Some(record) = known.await?.filter(|record| record.over) {
                 self.tell_end(&record).await;
             }
         }
@@ -406,6 +406,7 @@ impl Shared {
                 _ = closing.wait_for(|closing| *closing) => return,
             }
             self.give_up_lost().await;
+            self.write_removed().await;
             self.repeat_stops(&mut stopping).await;
         }
     }
@@ -430,6 +431,13 @@ impl Shared {
                     }
                 })
             });
+        }
+    }
+
+    async fn write_removed(&self) {
+        let written = self.records(Records::write_removed).await;
+        if let Err(problem) = written.and_then(|written| written) {
+            tracing::warn!("what the service has stored would be told again: {problem}");
         }
     }
 

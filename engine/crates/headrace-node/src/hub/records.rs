@@ -1,4 +1,4 @@
-//! What the hub knows of attempts, kept in files so that a restart of the service loses none.
+//! What the hub knows of attempts, kept on disk so that a restart of the service loses none.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,12 @@ use headrace_core::value::{Digest, Id, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::events::AttemptEnded;
+use super::journal::Journal;
 use crate::convert::{AttemptId, Outcome, ProgressCounts};
 use crate::problem::{ControlCode, Problem};
-use crate::state;
 
-/// Most transfers that are remembered; of ended ones the oldest go first.
+/// Most transfers that run, or ended and are not stored by the service yet.
 const MAX_RECORDS: usize = 10_000;
-const MAX_RECORD_BYTES: u64 = 16 << 20;
 
 /// The latest attempt of one transfer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -34,12 +33,10 @@ pub(super) struct Record {
     pub(super) ends: Vec<End>,
     /// Why the attempt was asked to stop, if it was.
     pub(super) stop: Option<String>,
-    /// Whether it is decided how the attempt ended; the service is told until it has stored that.
+    /// Whether it is decided how the attempt ended; the service is told until it has stored that, and the record is gone
+    /// then.
     #[serde(alias = "reported")]
     pub(super) over: bool,
-    /// Whether the service has stored the end.
-    #[serde(default)]
-    pub(super) stored: bool,
     /// When the first end came in, in this process.
     #[serde(skip)]
     pub(super) first_end: Option<Instant>,
@@ -121,7 +118,6 @@ impl Record {
             ends: Vec::new(),
             stop: None,
             over: false,
-            stored: false,
             first_end: None,
         }
     }
@@ -277,34 +273,20 @@ fn is_echo(problem: &Problem) -> bool {
 /// The records of a hub, by transfer.
 #[derive(Debug)]
 pub(super) struct Records {
-    folder: PathBuf,
+    journal: Journal,
     by_transfer: HashMap<Id, Record>,
 }
 
 impl Records {
     /// Reads the records in the folder.
-    pub(super) fn open(folder: PathBuf) -> Result<Self, Problem> {
-        let unreadable = |path: &Path, error: &std::io::Error| Problem::state("read", path, error);
-        let mut by_transfer = HashMap::new();
-        for file in std::fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))? {
-            let path = file.map_err(|error| unreadable(&folder, &error))?.path();
-            if path.extension().is_none_or(|end| end != "json") {
-                continue;
-            }
-            let bytes = state::read_bounded(&path, MAX_RECORD_BYTES)
-                .map_err(|error| unreadable(&path, &error))?;
-            let mut record: Record = serde_json::from_slice(&bytes).map_err(|error| {
-                Problem::new(
-                    ControlCode::StateFailed,
-                    format!("`{}` is damaged: {error}", path.display()),
-                )
-            })?;
+    pub(super) fn open(folder: &Path) -> Result<Self, Problem> {
+        let (journal, mut by_transfer) = Journal::open(folder)?;
+        for record in by_transfer.values_mut() {
             // The wait for the second end begins anew.
             record.first_end = (!record.ends.is_empty()).then(Instant::now);
-            by_transfer.insert(record.transfer.clone(), record);
         }
         Ok(Self {
-            folder,
+            journal,
             by_transfer,
         })
     }
@@ -320,8 +302,7 @@ impl Records {
 
     /// Those that ended and whose end the service may not have stored.
     pub(super) fn unstored(&self) -> impl Iterator<Item = &Record> {
-        let over = self.by_transfer.values().filter(|record| record.over);
-        over.filter(|record| !record.stored)
+        self.by_transfer.values().filter(|record| record.over)
     }
 
     /// Writes the record of a new attempt; gives that of the transfer's earlier one, whose place it takes. One that still
@@ -336,17 +317,10 @@ impl Records {
         }
         if self.by_transfer.len() >= MAX_RECORDS && !self.by_transfer.contains_key(&record.transfer)
         {
-            let ended = self.by_transfer.values().filter(|known| known.stored);
-            let Some(oldest) = ended
-                .min_by_key(|known| known.expires)
-                .map(|known| known.transfer.clone())
-            else {
-                return Err(Problem::new(
-                    ControlCode::HubBusy,
-                    format!("{MAX_RECORDS} transfers are running, or ended and are not stored yet"),
-                ));
-            };
-            self.remove(&oldest)?;
+            return Err(Problem::new(
+                ControlCode::HubBusy,
+                format!("{MAX_RECORDS} transfers are running, or ended and are not stored yet"),
+            ));
         }
         self.save(&record)?;
         Ok(self.by_transfer.insert(record.transfer.clone(), record))
@@ -362,15 +336,13 @@ impl Records {
         let Some(begun) = begun.filter(|record| record.attempt == id.attempt).cloned() else {
             return Ok(None);
         };
-        match earlier {
-            Some(mut earlier) => {
-                // One that ran was given up with the start of the later one; the nodes are told to stop what runs.
-                earlier.stored |= !earlier.over;
-                earlier.over = true;
+        // One that ran was given up with the start of the later one; the nodes are told to stop what runs.
+        match earlier.filter(|earlier| earlier.over) {
+            Some(earlier) => {
                 self.save(&earlier)?;
                 self.by_transfer.insert(id.transfer.clone(), earlier);
             }
-            None => self.remove(&id.transfer)?,
+            None => self.remove(&id.transfer),
         }
         Ok(Some(begun))
     }
@@ -409,9 +381,9 @@ impl Records {
     }
 
     /// Writes a record as it is now.
-    pub(super) fn keep(&self, transfer: &Id) -> Result<(), Problem> {
-        self.get(transfer)
-            .map_or(Ok(()), |record| self.save(record))
+    pub(super) fn keep(&mut self, transfer: &Id) -> Result<(), Problem> {
+        let record = self.get(transfer).cloned();
+        record.map_or(Ok(()), |record| self.save(&record))
     }
 
     /// Changes a record, durably. `None` when there is no such transfer.
@@ -430,29 +402,29 @@ impl Records {
         Ok(Some(result))
     }
 
-    /// Notes that the service has stored an attempt's end. Not waited for on disk: when a power loss takes the note back,
-    /// the end is told once more, and storing it twice changes nothing.
-    pub(super) fn note_stored(&mut self, transfer: &Id) -> Result<(), Problem> {
-        let Some(record) = self.by_transfer.get_mut(transfer) else {
-            return Ok(());
-        };
-        record.stored = true;
-        let bytes = encoded(record)?;
-        state::write_whole(&self.file(transfer), &bytes)
+    /// Forgets a transfer. Not waited for on disk: when the hub ends before [`Records::write_removed`], its end is told once
+    /// more, and storing it twice changes nothing.
+    pub(super) fn remove(&mut self, transfer: &Id) {
+        if self.by_transfer.remove(transfer).is_some() {
+            self.journal.note_removed(transfer.clone());
+        }
     }
 
-    pub(super) fn remove(&mut self, transfer: &Id) -> Result<(), Problem> {
-        state::remove(&self.file(transfer))?;
-        self.by_transfer.remove(transfer);
+    /// Writes what was forgotten.
+    pub(super) fn write_removed(&mut self) -> Result<(), Problem> {
+        if self.journal.lags() {
+            self.journal.append(None)?;
+        }
         Ok(())
     }
 
-    fn save(&self, record: &Record) -> Result<(), Problem> {
-        state::write_durably(&self.file(&record.transfer), &encoded(record)?)
-    }
-
-    fn file(&self, transfer: &Id) -> PathBuf {
-        self.folder.join(format!("{transfer}.json"))
+    fn save(&mut self, record: &Record) -> Result<(), Problem> {
+        if self.journal.is_long()
+            && let Err(problem) = self.journal.rewrite(self.by_transfer.values())
+        {
+            tracing::warn!("the journal of attempts grows, as it can't be written anew: {problem}");
+        }
+        self.journal.append(Some(record))
     }
 }
 
@@ -461,13 +433,4 @@ pub(super) fn unknown(transfer: &Id) -> Problem {
         ControlCode::AttemptUnknown,
         format!("no attempt of transfer {transfer} is known here"),
     )
-}
-
-fn encoded(record: &Record) -> Result<Vec<u8>, Problem> {
-    serde_json::to_vec(record).map_err(|error| {
-        Problem::new(
-            ControlCode::BadArgument,
-            format!("a folder's name can't be kept: {error}"),
-        )
-    })
 }

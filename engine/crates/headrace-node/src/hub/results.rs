@@ -161,14 +161,17 @@ impl Lists {
         self.finish(false).await.map(|_| ())
     }
 
-    /// Gives the lists their names, or removes them; says which are there.
+    /// Gives the lists their names, or removes them; says which are there. A list of failed files without lines is not.
     async fn finish(self, keep: bool) -> Result<(bool, bool), Problem> {
         let Self { files, failed } = self;
         let named = files.path.clone();
         let (files, failed) = (files.written(keep).await?, failed.written(keep).await?);
         // In one go, as a list is most often short: each change of threads would take as long as what is done in it.
         blocking(move || {
-            let there = (files.finish(keep)?, failed.finish(keep)?);
+            let there = (
+                files.finish(keep)?,
+                failed.file.is_some() && failed.finish(keep)?,
+            );
             if keep {
                 // The node may forget its copy once this is answered: the names have to outlive a power loss.
                 state::sync_parent(&named)
@@ -298,7 +301,7 @@ fn slow(node: PublicKey) -> Problem {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use headrace_core::sealed::SigningKey;
     use headrace_core::ticket::Verify;
     use headrace_core::value::{Digest, Timestamp};
@@ -309,7 +312,7 @@ mod tests {
         SigningKey::from_seed(&[seed; 32])
     }
 
-    fn record() -> Record {
+    pub(in crate::hub) fn record() -> Record {
         Record {
             transfer: "tr_1".parse().expect("an id"),
             attempt: 2,
@@ -323,7 +326,6 @@ mod tests {
             ends: vec![],
             stop: None,
             over: false,
-            stored: false,
             first_end: None,
         }
     }

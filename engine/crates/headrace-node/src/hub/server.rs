@@ -468,7 +468,6 @@ mod tests {
             ends: vec![],
             stop: None,
             over: false,
-            stored: false,
             first_end: None,
         };
         let running = record.clone();
