@@ -238,6 +238,20 @@ async def who_is_gone_elsewhere_is_suspended_until_they_are_back(stores: Stores)
     assert [one.gone for one in await stores.identities.identities()] == [None]
 
 
+async def who_is_renamed_elsewhere_has_the_new_name_here_unless_it_is_a_name_of_this_service(stores: Stores) -> None:
+    alice = await stores.arrived()
+    await stores.identities.rename(CORP, "alice", "alicia@corp.test")
+    assert await stores.people.person(alice.id) == replace(alice, name="alicia@corp.test")
+    assert [one.name for one in await stores.identities.identities()] == ["alicia@corp.test"]
+    await stores.people.add_person(ADA)
+    await stores.identities.link(ADA.id, PARTNER, "ada", NOW)
+    await stores.identities.rename(PARTNER, "ada", "somebody")
+    await stores.identities.rename(CORP, "nobody", "somebody")
+    ada = await stores.people.person(ADA.id)
+    assert ada is not None
+    assert ada.name == ADA.name
+
+
 async def who_signs_in_elsewhere_again_is_back(stores: Stores) -> None:
     alice = await stores.arrived()
     await stores.identities.renew(CORP, "alice", None, LATER)
@@ -374,6 +388,7 @@ CHECKS: tuple[Check, ...] = (
     nobody_disabled_loses_the_identity_by_which_they_stay_out,
     no_group_makes_a_service_account_what_only_people_are,
     who_is_gone_elsewhere_is_suspended_until_they_are_back,
+    who_is_renamed_elsewhere_has_the_new_name_here_unless_it_is_a_name_of_this_service,
     who_signs_in_elsewhere_again_is_back,
     one_identity_that_is_gone_suspends_whoever_has_it_until_it_is_taken_away,
     who_loses_the_last_role_loses_sessions_and_tokens,

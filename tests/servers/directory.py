@@ -28,8 +28,8 @@ from headrace.auth.directory_ldap import CheckedTls
 PASSWORD = "Us3r-Passw0rd!"  # noqa: S105 - of everybody here
 ADMIN = "Adm1n-Passw0rd!"
 START_S = 60
-DOMAIN, BASE_DN = "corp.test", "DC=corp,DC=test"
-SERVICE = "svc-headrace@corp.test"
+DOMAIN = "corp.test"
+BASE_DN = "DC=corp,DC=test"
 LOCK_AFTER = 3
 GROUPS = {
     "xfer-users": ("alice", "bob", "disabled", "expired", "mustchange", "ended", "locked"),
@@ -44,8 +44,8 @@ _PEM = serialization.Encoding.PEM
 _SMB_CONF = """
 [global]
   netbios name = DC1
-  realm = CORP.TEST
-  workgroup = CORP
+  realm = {realm}
+  workgroup = {netbios}
   server role = active directory domain controller
   server services = ldap, cldap, kdc
   interfaces = {address}/8
@@ -71,7 +71,8 @@ _SMB_CONF = """
 def config_of(*servers: str, ca: str, secret: str = PASSWORD, base: str = BASE_DN, **limits: int) -> DirectoryConfig:
     """How Headrace is told of this domain."""
     return DirectoryConfig(
-        domain=DOMAIN, netbios="CORP", suffixes=frozenset({"site.test"}), servers=servers, ca=ca, account=SERVICE,
+        domain=DOMAIN, netbios="CORP", suffixes=frozenset({"site.test"}), servers=servers, ca=ca,
+        account=f"svc-headrace@{DOMAIN}",
         secret=secret, base=base,
         **{"timeout_s": 5, "connections": 8, "waiting": 200, "attempts": 9, "attempts_window_s": 1800} | limits,
     )  # fmt: skip
@@ -79,10 +80,19 @@ def config_of(*servers: str, ca: str, secret: str = PASSWORD, base: str = BASE_D
 
 @dataclass
 class Domain:
-    """The running domain `corp.test`; its administrator changes it while tests run."""
+    """A running domain; its administrator changes it while tests run."""
 
     folder: Path
     address: str
+    name: str = DOMAIN
+
+    @property
+    def netbios(self) -> str:
+        return self.name.partition(".")[0].upper()
+
+    @property
+    def base(self) -> str:
+        return ",".join(f"DC={part}" for part in self.name.split("."))
 
     @property
     def url(self) -> str:
@@ -94,14 +104,14 @@ class Domain:
 
     def dn(self, name: str) -> str:
         part = "Groups" if name in GROUPS or name in NESTED else "People"
-        return f"CN={name},OU={part},{BASE_DN}"
+        return f"CN={name},OU={part},{self.base}"
 
     @contextmanager
     def admin(self) -> Iterator[Connection]:
         """The administrator's connection."""
         tls = CheckedTls(ssl.create_default_context(cafile=str(self.ca)))
         server = Server(self.address, 636, use_ssl=True, tls=tls, get_info=NONE)
-        connection = Connection(server, f"Administrator@{DOMAIN}", ADMIN, raise_exceptions=True)
+        connection = Connection(server, f"Administrator@{self.name}", ADMIN, raise_exceptions=True)
         connection.bind()
         try:
             yield connection
@@ -115,11 +125,11 @@ class Domain:
         file.write_text(
             f"""
             [[directory]]
-            domain = "corp.test"
-            netbios = "CORP"
+            domain = "{self.name}"
+            netbios = "{self.netbios}"
             servers = ["{self.url}"]
             ca = "{self.ca}"
-            account = "svc-headrace@corp.test"
+            account = "svc-headrace@{self.name}"
             secret_file = "secret"
             """,
             encoding="utf-8",
@@ -138,7 +148,7 @@ class Domain:
 
     def _raw(self, name: str, attribute: str) -> bytes:
         with self.admin() as admin:
-            admin.search(BASE_DN, f"(sAMAccountName={name})", SUBTREE, attributes=[attribute])
+            admin.search(self.base, f"(sAMAccountName={name})", SUBTREE, attributes=[attribute])
             found = [one for one in admin.response or () if one["type"] == "searchResEntry"]
             values: list[bytes] = found[0]["raw_attributes"][attribute]
             return values[0] if values else b""
@@ -156,7 +166,7 @@ class Domain:
     def set_rule(self, **numbers: int) -> None:
         """Change rules of the whole domain."""
         with self.admin() as admin:
-            admin.modify(BASE_DN, {name: [(MODIFY_REPLACE, [str(value)])] for name, value in numbers.items()})
+            admin.modify(self.base, {name: [(MODIFY_REPLACE, [str(value)])] for name, value in numbers.items()})
 
     def enable(self, name: str, *, enabled: bool) -> None:
         self.set(name, userAccountControl=str(_NORMAL if enabled else _DISABLED))
@@ -172,7 +182,7 @@ class Domain:
     def add(self, name: str, **attributes: str) -> None:
         """Make an account with the password of everybody here."""
         with self.admin() as admin:
-            _add_person(admin, self.dn(name), name, attributes)
+            _add_person(admin, self, name, attributes)
 
     def delete(self, name: str) -> None:
         with self.admin() as admin:
@@ -196,11 +206,11 @@ class Domain:
                 "lockoutThreshold": str(LOCK_AFTER), "lockoutDuration": minutes, "lockOutObservationWindow": minutes,
                 "minPwdAge": "0",
             }  # fmt: skip
-            admin.modify(BASE_DN, {name: [(MODIFY_REPLACE, [value])] for name, value in rule.items()})
+            admin.modify(self.base, {name: [(MODIFY_REPLACE, [value])] for name, value in rule.items()})
             for part in ("People", "Groups"):
-                admin.add(f"OU={part},{BASE_DN}", "organizationalUnit")
+                admin.add(f"OU={part},{self.base}", "organizationalUnit")
             for name in PEOPLE:
-                _add_person(admin, self.dn(name), name, {})
+                _add_person(admin, self, name, {})
             for name in (*GROUPS, *NESTED):
                 members = [*map(self.dn, GROUPS.get(name, ()))] or [self.dn(NESTED[name])]
                 admin.add(self.dn(name), "group", {"sAMAccountName": name, "member": members})
@@ -208,7 +218,7 @@ class Domain:
             admin.modify(self.dn("mustchange"), {"pwdLastSet": [(MODIFY_REPLACE, ["0"])]})
             long_ago = _ticks(datetime(2020, 1, 1, tzinfo=UTC))
             admin.modify(self.dn("ended"), {"accountExpires": [(MODIFY_REPLACE, [long_ago])]})
-            _let_expire(admin, self.dn("expired"))
+            _let_expire(admin, self)
 
     def _grow_old(self, name: str) -> None:
         """Let somebody's password be nine days old, which no administrator can do from outside."""
@@ -218,10 +228,11 @@ class Domain:
         _run(["ldbmodify", "-H", str(self.folder / "private" / "sam.ldb"), bypass], change)
 
 
-def _add_person(admin: Connection, dn: str, name: str, attributes: dict[str, str]) -> None:
-    given = {"sAMAccountName": name, "userPrincipalName": f"{name}@{DOMAIN}", "mail": f"{name}@site.test"} | attributes
+def _add_person(admin: Connection, domain: Domain, name: str, attributes: dict[str, str]) -> None:
+    full = f"{name}@{domain.name}"
+    given = {"sAMAccountName": name, "userPrincipalName": full, "mail": f"{name}@site.test"} | attributes
     secret = f'"{PASSWORD}"'.encode("utf-16-le")
-    admin.add(dn, "user", {**given, "unicodePwd": secret, "userAccountControl": str(_NORMAL)})
+    admin.add(domain.dn(name), "user", {**given, "unicodePwd": secret, "userAccountControl": str(_NORMAL)})
 
 
 def _rename(admin: Connection, dn: str, new: str) -> None:
@@ -229,7 +240,7 @@ def _rename(admin: Connection, dn: str, new: str) -> None:
     admin.modify_dn(dn, f"CN={new}")
 
 
-def _let_expire(admin: Connection, dn: str) -> None:
+def _let_expire(admin: Connection, domain: Domain) -> None:
     """Give somebody a password policy of two days."""
     day, half_an_hour = 86_400 * 10**7, 1800 * 10**7
     policy = {
@@ -238,9 +249,10 @@ def _let_expire(admin: Connection, dn: str) -> None:
         "msDS-MinimumPasswordLength": "0", "msDS-MinimumPasswordAge": "0",
         "msDS-MaximumPasswordAge": str(-2 * day), "msDS-LockoutThreshold": "0",
         "msDS-LockoutObservationWindow": str(-half_an_hour), "msDS-LockoutDuration": str(-half_an_hour),
-        "msDS-PSOAppliesTo": dn,
+        "msDS-PSOAppliesTo": domain.dn("expired"),
     }  # fmt: skip
-    admin.add(f"CN=two-days,CN=Password Settings Container,CN=System,{BASE_DN}", "msDS-PasswordSettings", policy)
+    container = f"CN=Password Settings Container,CN=System,{domain.base}"
+    admin.add(f"CN=two-days,{container}", "msDS-PasswordSettings", policy)
 
 
 def _ticks(moment: datetime) -> str:
@@ -249,22 +261,23 @@ def _ticks(moment: datetime) -> str:
 
 
 @contextmanager
-def domain_running() -> Iterator[Domain]:
-    """Run a domain for the block."""
+def domain_running(name: str = DOMAIN, host: int = 10) -> Iterator[Domain]:
+    """Run a domain for the block; of those that run at once, each has a `host` of its own."""
     samba = shutil.which("samba")
     assert samba is not None, "Samba's domain controller is not installed: `make tools` installs it"
     # In memory where that is possible: making a domain syncs thousands of times.
     folder = Path(tempfile.mkdtemp(prefix="headrace-ad-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))  # noqa: S108
-    domain = Domain(folder, f"127.{os.getpid() % 200 + 20}.{os.getpid() // 200 % 250}.10")
+    domain = Domain(folder, f"127.{os.getpid() % 200 + 20}.{os.getpid() // 200 % 250}.{host}", name)
     try:
         _run([
-            "samba-tool", "domain", "provision", f"--targetdir={folder}", "--realm=CORP.TEST", "--domain=CORP",
-            "--server-role=dc", "--host-name=dc1", f"--host-ip={domain.address}", f"--adminpass={ADMIN}",
+            "samba-tool", "domain", "provision", f"--targetdir={folder}", f"--realm={name.upper()}",
+            f"--domain={domain.netbios}", "--server-role=dc", "--host-name=dc1", f"--host-ip={domain.address}", f"--adminpass={ADMIN}",
             "--dns-backend=NONE",
         ])  # fmt: skip
-        Authority.make().certify(folder, domain.address)
+        Authority.make().certify(folder, domain.address, f"dc1.{name}")
         conf = folder / "etc" / "smb.conf"
-        conf.write_text(_SMB_CONF.format(folder=folder, address=domain.address), encoding="utf-8")
+        said = {"folder": folder, "address": domain.address, "realm": name.upper(), "netbios": domain.netbios}
+        conf.write_text(_SMB_CONF.format(**said), encoding="utf-8")
         with (folder / "samba.log").open("wb") as log:
             server = subprocess.Popen(
                 [samba, "-F", "--no-process-group", "-M", "single", "-s", str(conf)],
@@ -317,11 +330,11 @@ class Authority:
         root = root.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         return cls(key, root.sign(key, hashes.SHA256()).public_bytes(_PEM))
 
-    def certify(self, folder: Path, address: str) -> None:
+    def certify(self, folder: Path, address: str, host: str = f"dc1.{DOMAIN}") -> None:
         """Write this authority's certificate, and the server's by it (RSA: Samba's GnuTLS takes no other)."""
         key = rsa.generate_private_key(65537, 2048)
-        names = x509.SubjectAlternativeName([x509.DNSName(f"dc1.{DOMAIN}"), x509.IPAddress(IPv4Address(address))])
-        own = _certificate(f"dc1.{DOMAIN}").public_key(key.public_key()).add_extension(names, critical=False)
+        names = x509.SubjectAlternativeName([x509.DNSName(host), x509.IPAddress(IPv4Address(address))])
+        own = _certificate(host).public_key(key.public_key()).add_extension(names, critical=False)
         plain = serialization.NoEncryption()
         (folder / "ca.pem").write_bytes(self.pem)
         (folder / "dc.pem").write_bytes(own.sign(self.key, hashes.SHA256()).public_bytes(_PEM))

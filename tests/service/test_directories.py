@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.conformance.identity_store_conformance import bind
-from tests.servers.directory import LOCK_AFTER, PASSWORD, Authority, Domain, config_of
+from tests.servers.directory import LOCK_AFTER, PASSWORD, Authority, Domain, config_of, domain_running
 from tests.servers.proxy import open_proxy
 from tests.servers.site import PASSWORD as LOCAL
 from tests.servers.site import Person, ShiftedClock, Site, started_site
@@ -404,6 +404,42 @@ async def signed_in(site: Site, name: str, password: str = PASSWORD) -> Person:
     return Person(site, await site.use_cases.people.of_session(session.secret), session.secret)
 
 
+async def test_people_of_two_domains_sign_in_each_at_their_own_and_one_that_is_away_shuts_nobody_else_out(
+    tmp_path: Path, domain: Domain
+) -> None:
+    with ExitStack() as ending:
+        partner = ending.enter_context(domain_running("partner.test", host=11))
+        (tmp_path / "partner").mkdir()
+        file, other = domain.declared(tmp_path), partner.declared(tmp_path / "partner")
+        file.write_text(file.read_text() + other.read_text())
+        bindings = [
+            m.GroupBinding(issuer=f"ad:{one.name}", group=one.sid("xfer-users"), roles=["requester"])
+            for one in (domain, partner)
+        ]
+        async with started_site(tmp_path, Settings(directories=str(file))) as site:
+            await site.bind(*bindings)
+            here = await signed_in(site, "alice@corp.test")
+            there = await signed_in(site, "PARTNER\\alice")
+            assert here.principal.id != there.principal.id
+            assert (here.principal.name, there.principal.name) == ("alice@corp.test", "alice@partner.test")
+            # A group of one domain gives nothing to people of another.
+            await site.bind(bindings[0])
+            with pytest.raises(AuthError) as roleless:
+                await signed_in(site, "bob@partner.test")
+            assert roleless.value.code == "no_role"
+            await site.bind(*bindings)
+            partner.enable("alice", enabled=False)
+            await site.use_cases.people.look_for_leavers()
+            with pytest.raises(AuthError):
+                await site.use_cases.people.of_session(there.secret)
+            assert (await site.use_cases.people.of_session(here.secret)).id == here.principal.id
+            ending.close()
+            with pytest.raises(AuthError) as away:
+                await signed_in(site, "bob@partner.test")
+            assert away.value.code == "directory_away"
+            assert (await signed_in(site, "bob@corp.test")).principal.name == "bob@corp.test"
+
+
 async def test_the_directorys_password_proves_a_yes_and_no_other_does(strict: Site) -> None:
     alice = await signed_in(strict, "alice@corp.test")
     wish = m.TokenRequest(name="pipeline", scopes=["transfer:read"])
@@ -473,6 +509,26 @@ async def test_who_leaves_the_directory_or_its_groups_loses_everything_and_comes
         await ada.submit(plan)
     with pytest.raises(AuthError):
         await people.of_token(token)
+
+
+async def test_plans_of_somebody_who_was_renamed_in_the_directory_start_no_more_and_new_ones_bear_the_new_name(
+    site: Site, domain: Domain
+) -> None:
+    (site.lab / "set").mkdir()
+    (site.lab / "set" / "a.txt").write_text("a")
+    domain.add("mary", userPrincipalName="mary.miller@corp.test")
+    domain.join("mary", "xfer-users")
+    try:
+        mary = await signed_in(site, "mary.miller@corp.test")
+        planned = await mary.plan("lab:/set", "archive:/before")
+        domain.set("mary", userPrincipalName="mary.smith@corp.test")
+        await site.use_cases.people.look_for_leavers()
+        with refused("requester_renamed"):
+            await mary.submit(planned)
+        ended = await mary.end_of(await mary.submit(await mary.plan("lab:/set", "archive:/after")))
+        assert (ended.state, ended.requester_name) == ("complete", "mary.smith@corp.test")
+    finally:
+        domain.delete("mary")
 
 
 async def test_who_is_deleted_has_left_and_who_is_locked_out_or_must_change_the_password_has_not(

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
-from tests.servers.provider import PASSWORD, SECRET, OpenIdProvider, walk
+from tests.servers.provider import PASSWORD, SECRET, OpenIdProvider, open_provider, walk
 from tests.servers.site import Site, started_site
 
 from headrace.api.app.web import create_app
@@ -231,6 +231,34 @@ async def test_each_provider_answers_for_itself_alone(tmp_path: Path, provider: 
     async with started_site(tmp_path, Settings(oidc_issuers=str(file))) as site, visitor(site) as pia:
         given = walk(await pia.begin(), f"{HERE}/corp/callback", "pia")
         assert refusal(await pia.come_back(given, "other")) == "sign_in_expired"
+
+
+async def test_people_of_two_providers_with_one_subject_are_two_and_no_providers_answer_counts_for_the_other(
+    tmp_path: Path, provider: OpenIdProvider
+) -> None:
+    with open_provider() as partner:
+        issuers = {"corp": provider, "partner": partner}
+        for name, one in issuers.items():
+            one.client("headrace", PUBLIC, name)
+            one.person("pia", name=f"Pia of {name}", groups=["staff"])
+        declared = [one.declared(tmp_path, name).read_text() for name, one in issuers.items()]
+        file = tmp_path / "issuers.toml"
+        file.write_text("".join(declared))
+        async with started_site(tmp_path, Settings(oidc_issuers=str(file))) as site:
+            await bind(site, provider, "staff", "requester")
+            async with visitor(site) as pia, visitor(site) as other:
+                await pia.sign_in("pia")
+                # The same group, at another provider.
+                assert refusal(await other.sign_in("pia", "partner")) == "no_role"
+                await site.bind(
+                    *(m.GroupBinding(issuer=one.url, group="staff", roles=["requester"]) for one in issuers.values())
+                )
+                await other.sign_in("pia", "partner")
+                mine, theirs = await pia.me(), await other.me()
+                assert mine.id != theirs.id
+                assert (mine.name, theirs.name) == ("Pia of corp", "Pia of partner")
+                given = walk(await other.begin("partner"), f"{HERE}/partner/callback", "pia")
+                assert refusal(await other.come_back(given, "corp")) == "sign_in_expired"
 
 
 async def test_a_provider_that_is_away_is_said_and_whoever_is_signed_in_goes_on(

@@ -80,6 +80,7 @@ class Code(StrEnum):
     HALTED = "halted"
     OUTSIDE_HOURS = "outside_hours"
     REQUESTER_INACTIVE = "requester_inactive"
+    REQUESTER_RENAMED = "requester_renamed"
     DEADLINE_INFEASIBLE = "deadline_infeasible"
 
     TRANSFER_STATE = "transfer_state"

@@ -53,6 +53,9 @@ class DirectoryWatch:
         for one in known:
             account = found.get(one.subject)
             groups = account.groups if account is not None and account.refusal is None else None
+            if account is not None and account.name != one.name:
+                await self._identities.rename(one.issuer, one.subject, account.name)
+                changed = True
             if (groups is None) != (one.gone is not None) or (groups is not None and groups != one.groups):
                 await self._identities.renew(one.issuer, one.subject, groups, self._clock())
                 changed = True

@@ -234,8 +234,7 @@ class MemoryPeopleStore:
         )
         if known is not None:
             self._identities[key] = seen
-            if not self._people[known.person].local:
-                self._people[known.person] = replace(self._people[known.person], name=arrival.name)
+            self._rename(known.person, arrival.name)
             return self._refreshed(known.person)
         fresh = PersonRecord(
             id=newcomer, name=arrival.name, roles=frozenset(), state="active", created=now, local=False
@@ -257,6 +256,13 @@ class MemoryPeopleStore:
         if not self._refreshed(known.person).roles:
             self._end_all(known.person)
         return True
+
+    async def rename(self, issuer: str, subject: str, name: str) -> None:
+        """See `IdentityStore`."""
+        known = self._identities.get((issuer, subject))
+        if known is not None:
+            self._identities[issuer, subject] = replace(known, name=name)
+            self._rename(known.person, name)
 
     async def keep_grant(self, issuer: str, subject: str, former: str | None, grant: str) -> None:
         """See `IdentityStore`."""
@@ -420,6 +426,10 @@ class MemoryPeopleStore:
 
     def _drop_invitations(self, person: str) -> None:
         self._invitations = {key: one for key, one in self._invitations.items() if one.person != person}
+
+    def _rename(self, person: str, name: str) -> None:
+        if not self._people[person].local:
+            self._people[person] = replace(self._people[person], name=name)
 
     def _refreshed(self, person: str) -> PersonRecord:
         identities = (one for one in self._identities.values() if one.person == person)

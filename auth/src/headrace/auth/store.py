@@ -210,6 +210,10 @@ class IdentityStore(Protocol):
         """
         ...
 
+    async def rename(self, issuer: str, subject: str, name: str) -> None:
+        """Note the name that an identity has at its issuer; it is its person's, unless that has a name here."""
+        ...
+
     async def keep_grant(self, issuer: str, subject: str, former: str | None, grant: str) -> None:
         """Replace the grant of an identity, unless it is no longer `former`."""
         ...

@@ -66,11 +66,10 @@ class SqlIdentityStore:
         async with self._database.write() as tx:
             row = await tx.get(IdentityRow, (arrival.issuer, arrival.subject))
             if row is not None:
-                row.name, row.groups, row.seen, row.gone = arrival.name, groups, now, None
+                row.groups, row.seen, row.gone = groups, now, None
                 row.grant_hidden = arrival.grant
                 person = await tx.get_one(PersonRow, row.person)
-                if person.name_key.startswith(ELSEWHERE):
-                    person.name = arrival.name
+                _rename(row, person, arrival.name)
                 return await self._refresh(tx, person, "the groups of an identity")
             person = PersonRow(
                 id=newcomer, name=arrival.name, name_key=f"{ELSEWHERE}{newcomer}", kind="person", state="active",
@@ -110,6 +109,13 @@ class SqlIdentityStore:
         person = await self._refresh(tx, await tx.get_one(PersonRow, row.person), f"what {row.issuer} says")
         if not person.roles:
             await end_all(tx, person.id)
+
+    async def rename(self, issuer: str, subject: str, name: str) -> None:
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(IdentityRow, (issuer, subject))
+            if row is not None:
+                _rename(row, await tx.get_one(PersonRow, row.person), name)
 
     async def keep_grant(self, issuer: str, subject: str, former: str | None, grant: str) -> None:
         """As in the port."""
@@ -317,6 +323,13 @@ def _proposed(text: str) -> tuple[GroupBinding, ...]:
         GroupBinding(issuer=issuer, group=group, roles=frozenset(map(Role, roles)), groups=frozenset(groups))
         for issuer, group, roles, groups in json.loads(text)
     )
+
+
+def _rename(row: IdentityRow, person: PersonRow, name: str) -> None:
+    """Note a name that an identity has elsewhere; it is its person's, unless that has a name here."""
+    row.name = name
+    if person.name_key.startswith(ELSEWHERE):
+        person.name = name
 
 
 def _identity(row: IdentityRow) -> IdentityRecord:

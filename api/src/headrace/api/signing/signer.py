@@ -264,6 +264,14 @@ class Signer:
         person = await tx.get(PersonRow, transfer.requester)
         if person is None or person.state != "active":
             raise ServiceError(Code.REQUESTER_INACTIVE, "the person who asked for this transfer is no longer active")
+        # Nodes act as the local account of the name in the plan: that may be somebody else's by now.
+        sealed_name = str(plan.fields.get("local_account", ""))
+        if sealed_name and sealed_name != await known_as(tx, transfer.requester):
+            raise ServiceError(
+                Code.REQUESTER_RENAMED,
+                "the person who asked for this transfer has another name by now, and nodes would act as the local "
+                "account of the former; plan again",
+            )
         record = dict(_mapping(json.loads(str(_mapping(plan.fields["decision"])["context"]))))
         resource = _mapping(record["resource"])
         record["caller"] = {
