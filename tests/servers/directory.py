@@ -271,8 +271,8 @@ def domain_running(name: str = DOMAIN, host: int = 10) -> Iterator[Domain]:
     try:
         _run([
             "samba-tool", "domain", "provision", f"--targetdir={folder}", f"--realm={name.upper()}",
-            f"--domain={domain.netbios}", "--server-role=dc", "--host-name=dc1", f"--host-ip={domain.address}", f"--adminpass={ADMIN}",
-            "--dns-backend=NONE",
+            f"--domain={domain.netbios}", "--server-role=dc", "--host-name=dc1", f"--host-ip={domain.address}",
+            f"--adminpass={ADMIN}", "--dns-backend=NONE",
         ])  # fmt: skip
         Authority.make().certify(folder, domain.address, f"dc1.{name}")
         conf = folder / "etc" / "smb.conf"
