@@ -261,8 +261,12 @@ async def a_session_is_kept_touched_and_deleted(store: PeopleStore) -> None:
     assert await store.session(SESSION.hash) == SESSION
     await store.touch_session(SESSION.hash, LATER)
     assert await store.session(SESSION.hash) == replace(SESSION, last_used=LATER)
+    await store.add_factors(SESSION.hash, "passkey", frozenset({"passkey", "pop"}))
+    more = SESSION.factors | {"passkey", "pop"}
+    assert await store.session(SESSION.hash) == replace(SESSION, last_used=LATER, factors=more)
     await store.delete_session(SESSION.hash)
     await store.delete_session(SESSION.hash)
+    await store.add_factors(SESSION.hash, "passkey", frozenset({"passkey"}))
     await store.touch_session(SESSION.hash, LATER)
     assert await store.session(SESSION.hash) is None
 

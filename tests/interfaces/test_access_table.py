@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from tests.servers.calls import About, arguments
 from tests.servers.device import Device
 from tests.servers.site import PASSWORD, Person, Site, digest_of, settled, started_site
+from tests.service.test_proofs import wanted
 
 from headrace.api.access.acting import Acting
 from headrace.api.permissions import ACCESS
@@ -259,10 +260,14 @@ async def living(ada: Person, pip: Person, disabled: str) -> dict[str, str]:
 async def passkey(ada: Person) -> dict[str, object]:
     """Make the calls that go with a passkey."""
     begun = await ada.port.begin_passkey(m.Proven(password=PASSWORD))
-    added = await ada.port.add_passkey(Device().create(begun))
+    device = Device()
+    added = await ada.port.add_passkey(device.create(begun))
     listed = await ada.port.passkeys()
+    await ada.port.use_passkey(m.Proven(passkey=device.get(await wanted(ada.port.use_passkey()))))
     await ada.port.remove_passkey(added.id, m.Proven(password=PASSWORD))
-    return {"begin_passkey": begun, "add_passkey": added, "passkeys": listed, "remove_passkey": None}
+    return {
+        "begin_passkey": begun, "add_passkey": added, "passkeys": listed, "use_passkey": None, "remove_passkey": None,
+    }  # fmt: skip
 
 
 async def new_plan(site: Site, person: Person, name: str, action: str = "copy", **slots: object) -> m.Plan:

@@ -14,12 +14,14 @@ from typing import Any
 
 import pytest
 from tests.conformance.identity_store_conformance import bind
+from tests.servers.device import Device
 from tests.servers.directory import LOCK_AFTER, PASSWORD, Authority, Domain, config_of, domain_running
 from tests.servers.proxy import open_proxy
 from tests.servers.site import PASSWORD as LOCAL
 from tests.servers.site import Person, ShiftedClock, Site, started_site
 from tests.service.refusals import refused
-from tests.service.test_consent import plan_to_approve
+from tests.service.test_consent import plan_to_approve, publish
+from tests.service.test_proofs import PASSKEY_FOR_PHI, added, wanted
 from tests.service.test_transfers import SLOW_BPS, large_set, until
 from typer.testing import CliRunner
 
@@ -453,6 +455,32 @@ async def test_the_directorys_password_proves_a_yes_and_no_other_does(strict: Si
     assert failed.person == alice.principal.id
     with refused("not_allowed"):
         await alice.port.change_password(m.PasswordChange(password=PASSWORD, new_password="another " + LOCAL))
+
+
+async def test_somebody_of_the_directory_uses_a_passkey_in_the_session_where_policy_wants_one(site: Site) -> None:
+    device, alice = Device(), await signed_in(site, "alice@corp.test")
+    elsewhere = await signed_in(site, "alice@corp.test")
+    await added(alice, device, m.Proven(password=PASSWORD))
+    (site.lab / "a.dat").write_text("a")
+    await publish(site, PASSKEY_FOR_PHI)
+    await site.ada.port.update_endpoint("lab", m.EndpointUpdate(labels={"class": "phi"}))
+    assert (await alice.plan("lab:/a.dat", "archive:/a.dat")).state is m.PlanState.DENIED
+    with refused("proof_needed"):
+        await alice.port.use_passkey(m.Proven(password=PASSWORD))
+    given = m.Proven(passkey=device.get(await wanted(alice.port.use_passkey())))
+    await alice.port.use_passkey(given)
+    with refused("passkey_refused"):
+        await alice.port.use_passkey(given)
+    people = site.use_cases.people
+    alice = replace(alice, principal=await people.of_session(alice.secret))
+    assert set(alice.principal.factors) == {"pwd", "mfa", "passkey", "pop"}
+    ended = await alice.end_of(await alice.submit(await alice.plan("lab:/a.dat", "archive:/a.dat")))
+    assert ended.state is m.TransferState.COMPLETE
+    used = (await site.audited("signed_in"))[-1]
+    assert (used.person, used.detail["method"], used.detail["issuer"]) == (alice.principal.id, "passkey", CORP)
+    # It counts in that session alone.
+    elsewhere = replace(elsewhere, principal=await people.of_session(elsewhere.secret))
+    assert (await elsewhere.plan("lab:/a.dat", "archive:/b.dat")).state is m.PlanState.DENIED
 
 
 async def test_sign_ins_at_the_directory_are_audited_with_person_method_and_address(strict: Site) -> None:

@@ -1,10 +1,11 @@
-import { Table, TextInput } from "@mantine/core";
+import { Box, Table, Text, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api, done } from "../api/client";
-import { made, whyNoPasskey } from "../api/passkey";
+import { made, signed, whyNoPasskey } from "../api/passkey";
+import { ApiError } from "../api/problem";
 import { meQuery, passkeysQuery, waysQuery } from "../api/queries";
-import type { Passkey } from "../api/schema";
+import type { Passkey, PasskeyAnswer } from "../api/schema";
 import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Reasoned } from "../transfers/Reasoned";
@@ -24,6 +25,7 @@ export function Passkeys() {
         remove={(passkey, body) => done(api.POST("/api/v1/passkeys/{passkey}/remove", { params: { path: { passkey } }, body }))}
         detail={t("account.passkeys.ask.detail")}
       />
+      {passkeys.length > 0 && <Use />}
       <Add />
     </Card>
   );
@@ -94,6 +96,41 @@ function Rows({ passkeys, remove, detail }: RowsProps) {
         />
       )}
     </>
+  );
+}
+
+/** Shows one in this session, where policy wants that of whoever signed in without. */
+function Use() {
+  const client = useQueryClient();
+  const { data: me } = useSuspenseQuery(meQuery);
+  const { data: ways } = useSuspenseQuery(waysQuery);
+  const use = useMutation({
+    mutationFn: async () => {
+      const send = (passkey?: PasskeyAnswer) => done(api.POST("/api/v1/passkeys/use", { body: { passkey } }));
+      try {
+        await send();
+      } catch (error) {
+        const asked = error instanceof ApiError ? error.problem.proof?.passkey : null;
+        if (asked == null) throw error;
+        await send(await signed(asked));
+      }
+    },
+    onSuccess: () => {
+      tell(t("account.passkeys.used"));
+      return client.invalidateQueries({ queryKey: meQuery.queryKey });
+    },
+  });
+  if (me.factors.includes("passkey")) return null;
+  return (
+    <Box mb="md">
+      <Text size="sm" mb="xs">
+        {t("account.passkeys.use.detail")}
+      </Text>
+      {use.isError && <Failure error={use.error} />}
+      <Act variant="default" blocked={whyNoPasskey(ways.passkeys)} loading={use.isPending} onClick={() => use.mutate()}>
+        {t("account.passkeys.use")}
+      </Act>
+    </Box>
   );
 }
 

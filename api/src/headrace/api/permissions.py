@@ -96,6 +96,7 @@ ACCESS: Mapping[str, Access] = {
     "begin_passkey": _needs(session=True),
     "add_passkey": _needs(session=True),
     "remove_passkey": _needs(session=True),
+    "use_passkey": _needs(session=True),
     "sessions": _needs(session=True),
     "end_session": _needs(session=True),
     "tokens": _needs(agents=False),

@@ -12,6 +12,7 @@ from headrace.auth.oidc_proof import ProvenThere, ProviderChallenge
 from headrace.auth.oidc_provider import ProviderFailed
 from headrace.auth.oidc_sign_in import Arrived
 from headrace.auth.passkeys import (
+    BY_PASSKEY,
     CHALLENGE_LIMIT,
     Agreed,
     Assertion,
@@ -21,7 +22,16 @@ from headrace.auth.passkeys import (
     check_agreed,
 )
 from headrace.auth.passwords import fold
-from headrace.auth.principal import BOOTSTRAP_ROLES, SCOPES_OF_ROLE, TOKEN_SCOPES, Principal, Role, Scope, scopes_of
+from headrace.auth.principal import (
+    BOOTSTRAP_ROLES,
+    SCOPES_OF_ROLE,
+    TOKEN_SCOPES,
+    Method,
+    Principal,
+    Role,
+    Scope,
+    scopes_of,
+)
 from headrace.auth.rights import RightsChange
 from headrace.auth.secret_forms import Pepper
 from headrace.auth.sessions import BY_PASSWORD, Lifetimes, Shown, SignedIn
@@ -48,6 +58,7 @@ from headrace.auth.tokens import TokenWish
 
 __all__ = [
     "BOOTSTRAP_ROLES",
+    "BY_PASSKEY",
     "BY_PASSWORD",
     "CHALLENGE_LIMIT",
     "SCOPES_OF_ROLE",
@@ -81,6 +92,7 @@ __all__ = [
     "Lifetimes",
     "Limit",
     "MemoryPeopleStore",
+    "Method",
     "NameTaken",
     "PasskeyRecord",
     "PasskeyStore",

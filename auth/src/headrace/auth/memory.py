@@ -8,7 +8,7 @@ from datetime import datetime
 
 from headrace.auth.grants import by_group, with_rights
 from headrace.auth.passwords import fold
-from headrace.auth.principal import Role
+from headrace.auth.principal import Method, Role
 from headrace.auth.store import (
     Arrival,
     GroupBinding,
@@ -154,6 +154,12 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         if hash in self._sessions:
             self._sessions[hash] = replace(self._sessions[hash], last_used=now)
+
+    async def add_factors(self, hash: str, method: Method, factors: frozenset[str]) -> None:  # noqa: A002, ARG002 - the port
+        """See `PeopleStore`."""
+        known = self._sessions.get(hash)
+        if known is not None:
+            self._sessions[hash] = replace(known, factors=known.factors | factors)
 
     async def delete_session(self, hash: str) -> None:  # noqa: A002 - the field's name
         """See `PeopleStore`."""

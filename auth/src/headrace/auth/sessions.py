@@ -121,6 +121,12 @@ class Sessions:
         now = self._clock()
         return [one for one in found if now < one.expires and now < one.last_used + self._lifetimes.idle]
 
+    async def strengthen(self, by: Principal, shown: Shown) -> None:
+        """Note what the person has shown in the session that calls, beside what they signed in with."""
+        for one in await self._store.sessions_of(by.id):
+            if one.id == by.session_id:
+                await self._store.add_factors(one.hash, shown.method, shown.factors)
+
     async def end_one(self, by: Principal, session: str, person: str | None = None) -> None:
         """End one's own session by its id, or as an admin somebody's; raises `not_found`."""
         for one in await self._store.sessions_of(self._whose(by, person)):

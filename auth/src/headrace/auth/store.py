@@ -380,6 +380,10 @@ class PeopleStore(Protocol):
         """Note that a session was used."""
         ...
 
+    async def add_factors(self, hash: str, method: Method, factors: frozenset[str]) -> None:  # noqa: A002 - the field's name
+        """Note by which `method` a person has shown more in a session; nothing happens if there is none."""
+        ...
+
     async def delete_session(self, hash: str) -> None:  # noqa: A002 - the field's name
         """Forget a session; nothing happens if there is none."""
         ...

@@ -455,6 +455,10 @@ class HttpHeadrace:
         whose = f"people/{segment(person)}/" if person else ""
         await self._wire.post_for_nothing(f"{whose}passkeys/{segment(passkey)}/remove", proof)
 
+    async def use_passkey(self, proof: m.Proven | None = None) -> None:
+        """As in the port."""
+        await self._wire.post_for_nothing("passkeys/use", proof)
+
     async def sessions(self, *, person: str | None = None) -> m.Page[m.OpenSession]:
         """As in the port."""
         return await self._wire.get(m.Page[m.OpenSession], "sessions", query={"person": person})

@@ -378,6 +378,10 @@ class Headrace(Protocol):
         """Remove one of the caller's passkeys, or as an administrator one of a person's, with a proof of presence."""
         ...
 
+    async def use_passkey(self, proof: m.Proven | None = None) -> None:
+        """Use a passkey in the session that calls: from then on policy sees its factors in what is asked there."""
+        ...
+
     async def sessions(self, *, person: str | None = None) -> m.Page[m.OpenSession]:
         """List the caller's sessions, or as an administrator a person's, the newest first."""
         ...

@@ -486,6 +486,11 @@ class Acting:
         with self._may("remove_passkey") as caller:
             await self._do.passkeys.remove(caller, passkey, person, proof or m.Proven())
 
+    async def use_passkey(self, proof: m.Proven | None = None) -> None:
+        """As in the port."""
+        with self._may("use_passkey") as caller:
+            await self._do.passkeys.use(caller, proof or m.Proven())
+
     async def sessions(self, *, person: str | None = None) -> m.Page[m.OpenSession]:
         """As in the port."""
         with self._may("sessions") as caller:

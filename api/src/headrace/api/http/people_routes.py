@@ -168,6 +168,12 @@ async def add_passkey(port: Port, body: m.PasskeyRequest) -> m.Passkey:
     return await port.add_passkey(body)
 
 
+@router.post("/passkeys/use", status_code=204)
+async def use_passkey(port: Port, body: m.Proven | None = None) -> None:
+    """Use a passkey in the session that calls: from then on policy sees its factors in what is asked there."""
+    await port.use_passkey(body)
+
+
 @router.post("/passkeys/{passkey}/remove", status_code=204)
 async def remove_passkey(port: Port, passkey: PasskeyId, body: m.Proven | None = None) -> None:
     """Remove one of the caller's passkeys, with a proof that the person is there."""

@@ -2,7 +2,7 @@
 
 from headrace.api.caller import Caller, acting
 from headrace.api.people.proofs import Proofs, challenge_view
-from headrace.auth import Attestation, AuthCode, Authenticator, AuthError, PasskeyRecord
+from headrace.auth import BY_PASSKEY, Attestation, AuthCode, Authenticator, AuthError, PasskeyRecord
 from headrace.client import models as m
 
 
@@ -12,6 +12,7 @@ class PersonPasskeys:
     def __init__(self, authenticator: Authenticator, proofs: Proofs) -> None:
         """Keep them with `authenticator`; a proof comes before each new one, and before one goes."""
         self._passkeys = authenticator.passkeys
+        self._sessions = authenticator.sessions
         self._proofs = proofs
 
     async def list(self, caller: Caller, person: str | None) -> list[m.Passkey]:
@@ -36,6 +37,11 @@ class PersonPasskeys:
         await self._proofs.about_passkeys(caller, "remove_passkey", passkey, proof)
         with acting(caller):
             await self._passkeys.remove(caller.principal, passkey, person)
+
+    async def use(self, caller: Caller, proof: m.Proven) -> None:
+        """Use a passkey in the caller's session, which has its factors from then on."""
+        await self._proofs.by_passkey(caller, "use_passkey", caller.principal.session_id or "", proof)
+        await self._sessions.strengthen(caller.principal, BY_PASSKEY)
 
 
 def _passkey(one: PasskeyRecord) -> m.Passkey:

@@ -12,7 +12,16 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.settings import Settings
-from headrace.auth import Assertion, AuthCode, Authenticator, AuthError, Challenge, Principal, ProviderChallenge
+from headrace.auth import (
+    BY_PASSKEY,
+    Assertion,
+    AuthCode,
+    Authenticator,
+    AuthError,
+    Challenge,
+    Principal,
+    ProviderChallenge,
+)
 from headrace.client import models as m
 from headrace.guardrails import canonical
 
@@ -89,6 +98,10 @@ class Proofs:
         least: m.ProofStrength = "passkey" if has_one and wanted == "passkey" else "password"
         return await self._at_least(least, caller, action, subject, request)
 
+    async def by_passkey(self, caller: Caller, action: str, subject: str, request: m.Proven) -> Proof:
+        """Return a passkey's proof that the caller means this request, whatever the site wants."""
+        return await self._at_least("passkey", caller, action, subject, request)
+
     async def _at_least(
         self, least: m.ProofStrength, caller: Caller, action: str, subject: str, request: m.Proven
     ) -> Proof:
@@ -98,7 +111,7 @@ class Proofs:
                 used = await self._auth.passkeys.prove(principal, what, assertion(request.passkey))
                 key = urlsafe_b64encode(used.public_key).decode("ascii")
                 evidence = request.passkey.model_dump(mode="json") | {"public_key": key}
-                return _proof("passkey", principal, what, frozenset({"mfa", "passkey", "pop"}), evidence)
+                return _proof("passkey", principal, what, BY_PASSKEY.factors, evidence)
             if request.password is not None and least != "passkey":
                 await self._auth.prove(principal, request.password)
                 return _proof("password", principal, what, frozenset({"pwd"}))

@@ -24,6 +24,7 @@ from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow
 from headrace.auth import (
     InvitationRecord,
     LastAdmin,
+    Method,
     NameTaken,
     PersonRecord,
     Role,
@@ -243,6 +244,15 @@ class SqlPeopleStore:
         """As in the port."""
         async with self._database.write() as tx:
             await tx.execute(update(SessionRow).where(SessionRow.hash == hash).values(last_used=now))
+
+    async def add_factors(self, hash: str, method: Method, factors: frozenset[str]) -> None:  # noqa: A002 - the port's name
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(SessionRow, hash)
+            if row is not None:
+                row.factors = tuple(sorted({*row.factors, *factors}))
+                how = {"method": method, "factors": " ".join(row.factors), "issuer": row.issuer or ""}
+                await self._note_own(tx, m.AuditKind.SIGNED_IN, row.person, how)
 
     async def delete_session(self, hash: str) -> None:  # noqa: A002 - the port's name
         """As in the port."""
