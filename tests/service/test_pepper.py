@@ -92,3 +92,26 @@ def test_a_file_that_holds_no_keys_is_not_taken_for_keys(tmp_path: Path) -> None
         (tmp_path / "pepper.key").write_bytes(content)
         with pytest.raises(CannotStart, match="put it back from a backup"):
             pepper.pepper_keys(tmp_path)
+
+
+@pytest.mark.anyio
+async def test_a_service_whose_key_was_lost_does_not_start_until_it_is_back_or_everything_is_ended(
+    quiet_site: Site,
+) -> None:
+    site = quiet_site
+    key = site.folder / "service" / "pepper.key"
+    await site.service.close()
+    aside = key.rename(key.with_name("aside"))
+    with pytest.raises(CannotStart, match=r"pepper.key` is missing.*put it back.*--end-former"):
+        await site.restart()
+    assert not key.exists()
+    assert "holds no service" in rotated(site)
+    aside.rename(key)
+    await site.restart()
+    assert (await site.use_cases.people.of_session(site.ada.secret)).name == "ada"
+    await site.service.close()
+    key.unlink()
+    assert "have ended" in rotated(site, "--end-former")
+    await site.restart()
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await site.use_cases.people.of_session(site.ada.secret)

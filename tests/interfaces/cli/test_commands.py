@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from demo.stage import surroundings
+from tests.interfaces.client.scripted import answer, hang_up, problem, scripted_service
 
 HEADRACE = Path(sys.executable).with_name("headrace")
 NOBODY = "http://127.0.0.1:1"
@@ -169,3 +170,21 @@ def test_a_hold_of_something_unknown_is_a_usage_mistake_that_lists_what_can_be_h
     assert wrong.returncode == 2, wrong.stderr
     assert "'endpoint'" in wrong.stderr
     assert "Traceback" not in wrong.stderr
+
+
+def test_a_login_at_a_provider_goes_on_while_the_service_is_in_trouble_and_ends_when_it_is_refused(
+    tmp_path: Path,
+) -> None:
+    begun = answer({"uri": "https://corp", "user_code": "AB-CD", "interval_s": 0, "kept": "sealed"}, "201 Created")
+    me = {"id": "pn_1", "name": "anna", "roles": [], "scopes": [], "session": True}
+    there = answer({"session": {"secret": "hrs_x", "expires": "2999-01-01T00:00:00Z", "me": me}})
+    troubles = [problem("provider_failed", 502), hang_up, answer({"session": None}), problem("busy", 503)]
+    with scripted_service() as script:
+        script.answers[:] = [begun, *troubles, there]
+        done = headrace("login", "--provider", "corp", config=tmp_path, HEADRACE_SERVICE=script.url)
+        assert done.returncode == 0, done.stderr
+        assert f"Signed in to {script.url} as anna" in done.stdout
+        assert done.stderr.count("Still waiting; the code stays good.") == 2
+        script.answers[:] = [begun, problem("sign_in_refused", 401)]
+        done = headrace("login", "--provider", "corp", config=tmp_path, HEADRACE_SERVICE=script.url)
+        assert (done.returncode, "sign_in_refused" in done.stderr) == (8, True), done.stderr

@@ -72,6 +72,22 @@ async def test_a_subject_that_signs_out_at_the_provider_loses_all_sessions_of_th
     assert await ending.store.session("rob-s1-None") is not None
 
 
+async def test_a_logout_that_could_not_be_stored_counts_when_it_is_told_again(
+    ending: Ending, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object, **__: object) -> int:
+        message = "the store is full"
+        raise OSError(message)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ending.store, "delete_sessions_at", full)
+        with pytest.raises(OSError, match="is full"):
+            await ending.told()
+    assert await ending.told() == 1
+    with pytest.raises(AuthError, match="sign"):
+        await ending.told()
+
+
 async def test_a_logout_token_counts_once_and_for_five_minutes(ending: Ending) -> None:
     assert await ending.told() == 1
     await ending.begin("pia", "s1")

@@ -51,15 +51,20 @@ class OidcSignOut:
         """
         provider = self._providers.named(issuer)
         try:
-            sid, subject = self._checked(await provider.verified(token), provider.issuer)
+            sid, subject, used = self._checked(await provider.verified(token), provider.issuer)
         except TokenRefused as error:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"{issuer}: a logout token: {error}") from error
         except ProviderFailed as error:
             raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
-        return await self._store.delete_sessions_at(provider.issuer.url, sid=sid, subject=None if sid else subject)
+        try:
+            return await self._store.delete_sessions_at(provider.issuer.url, sid=sid, subject=None if sid else subject)
+        except BaseException:
+            # Nothing has ended: the provider may say it again.
+            self._used.pop(used, None)
+            raise
 
-    def _checked(self, token: Signed, issuer: Issuer) -> tuple[str | None, str | None]:
-        """Return the session and the subject that a logout token names; raises `TokenRefused`."""
+    def _checked(self, token: Signed, issuer: Issuer) -> tuple[str | None, str | None, tuple[str, str]]:
+        """Return the session and the subject that a logout token names, and its own name; raises `TokenRefused`."""
         now, claims = self._clock(), token.claims
         if token.typ not in {"", "jwt", "logout+jwt"}:
             message = f"`typ` is `{token.typ[:50]}`"
@@ -74,16 +79,16 @@ class OidcSignOut:
         if sid is None and subject is None:
             message = "neither `sid` nor `sub`"
             raise TokenRefused(message)
-        self._use(issuer.url, text_of(claims, "jti"), claims["iat"], now)
-        return sid, subject
+        return sid, subject, self._use((issuer.url, text_of(claims, "jti")), claims["iat"], now)
 
-    def _use(self, issuer: str, token: str, made: object, now: datetime) -> None:
+    def _use(self, token: tuple[str, str], made: object, now: datetime) -> tuple[str, str]:
         """Refuse a token that is old or was used; what is too old to be used need not be remembered."""
         assert isinstance(made, int | float)  # noqa: S101 - checked with the other claims
         until = datetime.fromtimestamp(made, UTC) + MAX_AGE if 0 <= made <= now.timestamp() + LEEWAY_S else now
         while self._used and next(iter(self._used.values())) <= now:
             self._used.popitem(last=False)
-        if until <= now or (issuer, token) in self._used or len(self._used) >= MAX_USED:
+        if until <= now or token in self._used or len(self._used) >= MAX_USED:
             message = "used before, or too old"
             raise TokenRefused(message)
-        self._used[issuer, token] = now + MAX_AGE + timedelta(seconds=LEEWAY_S)
+        self._used[token] = now + MAX_AGE + timedelta(seconds=LEEWAY_S)
+        return token

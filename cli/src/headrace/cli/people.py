@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from functools import partial
+from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -12,7 +13,7 @@ from headrace.cli.card import age, local_time, table
 from headrace.cli.command import Command, Json, proven, run, whole_list
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
-from headrace.client import HttpHeadrace
+from headrace.client import HeadraceError, HttpHeadrace
 from headrace.client import login as saved
 from headrace.client import models as m
 
@@ -73,6 +74,11 @@ def _signed_in(command: Command, session: m.Session, url: str) -> Exit:
     return Exit.DONE
 
 
+_CODE_LIMIT_S = 600
+"""No service asks longer than this whether somebody has typed a code."""
+_LONGEST_PAUSE_S = 60
+
+
 def _at_provider(command: Command, provider: str) -> m.Session:
     """Show the code to type at a provider, and wait until that is done; the service says when it is too late."""
     begun = command.wait(command.headrace.begin_device_sign_in(provider))
@@ -80,11 +86,23 @@ def _at_provider(command: Command, provider: str) -> m.Session:
     question = m.DeviceQuestion(kept=begun.kept)
 
     async def asked() -> m.Session:
+        loop = asyncio.get_running_loop()
+        pause_s, waits, until = begun.interval_s, False, loop.time() + _CODE_LIMIT_S
         while True:
-            answer = await command.headrace.ask_device_sign_in(provider, question)
-            if answer.session is not None:
-                return answer.session
-            await asyncio.sleep(begun.interval_s)
+            try:
+                answer = await command.headrace.ask_device_sign_in(provider, question)
+            except HeadraceError as error:
+                # The code is still good, and the person is typing it: what may pass is waited for.
+                if error.problem.status < HTTPStatus.INTERNAL_SERVER_ERROR or loop.time() > until:
+                    raise
+                if not waits:
+                    command.out.note(f"{error.problem.detail} Still waiting; the code stays good.")
+                pause_s, waits = min(2 * pause_s, _LONGEST_PAUSE_S), True
+            else:
+                if answer.session is not None:
+                    return answer.session
+                pause_s, waits = begun.interval_s, False
+            await asyncio.sleep(pause_s)
 
     return command.wait(asked())
 

@@ -89,6 +89,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     `clocks`: what tells the time, and what measures waits.
     """
     clock, steady = clocks
+    pepper = Pepper(*pepper_keys(settings.data))
     key = _authority(settings, clock)
     heads = HeadsFile(settings.data / "audit-heads.jsonl", key, key.chain.keys)
     audit = Audit(database, clock, heads, _elsewhere(settings, database, heads, clocks))
@@ -123,7 +124,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         SqlIdentityStore(database, audit, core.reactions),
         SqlPasskeyStore(database, audit),
         clock,
-        Pepper(*pepper_keys(settings.data)),
+        pepper,
         lifetimes,
         steady=steady,
         issuers=_issuers(settings),

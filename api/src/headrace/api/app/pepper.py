@@ -22,6 +22,8 @@ _FILE: Final = "pepper.key"
 _KEY_BYTES: Final = 32
 _MAX_KEYS: Final = 16
 _FAILED: Final = 1
+_LATER: Final = ("authority.pub", "authority.key")
+"""Files that a first start makes after this one."""
 
 secrets = typer.Typer(no_args_is_help=True, help="Replace the key under which secrets are hashed.")
 
@@ -29,16 +31,30 @@ secrets = typer.Typer(no_args_is_help=True, help="Replace the key under which se
 def pepper_keys(data: Path) -> tuple[bytes, ...]:
     """Return the keys of an installation, the newest first; the first start makes one (0600, durable).
 
-    Raises `CannotStart` for a file that is none, `SealError` when others may read it, `OSError` as the system says.
+    To be asked for before the authority's key is made, which tells a first start from a file that was lost.
+
+    Raises `CannotStart` for a file that is lost or none, `SealError` when others may read it, `OSError` as the system
+    says.
     """
     path = data / _FILE
     if not path.exists():
+        if _was_started(data):
+            message = (
+                f"`{path}` is missing, and nobody's password, passkey, session or token counts without it; put it back "
+                f"from a backup, or begin anew with `headrace secrets rotate --data {data} --end-former` and then "
+                "`headrace serve --recover-admin`"
+            )
+            raise CannotStart(message)
         _write(path, random.token_bytes(_KEY_BYTES))
     whole = read_private_file(path)
     if not whole or len(whole) % _KEY_BYTES or len(whole) > _MAX_KEYS * _KEY_BYTES:
         message = f"`{path}` holds no keys of {_KEY_BYTES} bytes; put it back from a backup"
         raise CannotStart(message)
     return tuple(whole[at : at + _KEY_BYTES] for at in range(0, len(whole), _KEY_BYTES))
+
+
+def _was_started(data: Path) -> bool:
+    return any((data / name).exists() for name in _LATER)
 
 
 @secrets.callback()
@@ -70,7 +86,7 @@ def rotate(
 
 def _rotate(data: Path, *, end_former: bool) -> int:
     """Return how many keys from before still count."""
-    if not (data / _FILE).is_file():
+    if not (data / _FILE).is_file() and not (end_former and _was_started(data)):
         message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
         raise FileNotFoundError(message)
     lock = DataLock.take(data)
