@@ -1,10 +1,12 @@
 //! Where a machine keeps its accounts: the system's table, with whatever stands behind it (files, LDAP, SSSD).
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use nix::unistd::{User, getgrouplist};
+use parking_lot::Mutex;
 
 use crate::state::read_bounded;
 
@@ -37,7 +39,8 @@ pub(super) struct System;
 
 impl Book for System {
     fn find(&self, name: &str) -> Result<Option<Found>, String> {
-        let Some(user) = User::from_name(name).map_err(|error| error.to_string())? else {
+        let found = User::from_name(name).map_err(|error| error.to_string())?;
+        let Some(user) = remembered(&SEEN, name, found)? else {
             return Ok(None);
         };
         // A table may fold names, and then this is not the account that the rule means.
@@ -59,6 +62,28 @@ impl Book for System {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
         refusal_in(&shadow, name, now.as_secs() / DAY_S)
     }
+}
+
+/// Names that were found since this process began.
+static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// What was found, unless the name was found before and is not now: a table that does not answer, with another behind it that
+/// says no, looks like this.
+pub(super) fn remembered<T>(
+    seen: &Mutex<BTreeSet<String>>,
+    name: &str,
+    found: Option<T>,
+) -> Result<Option<T>, String> {
+    let mut seen = seen.lock();
+    if found.is_some() {
+        seen.insert(name.to_owned());
+    } else if seen.contains(name) {
+        return Err(
+            "it was there before, so a table of accounts may not answer; if it was removed, restart the node"
+                .to_owned(),
+        );
+    }
+    Ok(found)
 }
 
 /// What a table of passwords says against an account on a `today` that counts days since 1970.

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::book::refusal_in;
+use super::book::{refusal_in, remembered};
 use super::*;
 
 /// Accounts of a machine that a test makes up.
@@ -53,6 +53,16 @@ fn uid(mapping: &Mapping, asker: &Asker) -> Result<u32, String> {
 }
 
 const AD: &str = "ad:corp.example.org";
+
+#[test]
+fn an_account_that_was_there_and_is_not_found_is_not_said_to_be_gone() {
+    let seen = parking_lot::Mutex::default();
+    assert_eq!(remembered::<u32>(&seen, "alice", None), Ok(None));
+    assert_eq!(remembered(&seen, "alice", Some(7)), Ok(Some(7)));
+    let said = remembered::<u32>(&seen, "alice", None).expect_err("unknown");
+    assert!(said.contains("was there before"), "{said}");
+    assert_eq!(remembered::<u32>(&seen, "bob", None), Ok(None));
+}
 
 #[test]
 fn the_first_rule_that_fits_gives_the_account() {
