@@ -233,6 +233,7 @@ async def test_who_is_disabled_here_stays_out_whatever_the_directory_says(house:
     await house.store.disable(bob.principal.id)
     error = await house.refusal("bob@corp.test")
     assert (error.code, error.person) == ("sign_in_refused", bob.principal.id)
+    assert error.reason.endswith("is disabled"), error.reason
 
 
 @pytest.mark.parametrize(
