@@ -14,10 +14,10 @@ from headrace.client import models as m
 from headrace.engine import EngineError, Node
 
 
-async def joined(site: Site, token: str, state: str, *roots: tuple[str, str, str]) -> Node:
+async def joined(site: Site, token: str, state: str, *roots: tuple[str, str, str], name: str = "x") -> Node:
     """Let a node join with a token, with the key in its state folder."""
     folder = site.folder / "state" / state
-    return await Node.start(state_dir=str(folder), name="x", roots=list(roots), join_token=token)
+    return await Node.start(state_dir=str(folder), name=name, roots=list(roots), join_token=token)
 
 
 async def replaced(site: Site) -> tuple[str, Node]:
@@ -104,7 +104,7 @@ async def test_a_revoked_node_is_removed_and_joins_anew_with_another_key(site: S
     (site.folder / "state" / "right" / "node.toml").unlink()
     with pytest.raises(EngineError, match="taken from a node"):
         await joined(site, token, "right")
-    site.nodes["new"] = node = await joined(site, token, "anew", ("archive", str(site.archive), "read"))
+    site.nodes["new"] = node = await joined(site, token, "anew", ("archive", str(site.archive), "read"), name="right")
     await site.until_nodes(lambda: site.use_cases.nodes.attached(node.key) is not None)
     endpoints = {one.id: (one.node, one.access) for one in await site.ada.port.endpoints()}
     assert endpoints == {"lab": ("left", "delete"), "archive": ("right", "read")}
@@ -119,7 +119,9 @@ async def test_who_runs_nodes_strips_no_endpoint_of_its_labels(site: Site) -> No
         await opa.port.remove_node("right")
     await site.nodes.pop("right").close()
     token = (await opa.port.create_join_token(m.JoinTokenRequest(name="again"))).token
-    site.nodes["again"] = node = await joined(site, token, "again", ("archive", str(site.archive), "delete"))
+    site.nodes["again"] = node = await joined(
+        site, token, "again", ("archive", str(site.archive), "delete"), name="again"
+    )
     await site.until_nodes(lambda: site.use_cases.nodes.attached(node.key) is not None)
     assert {one.id for one in await site.ada.port.endpoints()} == {"lab", "again-archive"}
 

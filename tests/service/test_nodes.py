@@ -52,6 +52,14 @@ async def test_a_join_token_is_good_for_one_node(quiet_site: Site) -> None:
 
 
 @pytest.mark.anyio
+async def test_a_node_that_calls_itself_otherwise_than_its_token_is_told_the_name(quiet_site: Site) -> None:
+    made = await quiet_site.ada.port.create_join_token(m.JoinTokenRequest(name="dtn1"))
+    with pytest.raises(EngineError, match="join with `--name dtn1`"):
+        await join(quiet_site, made.token, "dtn2", [])
+    quiet_site.nodes["dtn1"] = await join(quiet_site, made.token, "dtn1", [])
+
+
+@pytest.mark.anyio
 async def test_joins_of_strangers_are_written_up_to_a_limit_and_then_only_counted(
     quiet_site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

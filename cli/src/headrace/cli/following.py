@@ -77,7 +77,9 @@ def show_failed(command: Command, transfer: m.Transfer, failed: m.Page[m.FailedF
     if more:
         command.out.say(f"There are more: headrace failed {transfer.id}")
     if transfer.next_step.kind == "plan_again":
-        command.out.say(f"{transfer.next_step.message} After that: headrace retry {transfer.id}", "bold")
+        command.out.say(transfer.next_step.message, "bold")
+        if any(one.action == "retry" and one.allowed for one in transfer.allowed_actions):
+            command.out.say(f"When that is out of the way: headrace retry {transfer.id}", "bold")
     else:
         command.out.say(f"To send only these again: headrace retry {transfer.id}", "bold")
 

@@ -116,7 +116,9 @@ def decided(command: Command, plan: m.Plan, wishes: Wishes) -> Exit:
             return submitted(command, _digest(plan), wait=wishes.wait)
         case "confirm" | "approve":
             command.out.note(visible(plan.next_step.message))
-            command.out.note(f"Approvers: headrace approve {plan.id}. To run it then: headrace submit {_digest(plan)}")
+            if any(need.kind == "approval" and need.given < need.count for need in plan.needs):
+                command.out.note(f"Approvers: headrace approve {plan.id}")
+            command.out.note(f"To run it then: headrace submit {_digest(plan)}")
             ended_with = Exit.NEEDS_YES
         case "follow":
             command.out.note(f"{visible(plan.next_step.message)} Look: headrace watch {plan.transfer}")

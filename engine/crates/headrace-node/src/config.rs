@@ -282,9 +282,15 @@ impl RootConfig {
             Some((path, "delete")) => (path, Access::Delete),
             _ => (rest, Access::Read),
         };
-        let path = Path::new(path)
-            .canonicalize()
-            .map_err(|error| bad(&error.to_string()))?;
+        let path = Path::new(path).canonicalize().map_err(|error| {
+            let wrong = path.rsplit_once(':').filter(|(folder, _)| Path::new(folder).is_dir());
+            match wrong {
+                Some((_, word)) if !word.is_empty() => bad(&format!(
+                    "`{word}` is no access; write `:read`, `:write` or `:delete`, or nothing to read"
+                )),
+                _ => bad(&error.to_string()),
+            }
+        })?;
         let root = Self {
             name: name.to_owned(),
             path,
@@ -517,5 +523,10 @@ mod tests {
         ] {
             assert!(access(bad.clone()).is_err(), "{bad}");
         }
+        let said = access(format!("a={path}:rw")).expect_err("no access");
+        assert!(
+            said.message.contains("`rw` is no access; write `:read`"),
+            "{said}"
+        );
     }
 }

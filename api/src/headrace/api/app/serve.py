@@ -104,9 +104,16 @@ def parse_root(text: str) -> Root:
     name, equals, rest = text.partition("=")
     path, colon, access = rest.rpartition(":")
     if not colon or access not in _ACCESS:
+        if access and Path(path).is_dir() and not Path(rest).exists():
+            message = (
+                f"`--root {text}`: `{access}` is no access; write `:read`, `:write` or `:delete`, or nothing to read"
+            )
+            raise SettingError(message)
         path, access = rest, "read"
     if not equals or not name or not path:
-        message = f"`--root {text}` is not understood; write NAME=PATH, NAME=PATH:write or NAME=PATH:delete"
+        message = (
+            f"`--root {text}` is not understood; write NAME=PATH, NAME=PATH:read, NAME=PATH:write or NAME=PATH:delete"
+        )
         raise SettingError(message)
     return name, str(Path(path).resolve()), access
 

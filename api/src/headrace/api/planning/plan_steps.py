@@ -4,7 +4,7 @@ Pure functions of what is stored, the caller and the clock. The use cases refuse
 interfaces show as the reason of a disabled action.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
@@ -170,6 +170,12 @@ def warnings(plan: PlanStatus) -> list[str]:
     return [f"{plural(plan.failing, 'file')} will not arrive: the destination holds something else under {whose}."]
 
 
+_NOBODY_CONFIRMS: Final = (
+    "It wants a confirmation, and nobody confirms for a service account, so it does not run. Leave what differs at the "
+    "destination as it is, let a person ask for it, or let policy allow it without."
+)
+
+
 def _ready_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
     step = _before_start(plan, caller)
     return step.model_copy(update={"message": " ".join([step.message, *warnings(plan)])})
@@ -182,16 +188,23 @@ def _before_start(plan: PlanStatus, caller: Principal) -> m.NextStep:
     if approvals and objection_to(plan, caller, "approve") is None and not _has_approved(plan, caller):
         return _step("approve", "you", "It waits for your approval.")
     if confirmation:
-        also = f" It also needs {_people(approvals)}." if approvals else ""
-        if objection_to(plan, caller, "confirm") is None:
-            return _step("confirm", "you", f"It waits for your confirmation.{also}")
-        who = "you" if caller.id == plan.requester else f"the requester ({plan.requester_name})"
-        return _step("confirm", "others", f"It waits for the confirmation by {who}, in a person's own session.{also}")
+        return _confirm_step(plan, caller, approvals)
     if approvals:
         return _step("approve", "others", f"It needs {_people(approvals)}. Then it can be submitted.")
     if objection_to(plan, caller, "submit") is None:
         return _step("submit", "you", "It can be submitted.")
     return _step("submit", "others", f"It can be submitted by the requester ({plan.requester_name}).")
+
+
+def _confirm_step(plan: PlanStatus, caller: Principal, approvals: Sequence[m.Need]) -> m.NextStep:
+    also = f" It also needs {_people(approvals)}." if approvals else ""
+    if objection_to(plan, caller, "confirm") is None:
+        return _step("confirm", "you", f"It waits for your confirmation.{also}")
+    mine = caller.id == plan.requester
+    if mine and caller.kind == "service":
+        return _step("none", "nobody", _NOBODY_CONFIRMS)
+    who = "you" if mine else f"the requester ({plan.requester_name})"
+    return _step("confirm", "others", f"It waits for the confirmation by {who}, in a person's own session.{also}")
 
 
 def _need(plan: PlanStatus, caller: Principal, need: Obligation) -> m.Need:
@@ -415,7 +428,7 @@ def _whose(need: NeedsApproval) -> str:
     return f"someone {whose}" if need.count == 1 else f"{need.count} people {whose}"
 
 
-def _people(needs: list[m.Need]) -> str:
+def _people(needs: Sequence[m.Need]) -> str:
     return " and ".join(_still(need) for need in needs)
 
 

@@ -308,10 +308,12 @@ class Nodes:
             return (
                 "this node was revoked; remove its state folder to make a new key" if known.state == "revoked" else ""
             )
-        return await self._newcomer_problem(tx, token)
+        return await self._newcomer_problem(tx, token, event.name)
 
-    async def _newcomer_problem(self, tx: Tx, token: JoinTokenRow) -> str:
-        """Return why the site takes no further node of this token's name."""
+    async def _newcomer_problem(self, tx: Tx, token: JoinTokenRow, name: str) -> str:
+        """Return why the site takes no further node of this token's name, or this one not by that."""
+        if name != token.name:
+            return f"this token is for a node named `{token.name}`: join with `--name {token.name}`"
         if await tx.scalar(select(NodeRow.id).where(NodeRow.name == token.name)):
             return f"a node named `{token.name}` has joined meanwhile; ask an operator for a token with another name"
         count = await tx.scalar(select(func.count()).select_from(NodeRow).where(NodeRow.state != "revoked"))

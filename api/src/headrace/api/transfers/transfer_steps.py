@@ -98,7 +98,7 @@ def _until(transfer: TransferStatus) -> str:
 
 _HOPELESS: Final = (
     "Some files did not arrive, and a retry alone does not help: each says what stands in its way. Remove that and "
-    "retry, or make a new plan, such as one that overwrites."
+    "retry, or plan again in another way: a copy that overwrites replaces what is there."
 )
 
 

@@ -54,7 +54,8 @@ def _resumes(following: Step | None) -> bool:
 def _unclear(action: str) -> Doubt:
     if action == UNCLEAR_VERB:
         return Doubt("say whether to copy (the source stays) or to move (the source is deleted)")
-    return Doubt("say pause (it can go on later), resume, or cancel (it can't go on)")
+    done = "" if action == "stop" else "; what has been copied, replaced or deleted is not undone"
+    return Doubt(f"say pause (it can go on later), resume, or cancel (it can't go on){done}")
 
 
 def _given(situation: Situation, action: str) -> str | None:
