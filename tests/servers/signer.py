@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import resource
 import shutil
 import subprocess
 import sys
@@ -61,6 +62,17 @@ class SignerOfTest:
         self.process.kill()
         self.process.communicate(timeout=LIMIT_S)
         self.process = None
+
+    @contextmanager
+    def without_room(self) -> Iterator[None]:
+        """Let it write no byte into any file, as a disk without room does."""
+        assert self.process is not None
+        _, most = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (0, most))
+        try:
+            yield
+        finally:
+            resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (most, most))
 
     def run(self, *arguments: str) -> Result:
         """Run another command of the signer's owner (in this process: starting one takes a second)."""

@@ -155,6 +155,57 @@ async def test_transfers_wait_for_a_signer_that_was_killed_and_go_on_when_it_is_
     assert not (apart.settings.data / "authority.key").exists()
 
 
+async def key_cause(site: Site) -> m.HealthCause:
+    """The one that health names now, without trying a key that failed lately."""
+    [found] = [one for one in (await site.ada.port.health()).causes if one.code is m.HealthCode.KEY_UNUSABLE]
+    return found
+
+
+@pytest.mark.anyio
+async def test_health_names_a_signer_that_can_write_nothing_until_it_can(apart: Site, signer: SignerOfTest) -> None:
+    large_set(apart, files=1)
+    plan = await apart.ada.plan("lab:/set", "archive:/full")
+    with signer.without_room():
+        with refused("key_unusable"):
+            await apart.ada.submit(plan)
+        first = await key_cause(apart)
+        assert f"`{signer.folder}/state` can't be read or written" in first.sentence
+        assert "systemctl status headrace-signer" in first.what_to_do
+        assert "token, its module" not in first.what_to_do
+        # A plan is sealed without a write: it must not pass for the end of the trouble.
+        unplanned = await apart.ada.plan("lab:/set", "archive:/other")
+        assert [one.rule for one in unplanned.refusals] == ["key_unusable"]
+        for _ in range(2):
+            assert await key_causes(apart) == [first.sentence]
+            assert (await key_cause(apart)).since == first.since
+    assert await key_causes(apart) == []
+    ended = await apart.ada.end_of(await apart.ada.submit(plan))
+    assert ended.state is m.TransferState.COMPLETE, ended.state_reason
+
+
+@pytest.mark.anyio
+async def test_health_tries_the_disk_of_a_signer_before_a_ticket_needs_it(apart: Site, signer: SignerOfTest) -> None:
+    assert await key_causes(apart) == []
+    with signer.without_room():
+        assert "can't be read or written" in (await key_causes(apart))[0]
+    assert await key_causes(apart) == []
+
+
+@pytest.mark.anyio
+async def test_health_names_a_dead_signer_before_anything_is_to_be_signed_and_since_when(
+    apart: Site, signer: SignerOfTest
+) -> None:
+    assert await key_causes(apart) == []
+    signer.kill()
+    assert len(await key_causes(apart)) == 1
+    since = (await key_cause(apart)).since
+    for _ in range(2):
+        assert len(await key_causes(apart)) == 1
+        assert (await key_cause(apart)).since == since
+    signer.start()
+    assert await key_causes(apart) == []
+
+
 @pytest.mark.anyio
 async def test_a_plan_that_a_late_signer_released_is_started_by_the_next_submission(
     apart: Site, signer: SignerOfTest, monkeypatch: pytest.MonkeyPatch

@@ -30,6 +30,8 @@ _CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
 """Where systemd tells a service that its credentials are."""
 _TRY_AGAIN: Final = timedelta(seconds=2)
 """How long a key that failed is left alone by those who only want to know."""
+PROBE: Final = "probe"
+"""Type of a document that is signed to see whether that works."""
 _PROBE: Final = {"probe": "headrace"}
 
 
@@ -60,9 +62,8 @@ class AuthorityKey:
     @property
     def trouble(self) -> KeyTrouble | None:
         """What is the matter with the key; one that failed more than two seconds ago is tried."""
-        if self._trouble is not None and abs(self._clock() - self._tried) >= _TRY_AGAIN:
-            with suppress(KeyUnusable):
-                self.sign("probe", canonical(_PROBE))
+        if self._trouble is not None:
+            self._try()
         return self._trouble
 
     def accepted(self, *, starts: bool) -> tuple[str, ...]:
@@ -75,6 +76,12 @@ class AuthorityKey:
     def sign(self, type: str, body: bytes) -> str:  # noqa: A002 - the word of the format
         """Sign as `SigningKey` does; raises `KeyUnusable`."""
         return self._watched(lambda: self._key.sign(type, body))
+
+    def _try(self) -> None:
+        """Try the key, unless it was used less than two seconds ago."""
+        if abs(self._clock() - self._tried) >= _TRY_AGAIN:
+            with suppress(KeyUnusable):
+                self.sign(PROBE, canonical(_PROBE))
 
     def _watched(self, use: Callable[[], T]) -> T:
         """Use the key, and note whether it can be used."""

@@ -144,7 +144,7 @@ class Health:
             yield m.HealthCause(
                 code=_Code.KEY_UNUSABLE,
                 sentence=f"nothing can be signed, so nothing can be planned or started: {trouble.why}",
-                what_to_do="put the token, its module or the file of its PIN right; what waits goes on by itself",
+                what_to_do=self._signer.key_remedy,
                 since=trouble.since,
             )
 

@@ -23,7 +23,7 @@ from headrace.api.clock import utc_now
 from headrace.api.errors import CannotStart
 from headrace.api.settings import SettingError, Settings
 from headrace.api.signing.signer_process import SignerRules
-from headrace.api.signing.signer_state import KnownPasskey, SignerState
+from headrace.api.signing.signer_state import KnownPasskey, SignerState, StateUnusable, require_owner
 from headrace.api.signing.signer_wire import REQUEST, receive, send
 from headrace.auth import RelyingParty
 from headrace.guardrails import PolicyProblems, SealError, check_policy, digest
@@ -80,7 +80,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter each option
         _stop(f"there is no account `{service_account}` on this host", _USAGE)
     except (SettingError, ValueError) as error:
         _stop(str(error), _USAGE)
-    except (CannotStart, SealError, OSError) as error:
+    except (CannotStart, SealError, StateUnusable, OSError) as error:
         _stop(str(error), _FAILED)
 
 
@@ -95,6 +95,8 @@ def rotate(  # noqa: PLR0913 - one parameter each option
     as_json: AsJson = False,
 ) -> None:
     """Let another key come after the one that signs now, while the signer is stopped; then start it and the service."""
+    with _told():
+        require_owner(state)
     rotate_signer(Settings(data=state, authority_key=former), key, overlap, new=new, as_json=as_json)
 
 
@@ -103,7 +105,8 @@ def passkeys(
     state: State = _STATE, *, as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False
 ) -> None:
     """List the passkeys that count here, and those that wait to be accepted."""
-    found = SignerState(state).passkeys()
+    with _told():
+        found = SignerState.existing(state).passkeys()
     if as_json:
         typer.echo(json.dumps([_shown(one) for one in found]))
         return
@@ -123,8 +126,9 @@ def accept(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
 ) -> None:
     """Let a passkey count, after its person has said that it is theirs."""
-    kept = SignerState(state)
-    done = kept.accept(_one(kept, passkey).id, publishes=publishes)
+    with _told():
+        kept = SignerState.existing(state)
+        done = kept.accept(_one(kept, passkey).id, publishes=publishes)
     if done is not None:
         typer.echo(json.dumps(_shown(done)) if as_json else f"The passkey {done.id} of {done.person} counts.")
 
@@ -137,9 +141,10 @@ def remove(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
 ) -> None:
     """Let a passkey count no more: it is lost, or its person has left."""
-    kept = SignerState(state)
-    gone = _one(kept, passkey)
-    kept.remove(gone.id)
+    with _told():
+        kept = SignerState.existing(state)
+        gone = _one(kept, passkey)
+        kept.remove(gone.id)
     typer.echo(json.dumps(_shown(gone)) if as_json else f"The passkey {gone.id} of {gone.person} counts no more.")
 
 
@@ -158,7 +163,8 @@ def policy(
     checked = check_policy(text)
     if isinstance(checked, PolicyProblems):
         _stop(f"`{file}` is no policy; `headrace policy check {file}` says why", _FAILED)
-    SignerState(state).take_policy(text)
+    with _told():
+        SignerState.existing(state).take_policy(text)
     version = digest(text.encode())
     typer.echo(json.dumps({"policy": version}) if as_json else f"The signer decides by policy {version} from now on.")
 
@@ -241,6 +247,15 @@ def _one(kept: SignerState, begins: str) -> KnownPasskey:
 
 def _shown(one: KnownPasskey) -> dict[str, str | bool]:
     return {"id": one.id, "person": one.person, "accepted": one.accepted, "publishes": one.publishes}
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say what is the matter with the state folder, and end with 1."""
+    try:
+        yield
+    except StateUnusable as error:
+        _stop(str(error), _FAILED)
 
 
 def _stop(message: str, code: int) -> NoReturn:

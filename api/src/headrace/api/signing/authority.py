@@ -28,6 +28,8 @@ class Authority(AuthorityKey):
 
     apart: ClassVar[bool] = False
     """Whether the key is in another process, which checks the grounds of a ticket itself."""
+    remedy: ClassVar[str] = "put the token, its module or the file of its PIN right; what waits goes on by itself"
+    """What an operator does while it can't sign."""
 
     @property
     def policy(self) -> str | None:

@@ -92,6 +92,11 @@ class Signer:
         return self._key.trouble
 
     @property
+    def key_remedy(self) -> str:
+        """What an operator does about that."""
+        return self._key.remedy
+
+    @property
     def other_policy(self) -> str | None:
         """By which version a signer of its own decides, when that is not the active one."""
         theirs, active = self._key.policy, self._policies.active

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 
 from pydantic import ValidationError
 
+from headrace.api.authority_key import KeyTrouble
 from headrace.api.clock import Clock
 from headrace.api.errors import CannotStart, Code, KeyUnusable, ServiceError
 from headrace.api.key_chain import KeyChain
@@ -80,9 +81,9 @@ class Line:
                     f"it has another key than before, {answer.public}: when that was rotated, start the service again"
                 )
             )
-        self.policy, self._heard = answer.policy, time.monotonic()
         if answer.code == Code.KEY_UNUSABLE:
             raise KeyUnusable(self._about(answer.detail))
+        self.policy, self._heard = answer.policy, time.monotonic()
         if answer.code:
             raise ServiceError(answer.code, answer.detail)
         return answer
@@ -101,6 +102,10 @@ class SignerProcess(Authority):
     """The authority of a signer of its own."""
 
     apart: ClassVar[bool] = True
+    remedy: ClassVar[str] = (
+        "look at the signer on its host: `systemctl status headrace-signer`, the disk of its state folder, its socket, "
+        "and its token if it has one; what waits goes on by itself"
+    )
 
     def __init__(self, line: Line, clock: Clock, chain: KeyChain | None) -> None:
         """Ask over `line`, which has the newest key of `chain`."""
@@ -108,10 +113,17 @@ class SignerProcess(Authority):
         self._line = line
 
     @property
+    def trouble(self) -> KeyTrouble | None:
+        """As in `AuthorityKey`; a signer is tried before one fails, because it can end while nothing is signed."""
+        self._try()
+        return self._trouble
+
+    @property
     def policy(self) -> str | None:
         """As in `Authority`."""
         try:
-            return self._watched(self._line.policy_now)
+            # Not watched: a signer that says its policy may still be unable to sign.
+            return self._line.policy_now()
         except KeyUnusable:
             return None
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from headrace.api.authority_key import AuthorityKey
+from headrace.api.authority_key import PROBE, AuthorityKey
 from headrace.api.clock import Clock
 from headrace.api.errors import Code, KeyUnusable, ServiceError
 from headrace.api.signing.consents import TYPE as CONSENT
 from headrace.api.signing.consents import Terms, approval_in, confirmation_in, consent_body
-from headrace.api.signing.signer_state import KnownPasskey, SignerState
+from headrace.api.signing.signer_state import KnownPasskey, SignerState, StateUnusable
 from headrace.api.signing.signer_wire import (
     SIGNED_AS_WRITTEN,
     Answer,
@@ -79,9 +79,31 @@ class SignerRules:
         self._party = party
         self._clock = clock
         self._parsed: tuple[str, PolicySet | None] = ("", None)
+        self._writable = False
+        """Whether the state took the last write; not known before the first."""
 
     def answer(self, request: Hello | SignBody | MakeConsent | MakeTicket | TakePolicy) -> Answer:
         """Do what is asked, or say why not."""
+        try:
+            self._require_writable(request)
+            return self._answer_or_refuse(request)
+        except StateUnusable as error:
+            self._writable = False
+            _log.warning("nothing is signed: %s", error)
+            return Answer(public=self._key.public, code=Code.KEY_UNUSABLE, detail=str(error))
+
+    def _require_writable(self, request: Hello | SignBody | MakeConsent | MakeTicket | TakePolicy) -> None:
+        """Try a small write for a probe, and for whatever is to be signed after a write failed.
+
+        A plan needs no write and its ticket does: were the plan signed, the service would take that for the end of
+        the trouble.
+        """
+        probe = isinstance(request, SignBody) and request.type == PROBE
+        if probe or not (self._writable or isinstance(request, Hello)):
+            self._state.measure()
+            self._writable = True
+
+    def _answer_or_refuse(self, request: Hello | SignBody | MakeConsent | MakeTicket | TakePolicy) -> Answer:
         try:
             return self._answer(request)
         except KeyUnusable as error:

@@ -1,17 +1,22 @@
 """What a signer of its own keeps: passkeys that its owner has accepted, the policy, and what it has signed already."""
 
 import os
+import pwd
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from headrace.guardrails import default_policy_text, utc_text, utc_time
 
 _FILE: Final = "signer.sqlite"
+_PATIENCE_S: Final = 1.0
+"""How long another program may hold the file; the service waits 2 s for an answer."""
+_ROOM_BYTES: Final = 8192
+"""More than what is written for one request."""
 _MAX_OFFERED: Final = 100
 """Passkeys that may wait to be accepted."""
 _MAX_OFFERED_OF_ONE: Final = 5
@@ -25,7 +30,21 @@ CREATE TABLE IF NOT EXISTS nonces (nonce TEXT PRIMARY KEY, until TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS released (digest TEXT PRIMARY KEY, transfer TEXT NOT NULL, started TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS complete (digest TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS policy (one INTEGER PRIMARY KEY CHECK (one = 1), text TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS room (one INTEGER PRIMARY KEY CHECK (one = 1), content BLOB NOT NULL);
 """
+_REMEDIES: Final = (
+    ("full", "make room there"),
+    ("No space", "make room there"),
+    ("locked", "end the program that has its file open"),
+    ("malformed", "put the folder back from a backup"),
+    ("not a database", "put the folder back from a backup"),
+)
+"""By what SQLite or the system says."""
+_REMEDY: Final = "look at its disk, and whether the signer's account may write there"
+
+
+class StateUnusable(Exception):  # noqa: N818 - says what is the case
+    """The state can't be read or written; the message says which folder, what happened and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,21 +64,44 @@ class SignerState:
     """One file of SQLite in a folder of the signer's own account; each method is one transaction, and durable."""
 
     def __init__(self, folder: Path) -> None:
-        """Keep it in `folder`, which is made (0700)."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Keep it in `folder`, which is made (0700); this and each method raise `StateUnusable`."""
+        require_owner(folder)
         self._path = folder / _FILE
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        os.close(descriptor)
+        with _in_words(folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            os.close(descriptor)
         with self._open() as store:
             store.executescript(_TABLES)
 
+    @classmethod
+    def existing(cls, folder: Path) -> Self:
+        """Open what a signer keeps in `folder`, and make nothing where none has run."""
+        require_owner(folder)
+        with _in_words(folder):
+            held = (folder / _FILE).is_file()
+        if not held:
+            message = f"`{folder}` holds no signer: --state is the folder of `headrace signer run`, which makes it"
+            raise StateUnusable(message)
+        return cls(folder)
+
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self._path, timeout=2, isolation_level=None)) as store:
+        with (
+            _in_words(self._path.parent),
+            closing(sqlite3.connect(self._path, timeout=_PATIENCE_S, isolation_level=None)) as store,
+        ):
             store.execute("PRAGMA synchronous = FULL")
             store.execute("BEGIN IMMEDIATE")
             yield store
             store.commit()
+
+    def measure(self) -> None:
+        """Make a small write that takes room on the disk, and give the room back."""
+        with self._open() as store:
+            store.execute("INSERT OR REPLACE INTO room VALUES (1, zeroblob(?))", (_ROOM_BYTES,))
+        with self._open() as store:
+            store.execute("DELETE FROM room")
 
     # -- passkeys --
 
@@ -146,6 +188,36 @@ class SignerState:
         """Decide by `text` from now on."""
         with self._open() as store:
             store.execute("INSERT OR REPLACE INTO policy VALUES (1, ?)", (text,))
+
+
+def require_owner(folder: Path) -> None:
+    """Raise `StateUnusable` when `folder` is another account's: the signer could not read what is made in it."""
+    with _in_words(folder):
+        try:
+            owner = folder.stat().st_uid
+        except FileNotFoundError:
+            return
+    if owner != os.geteuid():
+        message = f"`{folder}` belongs to the account `{_account(owner)}`: run this as that account"
+        raise StateUnusable(message)
+
+
+def _account(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+@contextmanager
+def _in_words(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        remedy = next((remedy for words, remedy in _REMEDIES if words in said), _REMEDY)
+        message = f"its state folder `{folder}` can't be read or written ({said}): {remedy}"
+        raise StateUnusable(message) from error
 
 
 def _passkey(row: tuple[str, str, str, int, int, int]) -> KnownPasskey:
