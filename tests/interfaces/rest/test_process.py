@@ -188,6 +188,14 @@ async def test_a_service_that_was_killed_ends_its_transfers_without_help_when_it
         assert (running.folder / "archive" / "a.bin").read_bytes() == content
 
 
+def is_over_for_the_hub(running: Running, transfer: str) -> bool:
+    """Whether the hub has the end of a transfer's attempt on disk."""
+    journal = (running.folder / "data" / "hub" / "attempts.jsonl").read_text(encoding="utf-8")
+    records = [json.loads(line)["record"] for line in journal.splitlines(keepends=True) if line.endswith("\n")]
+    mine = [record for record in records if record is not None and record["transfer"] == transfer]
+    return mine[-1]["over"] is True
+
+
 @pytest.mark.anyio
 async def test_a_kill_after_the_nodes_end_and_before_it_is_stored_loses_no_end(running: Running) -> None:
     secret = await first_admin(running)
@@ -210,9 +218,8 @@ async def test_a_kill_after_the_nodes_end_and_before_it_is_stored_loses_no_end(r
         # From now on the service can store nothing, so the node's end reaches the hub and no further.
         with closing(sqlite3.connect(store, isolation_level=None, timeout=20)) as other:
             other.execute("BEGIN IMMEDIATE")
-            record = running.folder / "data" / "hub" / "attempts" / f"{transfer.id}.json"
             async with asyncio.timeout(30):
-                while not json.loads(record.read_text(encoding="utf-8"))["over"]:
+                while not is_over_for_the_hub(running, transfer.id):
                     await headrace.transfer(transfer.id)
             running.process.kill()
             running.process.wait(20)
