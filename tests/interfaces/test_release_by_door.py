@@ -157,6 +157,6 @@ def test_a_person_who_was_disabled_starts_nothing(service: Service, door: Door) 
     name = data(service, f"gone-{door.__name__}")
     plan = carl.plan(name)
     [person] = [one for one in service.admin.run("people", "--json").items if one["name"] == carl.person.name]
-    assert service.admin.run("people", "disable", person["id"], "--json").code == 0
+    assert service.admin.run("people", "disable", person["id"], "--yes", "--json").code == 0
     assert "tr_" not in door(carl, plan["digest"])
     assert not (service.destination / name).exists()

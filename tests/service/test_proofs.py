@@ -102,12 +102,23 @@ async def test_whoever_has_an_approvers_session_alone_approves_nothing(strict: S
 
 @pytest.mark.anyio
 async def test_whoever_has_an_admins_session_alone_enables_nobody(strict: Site) -> None:
+    wish = m.ServiceAccountRequest(name="nightly", roles=["viewer"], password=PASSWORD)
+    robot = await strict.ada.port.create_service_account(wish)
+    await strict.ada.port.disable_person(robot.id)
+    with refused("proof_needed"):
+        await strict.ada.port.enable_person(robot.id)
+    with refused("proof_refused"):
+        await strict.ada.port.enable_person(robot.id, m.Proven(password=WRONG))
+    assert (await strict.ada.port.enable_person(robot.id, m.Proven(password=PASSWORD))).state == "active"
+
+
+@pytest.mark.anyio
+async def test_what_would_be_refused_with_a_proof_asks_for_none(strict: Site) -> None:
     bea = await strict.person("bea", "viewer")
     await strict.ada.port.disable_person(bea.principal.id)
-    with refused("proof_needed"):
+    with refused("not_allowed") as error:
         await strict.ada.port.enable_person(bea.principal.id)
-    with refused("not_allowed"):
-        await strict.ada.port.enable_person(bea.principal.id, m.Proven(password=PASSWORD))
+    assert f"`headrace people reinvite {bea.principal.id}`" in str(error.value)
 
 
 @pytest.mark.anyio

@@ -165,7 +165,7 @@ async def test_running_transfers_are_looked_at_when_somebodys_rights_change_and_
     await bound(quiet_site, binding("lab-staff", "requester"))
     person = await arrived(quiet_site, "cara", "lab-staff")
     core.reactions.listen(lambda: told.append("told"))
-    with pytest.raises(AuthError, match="no such provider"):
+    with pytest.raises(AuthError, match="no such provider: this site has none"):
         await quiet_site.use_cases.people.come_back("nobody", "", {}, "203.0.113.9")
     with pytest.raises(AuthError, match="no such provider"):
         await quiet_site.use_cases.people.ask_device("nobody", "", "203.0.113.9")

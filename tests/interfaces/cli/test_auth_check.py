@@ -22,3 +22,9 @@ def test_auth_check_ends_with_one_and_says_what_is_wrong_with_a_provider(
     assert refused.code == 1
     [told] = [one["said"] for one in json.loads(refused.out)[provider.url] if not one["good"]]
     assert "`client_id` or the secret is wrong" in told
+
+
+def test_auth_check_without_settings_says_that_none_are_set_in_this_shell(tmp_path: Path) -> None:
+    said = Person("operator", "", tmp_path).run("auth", "check").out
+    assert "are set here, in this shell" in said
+    assert "run this with the service's settings" in said

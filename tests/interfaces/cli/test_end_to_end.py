@@ -430,6 +430,8 @@ def test_an_admin_sees_before_whose_rights_a_group_would_change(service: Service
 
 def test_a_person_changes_the_password_and_comes_back_by_a_new_link(service: Service) -> None:
     eve = service.person("eve", "viewer")
+    same_again = eve.run("people", "password", "--password-stdin", typed=f"{PASSWORD}\n{PASSWORD}\n")
+    assert (same_again.code == 0, "That is your password already; choose another." in same_again.err) == (False, True)
     changed = eve.run("people", "password", "--password-stdin", typed=f"{PASSWORD}\nanother horse battery\n")
     assert changed.code == 0, changed.err
     [session] = eve.run("people", "sessions", "--json").items
@@ -438,3 +440,36 @@ def test_a_person_changes_the_password_and_comes_back_by_a_new_link(service: Ser
     link = service.admin.prove("people", "reinvite", person, "--json").document["link"]
     accepted(service, "eve", link)
     assert eve.run("people", "sessions", "--end", session["id"]).code != 0
+
+
+def test_whoever_is_disabled_loses_everything_and_the_command_says_how_they_come_back(service: Service) -> None:
+    admin, _ = service.admin, service.person("max", "viewer")
+    found = next(one["id"] for one in admin.run("people", "--json").items if one["name"] == "max")
+    assert "Say --yes" in admin.run("people", "disable", "max").err
+    with at_terminal("people", "disable", "max", **admin.environment) as person:
+        person.wait_for(r"Disable max\? \[y/N\]")
+        person.type("n")
+        assert person.ends_with() == 5, person.shown
+    disabled = admin.run("people", "disable", "max", "--yes")
+    assert disabled.out == (
+        "max is disabled; password, sessions, tokens and passkeys are gone. "
+        f"To let them back: `headrace people reinvite {found}`\n"
+    )
+    refused = admin.run("people", "enable", "max")
+    assert f"give them a new one-time link with `headrace people reinvite {found}`" in refused.err
+    assert "password to prove" not in refused.err, "it is refused before a password is asked for"
+    robot = admin.prove("people", "service", "nightly", "--role", "viewer", "--json").document["id"]
+    ended = admin.run("people", "disable", "nightly", "--yes")
+    assert f"tokens are gone. To let them back: `headrace people enable {robot}`" in ended.out
+    assert admin.prove("people", "enable", "nightly").code == 0
+    made = admin.prove("token", "create", "nights", "--scope", "transfer:read", "--for", "nightly")
+    assert made.code == 0, made.err
+
+
+def test_whoever_was_invited_under_a_name_hears_that_another_does_not_count(service: Service, tmp_path: Path) -> None:
+    link = service.admin.prove("invite", "tom", "--role", "viewer", "--json").document["link"]
+    tom = Person("tom", service.url, tmp_path)
+    joined = tom.run("login", "--link", link, "--name", "robert", "--password-stdin", typed=f"{PASSWORD}\n")
+    assert (joined.code, "You were invited as tom: that is your name here." in joined.err) == (0, True), joined.err
+    nowhere = tom.run("login", "--provider", "corp")
+    assert "There is no such provider: this site has none." in nowhere.err

@@ -14,6 +14,7 @@ from tests.interfaces.client.scripted import (
     Script,
     answer,
     hang_up,
+    problem,
     say_nothing,
     scripted_service,
     stream,
@@ -55,6 +56,12 @@ def transfer(state: str, **progress: int) -> dict[str, Any]:
 
 def ended(state: str, **progress: int) -> dict[str, Any]:
     return {"sequence": 2, "at": AT, "kind": "ended", "message": "", "transfer": transfer(state, **progress)}
+
+
+def people(**names: str) -> dict[str, Any]:
+    """Return a page of people, by id."""
+    rows = [{"id": one, "name": name, "roles": [], "state": "active", "created": AT} for one, name in names.items()]
+    return {"items": rows}
 
 
 def at(script: Script, tmp_path: Path) -> dict[str, str]:
@@ -134,15 +141,109 @@ def test_an_administrator_removes_somebodys_lost_passkey_with_a_proof(script: Sc
         "title": "x", "status": 403, "code": "proof_needed", "detail": "prove it", "proof": {"ways": ["password"]},
     }  # fmt: skip
     lost = {"id": "abc", "name": "old phone", "created": AT, "last_used": AT}
-    script.answers = [answer({"items": [lost]}), answer(needed, "403 Forbidden"), answer(b"", "204 No Content")]
+    script.answers = [
+        answer(people(pn_1="bob")), answer({"items": [lost]}),
+        answer(people(pn_1="bob")), answer(needed, "403 Forbidden"), answer(b"", "204 No Content"),
+    ]  # fmt: skip
     person = Person("root", script.url, tmp_path)
-    listed = person.run("people", "passkeys", "--person", "pn_1", "--json")
+    listed = person.run("people", "passkeys", "--person", "bob", "--json")
     assert [one["name"] for one in listed.items] == ["old phone"], listed.err
     removed = person.prove("people", "passkeys", "--person", "pn_1", "--remove", "abc", "--json")
     assert (removed.code, removed.document) == (0, {"removed": "abc"}), removed.err
-    paths = [seen.path for seen in script.seen]
+    paths = [seen.path for seen in script.seen if not seen.path.startswith("/api/v1/people?")]
     assert paths == ["/api/v1/passkeys?person=pn_1", *["/api/v1/people/pn_1/passkeys/abc/remove"] * 2]
     assert [json.loads(body or "{}").get("password") for body in bodies(script)] == [None, PASSWORD]
+
+
+def test_a_wrong_password_is_asked_for_again_and_in_the_end_the_plan_is_said_to_wait(
+    script: Script, tmp_path: Path
+) -> None:
+    needed = {
+        "title": "x", "status": 403, "code": "proof_needed", "detail": "prove it", "proof": {"ways": ["password"]},
+    }  # fmt: skip
+    wrong = {"title": "x", "status": 403, "code": "proof_refused", "detail": "The password is wrong."}
+    waits = plan(outcome="confirm")
+    for wrongs, code in ((2, 5), (3, 4)):
+        last = answer(waits) if wrongs < 3 else answer(wrong, "403 Forbidden")
+        script.answers[:] = [answer(waits), answer(needed, "403 Forbidden")]
+        script.answers += [*[answer(wrong, "403 Forbidden")] * 2, last]
+        with at_terminal("copy", "a:/x", "b:/x", **at(script, tmp_path)) as person:
+            person.wait_for(r"Confirm plan .* \[y/N\]")
+            person.type("y")
+            for typed in ("one", "two", "three"):
+                person.wait_for("Your password: ")
+                person.type(typed)
+            assert person.ends_with() == code, person.shown
+        assert person.shown.count("The password is wrong. Type it again.") == 2
+        still_waits = "Nothing was started; the plan still waits: `headrace confirm pl_1`"
+        assert (still_waits in person.shown) == (wrongs == 3), person.shown
+
+
+def test_ids_in_a_list_stay_whole_at_80_columns(script: Script, tmp_path: Path) -> None:
+    hexes = "0123456789abcdef" * 2
+    robert = {"id": f"pn_{hexes}", "name": "robert", "roles": ["requester", "approver", "operator"], "state": "active"}
+    lists = (
+        ("people", f"pn_{hexes}", {**robert, "groups": ["lab", "stewards"], "created": AT}),
+        ("plans", f"pl_{hexes}", {**plan(), "id": f"pl_{hexes}", "words": "copy a:/some/where to b:/else/where"}),
+        ("status", f"tr_{hexes}", {**transfer("complete"), "id": f"tr_{hexes}", "source": "a:/a/long/way/off"}),
+    )
+    for command, name, row in lists:
+        script.answers[:] = [answer({"items": [row]})]
+        with at_terminal(command, COLUMNS="80", **at(script, tmp_path)) as person:
+            assert person.ends_with() == 0, person.shown
+        assert name in person.shown, person.shown
+        assert max(len(line) for line in person.shown.splitlines()) <= 80
+
+
+def test_a_person_is_found_by_name_by_id_or_by_its_unique_beginning_before_a_password_is_asked_for(
+    script: Script, tmp_path: Path
+) -> None:
+    listed = answer(people(pn_1a="anna", pn_2b="bob", pn_2c="eve", pn_3d="eve", pn_4="pn_2b2"))
+    link = answer({"person": "pn_2b", "name": "bob", "link": "https://x/accept#y", "expires": AT, "roles": []})
+    admin = Person("root", script.url, tmp_path)
+    for called, meant in (("bob", "pn_2b"), ("pn_2b", "pn_2b"), ("pn_1", "pn_1a")):
+        script.seen.clear()
+        script.answers[:] = [listed, link]
+        assert admin.run("people", "reinvite", called).code == 0
+        assert script.seen[-1].path == f"/api/v1/people/{meant}/invitations"
+    for called, said in (
+        ("Bob", "No person has the name or id `Bob`; `headrace people` lists them."),
+        ("eve", "`eve` fits 2 people; name one by id: pn_2c (eve, active), pn_3d (eve, active)."),
+        ("pn_2", "`pn_2` fits 2 people"),
+    ):
+        script.seen.clear()
+        script.answers[:] = [listed]
+        refused = admin.run("people", "reinvite", called)
+        assert (refused.code, said in refused.err) == (1, True), refused.err
+        assert len(script.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("people", "disable", "?", "--yes"),
+        ("people", "enable", "?"),
+        ("people", "reinvite", "?"),
+        ("people", "set", "?", "--role", "viewer"),
+        ("people", "link", "?", "https://corp.example", "bob"),
+        ("people", "sessions", "--person", "?"),
+        ("people", "passkeys", "--person", "?"),
+        ("token", "create", "x", "--scope", "transfer:read", "--for", "?"),
+    ],
+)
+def test_each_command_about_a_person_says_that_nobody_has_a_name(
+    script: Script, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    script.answers = [answer(people(pn_1="anna"))]
+    refused = Person("root", script.url, tmp_path).run(*(word.replace("?", "nobody") for word in command))
+    assert (refused.code, "has the name or id `nobody`" in refused.err) == (1, True), refused.err
+
+
+def test_whoever_may_not_list_people_hears_what_the_service_says(script: Script, tmp_path: Path) -> None:
+    script.answers = [problem("forbidden", 403), problem("session_needed", 403)]
+    refused = Person("anna", script.url, tmp_path).run("people", "reinvite", "bob")
+    assert "said by the service: session_needed" in refused.err
+    assert script.seen[-1].path == "/api/v1/people/bob/invitations"
 
 
 def test_whoever_is_not_at_a_terminal_is_asked_for_no_password(script: Script, tmp_path: Path) -> None:

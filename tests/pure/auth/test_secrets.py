@@ -88,12 +88,12 @@ COMMON = (
 @pytest.mark.parametrize(
     ("password", "message"),
     [
-        ("short", "12 to 1,000"),
+        ("short", "must have 12 to 1,000"),
         ("x" * 1001, "12 to 1,000"),
-        ("aaaaaaaaaaaaaaaa", "5 different"),
-        ("i am ADA and proud", "your name"),
+        ("aaaaaaaaaaaaaaaa", "must have at least 5 different"),
+        ("i am ADA and proud", r"must not contain your name \(`Ada`\)"),
         ("i am ada and proud", "your name"),
-        *((common, "not a common one") for common in COMMON),
+        *((common, "must not be a common one") for common in COMMON),
     ],
 )
 def test_a_password_that_breaks_the_rule_is_refused_and_told_why(password: str, message: str) -> None:

@@ -257,7 +257,9 @@ class Providers:
     def named(self, issuer: str) -> Provider:
         """Return a provider by its id here; raises `not_found`."""
         if issuer not in self._by_id:
-            raise AuthError(AuthCode.NOT_FOUND, "There is no such provider.")
+            there = ", ".join(f"`{one}`" for one in self._by_id)
+            known = f"the providers of this site are {there}" if there else "this site has none"
+            raise AuthError(AuthCode.NOT_FOUND, f"There is no such provider: {known}.")
         return self._by_id[issuer]
 
     def at(self, url: str | None) -> Provider | None:

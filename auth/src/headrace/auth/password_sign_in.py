@@ -8,7 +8,15 @@ from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
-from headrace.auth.passwords import check_name, check_password, fold, hash_password, needs_rehash, password_fits
+from headrace.auth.passwords import (
+    check_name,
+    check_new,
+    check_password,
+    fold,
+    hash_password,
+    needs_rehash,
+    password_fits,
+)
 from headrace.auth.places import Places
 from headrace.auth.principal import Principal
 from headrace.auth.secret_forms import Pepper, invitation_person
@@ -155,6 +163,7 @@ class PasswordSignIn:
                 AuthCode.NOT_ALLOWED, "Your password is not kept here; change it where you sign in with it."
             )
         await self.prove(by, password)
+        check_new(new, password)
         await self._in_thread(check_password, new, by.name)
         await self._store.replace_password(by.id, await self._hash(by.id, new), keep=by.session_id or "")
 

@@ -31,16 +31,26 @@ def check_password(password: str, name: str) -> None:
     million that a guesser would try. No character classes, no expiry. May take half a second: in a thread.
     """
     if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
-        raise AuthError(AuthCode.PASSWORD_REFUSED, f"A password has {MIN_PASSWORD} to {MAX_PASSWORD:,} characters.")
+        raise AuthError(
+            AuthCode.PASSWORD_REFUSED, f"Your password must have {MIN_PASSWORD} to {MAX_PASSWORD:,} characters."
+        )
     if len(set(password)) < MIN_DISTINCT:
-        raise AuthError(AuthCode.PASSWORD_REFUSED, f"A password has at least {MIN_DISTINCT} different characters.")
+        raise AuthError(
+            AuthCode.PASSWORD_REFUSED, f"Your password must have at least {MIN_DISTINCT} different characters."
+        )
     if len(name) >= 3 and fold(name) in fold(password):  # noqa: PLR2004
-        raise AuthError(AuthCode.PASSWORD_REFUSED, "A password does not contain your name.")
+        raise AuthError(AuthCode.PASSWORD_REFUSED, f"Your password must not contain your name (`{name}`).")
     if zxcvbn(password[:JUDGED], [name, "headrace"])["score"] < MIN_SCORE:
         raise AuthError(
             AuthCode.PASSWORD_REFUSED,
-            "A password is not a common one, nor one with a few changes; choose another, such as four words.",
+            "Your password must not be a common one, or one with a few changes; choose another, such as four words.",
         )
+
+
+def check_new(password: str, former: str) -> None:
+    """Refuse the password that somebody has already; raises `password_refused`."""
+    if _normal(password) == _normal(former):
+        raise AuthError(AuthCode.PASSWORD_REFUSED, "That is your password already; choose another.")
 
 
 def check_name(name: str) -> str:
@@ -61,7 +71,7 @@ def check_name(name: str) -> str:
     ):
         raise AuthError(
             AuthCode.NAME_REFUSED,
-            f"A name has 1 to {MAX_NAME} letters, digits, spaces and . - _ @ + ', all letters of one script.",
+            f"A name must have 1 to {MAX_NAME} letters, digits, spaces and . - _ @ + ', all letters of one script.",
         )
     return normal
 

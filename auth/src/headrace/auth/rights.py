@@ -70,6 +70,11 @@ class Rights:
 
         Their sessions, tokens and passkeys stay ended. Who has a name of their own here gets a one-time link instead.
         """
+        await self.check_enabling(by, person)
+        return await self._identities.enable(person) or await self._known(person)
+
+    async def check_enabling(self, by: Principal, person: str) -> None:
+        """Refuse what `enable` would refuse, before a proof is asked for. Raises `not_allowed`, `not_found`."""
         need_admin(by)
         known = await self._known(person)
         if known.state != "disabled":
@@ -77,9 +82,8 @@ class Rights:
         if known.kind == "person" and known.local and known.name != known.id:
             raise AuthError(
                 AuthCode.NOT_ALLOWED,
-                "Their password is gone: give them a new one-time link with `headrace people reinvite`.",
+                f"Their password is gone: give them a new one-time link with `headrace people reinvite {person}`.",
             )
-        return await self._identities.enable(person) or await self._known(person)
 
     async def bindings(self, by: Principal) -> Sequence[GroupBinding]:
         """List what groups give; raises `not_allowed`."""

@@ -211,12 +211,21 @@ def state_style(state: m.TransferState) -> str:
             return "cyan"
 
 
+_OF_IDS: Final = frozenset({"id", "plan", "transfer", "halt", "version"})
+"""Headings of columns of ids, which people copy."""
+_LONGEST_ID: Final = 48
+"""Characters of an id beside which a terminal of 80 columns has room for the rest."""
+
+
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
-    """Return a table of cells, each made visible and none cut off."""
+    """Return a table of cells, each made visible; ids stay on one line, and what else is too wide is folded."""
+    listed = list(rows)
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
-        shown.add_column(heading, overflow="fold")
-    for row in rows:
+    for column, heading in enumerate(headings):
+        # A folded id can't be copied. Some passkeys' ids are wider than a terminal: these are folded all the same.
+        whole = heading in _OF_IDS and all(len(row[column]) <= _LONGEST_ID for row in listed)
+        shown.add_column(heading, no_wrap=whole, overflow="ellipsis" if whole else "fold")
+    for row in listed:
         shown.add_row(*(Text(visible(cell)) for cell in row))
     return shown
 

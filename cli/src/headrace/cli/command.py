@@ -23,6 +23,10 @@ T = TypeVar("T")
 P = TypeVar("P", bound=Proven)
 
 _PROOF_NEEDED = "proof_needed"
+PROOF_REFUSED = "proof_refused"
+"""The code of a wrong password."""
+PASSWORD_TRIES = 3
+"""How often a person may type the password of one proof."""
 
 
 class Out:
@@ -89,6 +93,8 @@ class Command:
 def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any, T]], *, page: str = "") -> T:
     """Make a call; where the service wants a proof that the person is there, ask for the password at the terminal.
 
+    A wrong password is asked for again, up to `PASSWORD_TRIES` in all.
+
     A terminal has no passkeys, and no session at a provider: where only these count, it says where in the console
     (`page`: a path) the person can do this, and opens it where there is a browser to open.
     """
@@ -108,6 +114,17 @@ def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any,
             command.out.note("Nobody is there to type a password: run this at a terminal, or use the console.")
             raise
         command.out.note(error.problem.detail)
+    for _ in range(PASSWORD_TRIES - 1):
+        try:
+            return _with_password(command, request, call)
+        except HeadraceError as error:
+            if error.problem.code != PROOF_REFUSED:
+                raise
+            command.out.note(f"{error.problem.detail} Type it again.")
+    return _with_password(command, request, call)
+
+
+def _with_password(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any, T]]) -> T:
     password = str(typer.prompt("Your password", hide_input=True, err=True))
     return command.wait(call(request.model_copy(update={"password": password})))
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import unicodedata
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated
@@ -10,15 +11,16 @@ from urllib.parse import urlsplit
 import typer
 
 from headrace.cli.card import age, local_time, table
-from headrace.cli.command import Command, Json, proven, run, whole_list
+from headrace.cli.command import Command, Json, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
+from headrace.cli.whom import Whom, Whose, everybody, id_of, person_called
 from headrace.client import HeadraceError, HttpHeadrace
 from headrace.client import login as saved
 from headrace.client import models as m
+from headrace.client.text import visible
 
 MIN_PASSWORD = 12
-MAX_PEOPLE = 1000
 """Characters; the service has the last word."""
 
 
@@ -50,7 +52,10 @@ def login(
             return Exit.USAGE
         if link is not None:
             given = _typed_link(command) if link == "-" else link
-            session, url = _accepted(command, given, name or _invited_name(command), from_stdin=password_stdin)
+            called = name or _invited_name(command)
+            session, url = _accepted(command, given, called, from_stdin=password_stdin)
+            if called is not None and unicodedata.normalize("NFC", called) != session.me.name:
+                command.out.note(f"You were invited as {session.me.name}: that is your name here.")
         else:
             person = name or str(typer.prompt("Name", err=True))
             password = _password(from_stdin=password_stdin, new=False)
@@ -174,7 +179,7 @@ def people_list(ctx: typer.Context, *, json: Json = False) -> None:
         return
 
     def work(command: Command) -> None:
-        found = command.wait(whole_list(lambda after: command.headrace.people(limit=MAX_PEOPLE, after=after)))
+        found = everybody(command)
         rows = (
             (p.name, p.id, p.kind, ", ".join(p.roles), ", ".join(p.groups), p.state, local_time(p.created))
             for p in found
@@ -192,7 +197,7 @@ def people_service(
     role: Annotated[list[str], typer.Option(help="viewer, requester, operator, auditor.")],
     json: Json = False,
 ) -> None:
-    """Make a service account: it owns tokens of pipelines (`token create --for ID`) and never signs in."""
+    """Make a service account: it owns tokens of pipelines (`token create --for ACCOUNT`) and never signs in."""
 
     def work(command: Command) -> None:
         made = proven(command, m.ServiceAccountRequest(name=name, roles=role), command.headrace.create_service_account)
@@ -203,23 +208,45 @@ def people_service(
 
 
 @people.command("disable")
-def people_disable(person: Annotated[str, typer.Argument(help="A person's id.")], *, json: Json = False) -> None:
-    """Disable a person; their sessions and tokens end."""
+def people_disable(
+    person: Whom,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Disable a person; password, sessions, tokens and passkeys are gone."""
 
-    def work(command: Command) -> None:
-        after = command.wait(command.headrace.disable_person(person))
-        command.out.say(f"{after.name} is {after.state}.")
+    def work(command: Command) -> Exit:
+        found = person_called(command, person)
+        name, whom = (found.name, found.id) if found is not None else (person, person)
+        if not yes and not (command.out.interactive and typer.confirm(f"Disable {visible(name)}?", err=True)):
+            command.out.note("Nothing was done. Say --yes, or answer in a terminal.")
+            return Exit.NEEDS_YES
+        after = command.wait(command.headrace.disable_person(whom))
+        gone = "tokens" if after.kind == "service" else "password, sessions, tokens and passkeys"
+        if after.identities:
+            gone = "sessions, tokens, passkeys and any password here"
+        command.out.say(f"{after.name} is {after.state}; {gone} are gone. To let them back: {_way_back(after)}")
         command.out.document(after)
+        return Exit.DONE
 
     run(work, as_json=json)
 
 
+def _way_back(person: m.Person) -> str:
+    enable, reinvite = f"`headrace people enable {person.id}`", f"`headrace people reinvite {person.id}`"
+    if person.kind == "service" or person.name == person.id:
+        return enable
+    # Who has identities elsewhere may have a password here besides, and needs a link for another then.
+    return f"{enable}, or {reinvite} if they signed in with a password here" if person.identities else reinvite
+
+
 @people.command("enable")
-def people_enable(person: Annotated[str, typer.Argument(help="A person's id.")], *, json: Json = False) -> None:
+def people_enable(person: Whom, *, json: Json = False) -> None:
     """Let a disabled person who signs in elsewhere, or a service account, act again; what ended stays ended."""
 
     def work(command: Command) -> None:
-        after = proven(command, m.Proven(), partial(command.headrace.enable_person, person))
+        after = proven(command, m.Proven(), partial(command.headrace.enable_person, id_of(command, person)))
         command.out.say(f"{after.name} is {after.state}.")
         command.out.document(after)
 
@@ -227,11 +254,11 @@ def people_enable(person: Annotated[str, typer.Argument(help="A person's id.")],
 
 
 @people.command("reinvite")
-def people_reinvite(person: Annotated[str, typer.Argument(help="A person's id.")], *, json: Json = False) -> None:
+def people_reinvite(person: Whom, *, json: Json = False) -> None:
     """Give a person a new one-time link: to join, to come back after `disable`, or for another password."""
 
     def work(command: Command) -> None:
-        made = proven(command, m.Proven(), partial(command.headrace.invite_again, person))
+        made = proven(command, m.Proven(), partial(command.headrace.invite_again, id_of(command, person)))
         command.out.note(f"Give {made.name} this link before {local_time(made.expires)} (shown once):")
         command.out.say(made.link)
         command.out.document(made)
@@ -266,19 +293,20 @@ def people_password(
 @people.command("sessions")
 def people_sessions(
     *,
-    person: Annotated[str | None, typer.Option(help="Whose, by id (administrators); yours unless given.")] = None,
+    person: Whose = None,
     end: Annotated[str | None, typer.Option(metavar="ID", help="End this one.")] = None,
     json: Json = False,
 ) -> None:
     """List your sessions, or end one."""
 
     def work(command: Command) -> None:
+        whose = id_of(command, person) if person is not None else None
         if end is not None:
-            command.wait(command.headrace.end_session(end, person=person))
+            command.wait(command.headrace.end_session(end, person=whose))
             command.out.say(f"Session {end} is ended.")
             command.out.document({"ended": end})
             return
-        found = command.wait(command.headrace.sessions(person=person))
+        found = command.wait(command.headrace.sessions(person=whose))
         rows = (
             (one.id, one.method, local_time(one.created), age(one.last_used), "this one" if one.current else "")
             for one in found
@@ -292,20 +320,21 @@ def people_sessions(
 @people.command("passkeys")
 def people_passkeys(
     *,
-    person: Annotated[str | None, typer.Option(help="Whose, by id (administrators); yours unless given.")] = None,
+    person: Whose = None,
     remove: Annotated[str | None, typer.Option(metavar="ID", help="Remove this one, such as a lost one.")] = None,
     json: Json = False,
 ) -> None:
     """List your passkeys, or remove one; the console adds them."""
 
     def work(command: Command) -> None:
+        whose = id_of(command, person) if person is not None else None
         if remove is not None:
-            gone = partial(command.headrace.remove_passkey, remove, person=person)
-            proven(command, m.Proven(), gone, page="/account" if person is None else f"/people/{person}")
+            gone = partial(command.headrace.remove_passkey, remove, person=whose)
+            proven(command, m.Proven(), gone, page="/account" if whose is None else f"/people/{whose}")
             command.out.say(f"Passkey {remove} is removed.")
             command.out.document({"removed": remove})
             return
-        found = command.wait(command.headrace.passkeys(person=person))
+        found = command.wait(command.headrace.passkeys(person=whose))
         rows = ((one.id, one.name, local_time(one.created), age(one.last_used)) for one in found)
         command.out.show(table(("id", "name", "added", "used"), rows))
         command.out.document(found)
@@ -315,7 +344,7 @@ def people_passkeys(
 
 @people.command("set")
 def people_set(  # noqa: PLR0913 - one parameter each option
-    person: Annotated[str, typer.Argument(help="A person's id.")],
+    person: Whom,
     *,
     role: Annotated[
         list[str] | None, typer.Option(help="A role to grant; together they replace those granted.")
@@ -335,7 +364,7 @@ def people_set(  # noqa: PLR0913 - one parameter each option
             command.out.note("Give --role or --no-roles, or --group or --no-groups.")
             return Exit.USAGE
         update = m.PersonUpdate(roles=[] if no_roles else role or None, groups=[] if no_groups else group or None)
-        after = proven(command, update, partial(command.headrace.update_person, person))
+        after = proven(command, update, partial(command.headrace.update_person, id_of(command, person)))
         command.out.say(f"{after.name}: roles {_listed(after.roles)}; groups {_listed(after.groups)}")
         command.out.document(after)
         return Exit.DONE
@@ -345,7 +374,7 @@ def people_set(  # noqa: PLR0913 - one parameter each option
 
 @people.command("link")
 def people_link(
-    person: Annotated[str, typer.Argument(help="A person's id.")],
+    person: Whom,
     issuer: Annotated[str, typer.Argument(help="The issuer, as it calls itself.")],
     subject: Annotated[str, typer.Argument(help="The person's id at the issuer.")],
     *,
@@ -357,7 +386,7 @@ def people_link(
     def work(command: Command) -> None:
         link = m.IdentityLink(issuer=issuer, subject=subject)
         act = command.headrace.unlink_identity if remove else command.headrace.link_identity
-        after = proven(command, link, partial(act, person))
+        after = proven(command, link, partial(act, id_of(command, person)))
         command.out.say(f"{after.name}: {_listed([f'{one.subject} at {one.issuer}' for one in after.identities])}")
         command.out.document(after)
 
@@ -467,7 +496,7 @@ def token_create(  # noqa: PLR0913 - one parameter each option
     ],
     agent: Annotated[str | None, typer.Option(help="The assistant that will act with it.")] = None,
     owner: Annotated[
-        str | None, typer.Option("--for", metavar="ID", help="The service account whose it shall be.")
+        str | None, typer.Option("--for", metavar="ACCOUNT", help="The service account whose it is, by id or name.")
     ] = None,
     valid: Annotated[int, typer.Option(parser=as_flag(span_s), metavar="TIME", help="Like 30d.")] = 30 * 86400,
     json: Json = False,
@@ -475,7 +504,8 @@ def token_create(  # noqa: PLR0913 - one parameter each option
     """Make an API token for a pipeline or an assistant; its secret is shown once."""
 
     def work(command: Command) -> None:
-        wanted = m.TokenRequest(name=name, scopes=scope, valid_s=valid, agent=agent, person=owner)
+        account = id_of(command, owner) if owner is not None else None
+        wanted = m.TokenRequest(name=name, scopes=scope, valid_s=valid, agent=agent, person=account)
         made = proven(command, wanted, command.headrace.create_token)
         command.out.note(f"Token {made.id}, until {local_time(made.expires)}. Shown once:")
         command.out.say(made.secret or "")

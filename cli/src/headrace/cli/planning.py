@@ -10,16 +10,18 @@ import typer
 from rich.text import Text
 
 from headrace.cli.card import SHORT_DIGEST, local_time, plan_card
-from headrace.cli.command import Command, proven
+from headrace.cli.command import PROOF_REFUSED, Command, proven
 from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.following import ended, follow
-from headrace.client import END_STATES
+from headrace.client import END_STATES, HeadraceError
 from headrace.client import models as m
 from headrace.client.text import visible
 
 MAX_ROUNDS: Final = 8
 """Rounds of questions before a person is asked to write a new sentence."""
 WAIT_S: Final = 2.0
+_NOT_PROVEN: Final = frozenset({PROOF_REFUSED, "too_many_attempts"})
+"""Codes that end a confirmation for want of the right password: the plan waits on."""
 
 _CUES: Final = {"source": "from", "destination": "to", "rate_limit_bps": "at", "exclude": "except", "include": "only"}
 """Words that lead a missing part of a sentence in."""
@@ -140,7 +142,12 @@ def confirmed(command: Command, plan: m.Plan) -> m.Plan | None:
         return None
     said_yes = typer.confirm(f"Confirm plan {digest[:SHORT_DIGEST]} with what it replaces or deletes?", err=True)
     verdict = m.Confirmation(digest=digest, verdict="confirmed" if said_yes else "declined")
-    after = proven(command, verdict, partial(command.headrace.confirm_plan, plan.id), page=f"/plans/{plan.id}")
+    try:
+        after = proven(command, verdict, partial(command.headrace.confirm_plan, plan.id), page=f"/plans/{plan.id}")
+    except HeadraceError as error:
+        if error.problem.code in _NOT_PROVEN:
+            command.out.note(f"Nothing was started; the plan still waits: `headrace confirm {plan.id}`")
+        raise
     return after if said_yes else None
 
 

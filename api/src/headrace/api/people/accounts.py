@@ -299,6 +299,8 @@ class People:
 
     async def enable(self, caller: Caller, person: str, proof: m.Proven) -> m.Person:
         """Let somebody disabled act again."""
+        with acting(caller):
+            await self._auth.rights.check_enabling(caller.principal, person)
         await self._proofs.of(caller, "enable_person", person, proof)
         with self._changing(caller):
             enabled = await self._auth.rights.enable(caller.principal, person)

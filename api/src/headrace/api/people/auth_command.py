@@ -61,7 +61,11 @@ def check(
     if as_json:
         typer.echo(json.dumps({issuer: list(map(asdict, findings)) for issuer, findings in found.items()}))
     elif not found:
-        typer.echo("this site has no providers and no directories (HEADRACE_OIDC_ISSUERS, HEADRACE_DIRECTORIES)")
+        typer.echo(
+            "no providers and no directories are set here, in this shell "
+            "(HEADRACE_OIDC_ISSUERS, HEADRACE_DIRECTORIES); nothing was tried. "
+            "The settings may be in the service's unit: run this with the service's settings."
+        )
     if not all(finding.good for findings in found.values() for finding in findings):
         raise typer.Exit(_BAD)
 
