@@ -121,7 +121,7 @@ async def _of_a_provider(documents: Documents) -> tuple[Sequence[float], float, 
 async def _at_once(domain: Domain) -> Sequence[float]:
     """Let people of a directory sign in at the same moment, with the limits that a site has unless it says others."""
     store, clock = MemoryPeopleStore(), OwnClock()
-    directory = LdapDirectory(config_of(domain.url, ca=str(domain.ca)), clock)
+    directory = LdapDirectory(config_of(domain.url, ca=str(domain.ca)))
     door = Authenticator(store, store, store, clock, Pepper(b"p" * 32), directories=[directory])
     group = domain.sid("xfer-users")
     await bind(store, GroupBinding(issuer="ad:corp.test", group=group, roles=frozenset({Role.REQUESTER})))

@@ -276,6 +276,19 @@ async def a_duty_runs_at_the_start_again_and_again_and_after_a_failure(bench: Be
     assert work.most == 1
 
 
+async def a_duty_that_takes_longer_than_its_limit_is_ended_and_done_again(bench: Bench) -> None:
+    worker = bench.worker()
+    work = Work()
+    work.gate.clear()
+
+    async def run() -> None:
+        await work("duty")
+
+    worker.every("duty", 0.01, run, limit_s=0.01)
+    await worker.start()
+    await work.until(lambda: len(work.begun) >= 2)
+
+
 CHECKS: tuple[Check, ...] = (
     a_job_exists_only_if_its_transaction_is_committed,
     a_job_runs_and_is_gone_for_the_next_worker,
@@ -290,4 +303,5 @@ CHECKS: tuple[Check, ...] = (
     a_job_that_looks_again_stays_until_it_is_done,
     what_a_dead_worker_had_begun_is_run_by_the_next,
     a_duty_runs_at_the_start_again_and_again_and_after_a_failure,
+    a_duty_that_takes_longer_than_its_limit_is_ended_and_done_again,
 )

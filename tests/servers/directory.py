@@ -216,13 +216,13 @@ class Domain:
                 admin.add(self.dn(name), "group", {"sAMAccountName": name, "member": members})
             admin.modify(self.dn("disabled"), {"userAccountControl": [(MODIFY_REPLACE, [str(_DISABLED)])]})
             admin.modify(self.dn("mustchange"), {"pwdLastSet": [(MODIFY_REPLACE, ["0"])]})
-            long_ago = _ticks(datetime(2020, 1, 1, tzinfo=UTC))
+            long_ago = ticks(datetime(2020, 1, 1, tzinfo=UTC))
             admin.modify(self.dn("ended"), {"accountExpires": [(MODIFY_REPLACE, [long_ago])]})
             _let_expire(admin, self)
 
     def _grow_old(self, name: str) -> None:
         """Let somebody's password be nine days old, which no administrator can do from outside."""
-        old = _ticks(datetime.now(UTC) - timedelta(days=9))
+        old = ticks(datetime.now(UTC) - timedelta(days=9))
         change = f"dn: {self.dn(name)}\nchangetype: modify\nreplace: pwdLastSet\npwdLastSet: {old}\n"
         bypass = "--controls=local_oid:1.3.6.1.4.1.7165.4.3.20:0"
         _run(["ldbmodify", "-H", str(self.folder / "private" / "sam.ldb"), bypass], change)
@@ -255,7 +255,7 @@ def _let_expire(admin: Connection, domain: Domain) -> None:
     admin.add(f"CN=two-days,{container}", "msDS-PasswordSettings", policy)
 
 
-def _ticks(moment: datetime) -> str:
+def ticks(moment: datetime) -> str:
     """Write a moment as Windows does: in steps of 100 ns since 1601."""
     return str(int((moment - datetime(1601, 1, 1, tzinfo=UTC)).total_seconds()) * 10**7)
 

@@ -5,7 +5,7 @@ import json
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.conformance.identity_store_conformance import bind
 from tests.servers.device import Device
-from tests.servers.directory import LOCK_AFTER, PASSWORD, Authority, Domain, config_of, domain_running
+from tests.servers.directory import LOCK_AFTER, PASSWORD, Authority, Domain, config_of, domain_running, ticks
 from tests.servers.proxy import open_proxy
 from tests.servers.site import PASSWORD as LOCAL
 from tests.servers.site import Person, ShiftedClock, Site, started_site
@@ -25,10 +25,11 @@ from tests.service.test_proofs import PASSKEY_FOR_PHI, added, wanted
 from tests.service.test_transfers import SLOW_BPS, large_set, until
 from typer.testing import CliRunner
 
+from headrace.api.app.compose import _directories
 from headrace.api.clock import utc_now
 from headrace.api.jobs.local import LocalJobs
 from headrace.api.people.auth_command import auth
-from headrace.api.settings import Settings
+from headrace.api.settings import SettingError, Settings
 from headrace.auth import (
     Authenticator,
     AuthError,
@@ -40,12 +41,14 @@ from headrace.auth import (
     Role,
     SignedIn,
     TooManyAttempts,
+    directory_watch,
     memory,
 )
-from headrace.auth.directory import Refusal, TypedName
+from headrace.auth.directory import LookedUp, Refusal, TypedName
 from headrace.auth.directory_check import check_directory
-from headrace.auth.directory_ldap import LdapDirectory
+from headrace.auth.directory_ldap import Entry, LdapDirectory
 from headrace.auth.directory_watch import DirectoryWatch
+from headrace.auth.leavers import FEW, Brake, Looked
 from headrace.auth.store import every_identity, everybody
 from headrace.client import models as m
 
@@ -63,7 +66,7 @@ class House:
         self.store = MemoryPeopleStore()
         config = config_of(*(servers or (domain.url,)), **({"ca": str(domain.ca)} | other))
         self.config = config
-        self.directory = LdapDirectory(config, self.clock)
+        self.directory = LdapDirectory(config)
         self.door = Authenticator(
             self.store,
             self.store,
@@ -432,7 +435,7 @@ async def test_people_of_two_domains_sign_in_each_at_their_own_and_one_that_is_a
             assert roleless.value.code == "no_role"
             await site.bind(*bindings)
             partner.enable("alice", enabled=False)
-            await site.use_cases.people.look_for_leavers()
+            await site.use_cases.people.look_for_leavers("ad:partner.test")
             with pytest.raises(AuthError):
                 await site.use_cases.people.of_session(there.secret)
             assert (await site.use_cases.people.of_session(here.secret)).id == here.principal.id
@@ -514,7 +517,7 @@ async def test_who_leaves_the_directory_or_its_groups_loses_everything_and_comes
     domain.enable("alice", enabled=False)
     domain.leave("carol", "xfer-admins")
     try:
-        await people.look_for_leavers()
+        await people.look_for_leavers(CORP)
         ended = await operator.end_of(running)
         assert ended.error is not None
         assert ended.error.code == "requester_inactive"
@@ -531,7 +534,7 @@ async def test_who_leaves_the_directory_or_its_groups_loses_everything_and_comes
     finally:
         domain.enable("alice", enabled=True)
         domain.join("carol", "xfer-admins")
-    await people.look_for_leavers()
+    await people.look_for_leavers(CORP)
     assert {one.state for one in await ada.port.people()} == {"active"}
     assert (await signed_in(site, "alice@corp.test")).principal.id == alice.principal.id
     with refused("needs_approval"):
@@ -551,7 +554,7 @@ async def test_plans_of_somebody_who_was_renamed_in_the_directory_start_no_more_
         mary = await signed_in(site, "mary.miller@corp.test")
         planned = await mary.plan("lab:/set", "archive:/before")
         domain.set("mary", userPrincipalName="mary.smith@corp.test")
-        await site.use_cases.people.look_for_leavers()
+        await site.use_cases.people.look_for_leavers(CORP)
         with refused("requester_renamed"):
             await mary.submit(planned)
         ended = await mary.end_of(await mary.submit(await mary.plan("lab:/set", "archive:/after")))
@@ -573,12 +576,12 @@ async def test_who_is_deleted_has_left_and_who_is_locked_out_or_must_change_the_
     domain.set("lars", pwdLastSet="0")
     domain.delete("zoe")
     try:
-        assert (await house.door.directory_watch.look()).changed
+        assert (await house.door.directory_watch.look(CORP)).changed
         assert domain.number("lars", "lockoutTime")
         assert (await house.door.sessions.principal(lars.secret)).id == lars.principal.id
         with pytest.raises(AuthError):
             await house.door.sessions.principal(zoe.secret)
-        assert not (await house.door.directory_watch.look()).changed
+        assert not (await house.door.directory_watch.look(CORP)).changed
     finally:
         domain.delete("lars")
 
@@ -595,7 +598,7 @@ async def test_whoever_leaves_is_found_however_many_people_there_are(
     for name in ("alice", "bob", "carol"):
         domain.enable(name, enabled=False)
     try:
-        assert (await house.door.directory_watch.look()).changed
+        assert (await house.door.directory_watch.look(CORP)).changed
         assert {one.state async for one in everybody(house.store)} == {"suspended"}
     finally:
         for name in ("alice", "bob", "carol"):
@@ -606,16 +609,144 @@ async def test_nobody_has_left_a_directory_that_is_away_or_answers_for_nobody(ho
     alice = await house.sign_in("alice@corp.test")
     for other in ({"base": "OU=Nowhere,DC=corp,DC=test"}, {"secret": "not this"}):
         blind = House(domain, **other)
-        watch = DirectoryWatch([blind.directory], house.store, house.clock)
-        looked = await watch.look()
-        assert (looked.changed, looked.away[0].partition(":")[0]) == (False, "nobody knows who has left corp.test")
+        watch = DirectoryWatch([blind.directory], house.store, Brake(house.store, house.store), house.clock)
+        looked = await watch.look(CORP)
+        assert (looked.changed, looked.troubles[0].partition(":")[0]) == (False, "nobody knows who has left corp.test")
     assert await house.door.sessions.principal(alice.secret) == alice.principal
+
+
+async def test_a_directory_that_shows_nobody_any_more_ends_nobodys_work(house: House, domain: Domain) -> None:
+    await house.bind(**{f"{domain.sid('alice').rpartition('-')[0]}-513": Role.VIEWER})
+    guests = [f"guest{number}" for number in range(FEW - 3)]
+    for name in guests:
+        domain.add(name)
+    try:
+        here = [await house.sign_in(f"{name}@corp.test") for name in ("alice", "bob", "carol", "dave", *guests)]
+        blind = House(domain, base="OU=Groups,DC=corp,DC=test")
+        brake = Brake(house.store, house.store)
+        looked = await DirectoryWatch([blind.directory], house.store, brake, house.clock).look(CORP)
+        [said] = looked.troubles
+        assert said.startswith(f"by what {CORP} answers now, 6 of 6 people would lose all access at once: alice@corp")
+        assert not looked.changed
+        for one in here:
+            assert (await house.door.sessions.principal(one.secret)).id == one.principal.id
+        assert (await house.door.directory_watch.look(CORP)) == Looked(changed=False, troubles=())
+    finally:
+        for name in guests:
+            domain.delete(name)
+
+
+async def test_accounts_end_by_the_clock_of_the_domain(house: House, domain: Domain) -> None:
+    await house.sign_in("bob@corp.test")
+    house.clock.jump += timedelta(days=366)
+    try:
+        domain.set("bob", accountExpires=ticks(utc_now() + timedelta(days=30)))
+        assert not (await house.door.directory_watch.look(CORP)).changed
+        domain.set("bob", accountExpires=ticks(utc_now() - timedelta(days=1)))
+        assert (await house.door.directory_watch.look(CORP)).changed
+    finally:
+        domain.set("bob", accountExpires="0")
+
+
+async def test_somebody_whose_groups_cannot_be_read_stays_is_named_and_keeps_nobody_else_in(
+    house: House, domain: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob = await house.sign_in("alice@corp.test"), await house.sign_in("bob@corp.test")
+    without_attribute(monkeypatch, "tokenGroups", domain.dn("bob"))
+    domain.enable("alice", enabled=False)
+    try:
+        looked = await house.door.directory_watch.look(CORP)
+    finally:
+        domain.enable("alice", enabled=True)
+    assert looked.changed
+    [said] = looked.troubles
+    assert said.startswith("nobody knows whether bob@corp.test has left corp.test: ")
+    assert said.endswith(f"svc-headrace@corp.test may not read the groups (tokenGroups) of {domain.dn('bob')}")
+    assert (await house.door.sessions.principal(bob.secret)).id == bob.principal.id
+    with pytest.raises(AuthError):
+        await house.door.sessions.principal(alice.secret)
+    with pytest.raises(AuthError) as away:
+        await house.door.prove(bob.principal, PASSWORD)
+    assert away.value.code == "directory_away"
+
+
+def without_attribute(monkeypatch: pytest.MonkeyPatch, attribute: str, dn: str) -> None:
+    """Leave an attribute of one entry out of what the domain answers, as where the account may not read it."""
+    search = LdapDirectory.search
+
+    def without(self: LdapDirectory, *asked: Any, of: str | None = None) -> list[tuple[str, Entry]]:  # noqa: ANN401
+        found = search(self, *asked, of=of)
+        return [
+            (name, {key: value for key, value in entry.items() if (key, of) != (attribute, dn)})
+            for name, entry in found
+        ]
+
+    monkeypatch.setattr(LdapDirectory, "search", without)
+
+
+async def test_people_are_looked_up_in_parts_and_one_part_without_an_answer_takes_none_from_the_others(
+    house: House, domain: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("alice", "bob", "carol")
+    await house.bind(**{domain.sid("xfer-users"): Role.REQUESTER, domain.sid("xfer-admins"): Role.APPROVER})
+    for name in names:
+        await house.sign_in(f"{name}@corp.test")
+    monkeypatch.setattr(directory_watch, "BATCH", 1)
+    look_up, missed = house.directory.look_up, domain.subject("bob")
+
+    async def asked(subjects: Collection[str]) -> LookedUp:
+        if missed in subjects:
+            raise DirectoryAway(missed)
+        return await look_up(subjects)
+
+    monkeypatch.setattr(house.directory, "look_up", asked)
+    for name in names:
+        domain.enable(name, enabled=False)
+    try:
+        looked = await house.door.directory_watch.look(CORP)
+    finally:
+        for name in names:
+            domain.enable(name, enabled=True)
+    assert looked == Looked(changed=True, troubles=(f"nobody knows who has left corp.test: {missed}",))
+    assert {one.name async for one in everybody(house.store) if one.state == "active"} == {"bob@corp.test"}
+
+
+async def test_a_look_takes_nothing_from_who_signs_in_while_it_goes_on(
+    house: House, domain: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await house.sign_in("bob@corp.test")
+    house.clock.shift += timedelta(seconds=1)
+    look_up, came = house.directory.look_up, list[SignedIn]()
+
+    async def answered_late(subjects: Collection[str]) -> LookedUp:
+        found = await look_up(subjects)
+        domain.enable("bob", enabled=True)
+        came.append(await house.sign_in("bob@corp.test"))
+        return found
+
+    monkeypatch.setattr(house.directory, "look_up", answered_late)
+    domain.enable("bob", enabled=False)
+    assert not (await house.door.directory_watch.look(CORP)).changed
+    assert (await house.door.sessions.principal(came[0].secret)).id == came[0].principal.id
+
+
+async def test_a_wrong_password_of_the_services_own_account_is_tried_once_in_a_while(
+    house: House, domain: Domain
+) -> None:
+    await house.sign_in("bob@corp.test")
+    before = domain.number("svc-headrace", "badPwdCount")
+    blind = House(domain, secret="not this")  # noqa: S106 - wrong on purpose
+    for _ in range(LOCK_AFTER + 1):
+        error = await blind.refusal("alice@corp.test")
+        assert "refuses svc-headrace@corp.test: wrong password; the one in `secret_file` is wrong" in error.reason
+    assert domain.number("svc-headrace", "badPwdCount") == before + 1
+    await house.sign_in("bob@corp.test")
 
 
 async def test_an_identity_that_no_account_can_have_is_that_of_nobody(house: House) -> None:
     bob = await house.sign_in("bob@corp.test")
     await house.store.link(bob.principal.id, CORP, "bob", house.clock())
-    assert (await house.door.directory_watch.look()).changed
+    assert (await house.door.directory_watch.look(CORP)).changed
     with pytest.raises(AuthError):
         await house.door.sessions.principal(bob.secret)
 
@@ -623,27 +754,37 @@ async def test_an_identity_that_no_account_can_have_is_that_of_nobody(house: Hou
 async def test_a_look_for_leavers_that_could_not_ask_a_directory_fails_so_that_health_tells_it(strict: Site) -> None:
     people = strict.use_cases.people
     await signed_in(strict, "alice@corp.test")
-    await people.look_for_leavers()
-    for directory in people._auth.directory_watch._directories:  # noqa: SLF001 - as if its servers had gone
+    await people.look_for_leavers(CORP)
+    for directory in people._auth.directory_watch._directories.values():  # noqa: SLF001 - as if its servers had gone
         directory._servers = ("ldaps://127.0.0.1:1",)  # type: ignore[attr-defined] # noqa: SLF001
     with pytest.raises(DirectoryAway, match=r"nobody knows who has left corp\.test"):
-        await people.look_for_leavers()
+        await people.look_for_leavers(CORP)
 
 
-async def test_who_has_left_is_looked_for_twice_a_minute(
+async def test_who_has_left_is_looked_for_twice_a_minute_and_however_long_that_takes(
     tmp_path: Path, domain: Domain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     periods: dict[str, float] = {}
+    limits: dict[str, float | None] = {}
     every = LocalJobs.every
 
-    def told(self: LocalJobs, name: str, period_s: float, run: Callable[[], Awaitable[None]]) -> None:
+    def told(
+        self: LocalJobs,
+        name: str,
+        period_s: float,
+        run: Callable[[], Awaitable[None]],
+        *,
+        limit_s: float | None = 120,
+    ) -> None:
         periods[name] = period_s
-        every(self, name, period_s, run)
+        limits[name] = limit_s
+        every(self, name, period_s, run, limit_s=limit_s)
 
     monkeypatch.setattr(LocalJobs, "every", told)
     wanted = replace(settings(tmp_path, domain), directory_poll_s=17)
     async with started_site(tmp_path, wanted):
-        assert periods["look for people who have left"] == 17
+        assert periods["look who has left ad:corp.test"] == 17
+        assert limits["look who has left ad:corp.test"] is None
     assert Settings().directory_poll_s * 2 <= 60
 
 
@@ -702,6 +843,32 @@ async def test_a_server_that_may_not_be_trusted_is_said_in_words(domain: Domain,
         found = checked(domain, "", proxy.url.replace("http", "ldaps"), domain.url)
     assert "its certificate is for another host name" in found[0][1]
     assert [good for good, _ in found][:2] == [False, True]
+
+
+@pytest.mark.parametrize("text", [None, "no certificate"])
+def test_a_ca_that_cannot_be_used_is_named_and_the_other_domains_are_tried(
+    tmp_path: Path, domain: Domain, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    file = domain.declared(tmp_path)
+    working = file.read_text()
+    broken = working.replace(str(domain.ca), str(tmp_path / "other.pem")).replace("corp.test", "broken.test")
+    file.write_text(broken.replace('"CORP"', '"BROKEN"') + working)
+    if text is not None:
+        (tmp_path / "other.pem").write_text(text)
+    monkeypatch.setenv("HEADRACE_DIRECTORIES", str(file))
+    done = CliRunner().invoke(auth, ["check"])
+    assert f"ad:broken.test\n  BAD  `ca`: `{tmp_path}/other.pem` can't be used" in done.output, done.output
+    assert f"ad:corp.test\n  ok   {domain.url}: signed in" in done.output
+    with pytest.raises(SettingError, match=rf"`ca` of `broken\.test`, `{tmp_path}/other\.pem`, can't be used"):
+        _directories(Settings(directories=str(file)))
+
+
+def test_a_lockout_threshold_that_cannot_be_read_is_not_taken_for_none(
+    domain: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_attribute(monkeypatch, "lockoutThreshold", domain.base)
+    [said] = [text for good, text in checked(domain) if not good]
+    assert said.startswith("svc-headrace@corp.test can't read after how many wrong passwords the domain locks accounts")
 
 
 async def test_a_wrong_clock_is_said(domain: Domain) -> None:

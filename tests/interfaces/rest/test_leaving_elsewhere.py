@@ -75,10 +75,10 @@ async def test_who_loses_the_groups_at_the_provider_loses_what_they_gave(
 ) -> None:
     async with visitor(watching) as browser:
         zoe = await person(watching, browser, "zoe")
-        await watching.use_cases.people.ask_providers()
+        await watching.use_cases.people.ask_provider(provider.url)
         assert (await zoe.port.me()).roles
         provider.person("zoe", name="Zoe", groups=[])
-        await watching.use_cases.people.ask_providers()
+        await watching.use_cases.people.ask_provider(provider.url)
         with pytest.raises(AuthError):
             await watching.use_cases.people.of_session(zoe.secret)
     [changed] = [one for one in await watching.audited("rights_changed") if one.subject == zoe.principal.id]

@@ -117,8 +117,8 @@ async def test_who_signs_in_for_a_proof_is_asked_about_with_what_that_sign_in_br
         return (200, {"access_token": "x", "token_type": "Bearer"}) if good else (400, {"error": "invalid_grant"})
 
     desk.documents.answers["/token"] = answer
-    looked = await desk.auth.oidc_watch.look()
-    assert (looked.changed, looked.away) == (False, ())
+    looked = await desk.auth.oidc_watch.look(desk.documents.url)
+    assert (looked.changed, looked.troubles) == (False, ())
     desk.refresh_token = None
     assert await desk.proof(pia), "one without a token proves as much"
     await desk.auth.close()

@@ -7,6 +7,7 @@ from headrace.auth.accounts import Accounts
 from headrace.auth.directory import Directory
 from headrace.auth.directory_sign_in import DirectorySignIn
 from headrace.auth.directory_watch import DirectoryWatch
+from headrace.auth.leavers import Brake
 from headrace.auth.oidc_access import OidcTokens
 from headrace.auth.oidc_code_flow import CodeFlow
 from headrace.auth.oidc_device import OidcDevice
@@ -60,14 +61,15 @@ class Authenticator:
         self.passkeys = Passkeys(passkeys, store, self.sessions, pepper, clock, steady or clock, public_url)
         self.providers = Providers(issuers, steady or clock)
         self._flow = CodeFlow(self.providers, public_url, pepper, clock, steady or clock)
-        self.oidc_watch = OidcWatch(self.providers, identities, pepper, clock)
+        brake = Brake(store, identities)
+        self.oidc_watch = OidcWatch(self.providers, identities, brake, pepper, clock)
         self.oidc = OidcSignIn(self._flow, self.oidc_watch, identities, self.sessions, clock)
         self.oidc_proof = OidcProof(self._flow, self.oidc_watch, self.providers, identities, passkeys, pepper, clock)
         self.oidc_device = OidcDevice(self.providers, self.oidc, pepper, clock, steady or clock)
         self.oidc_sign_out = OidcSignOut(self.providers, public_url, store, clock)
         self.oidc_tokens = OidcTokens(self.providers, public_url, store, identities, clock)
         self._directories = DirectorySignIn(directories, identities, self.sessions, places, clock, steady or clock)
-        self.directory_watch = DirectoryWatch(directories, identities, clock)
+        self.directory_watch = DirectoryWatch(directories, identities, brake, clock)
         self._people = store
 
     async def sign_in(self, name: str, password: str, address: str) -> SignedIn:

@@ -14,6 +14,8 @@ from typing import Final, Protocol
 
 MAX_NAME: Final = 320
 """The longest mail address."""
+BATCH: Final = 50
+"""Subjects in one question; a filter of that many ids is within every limit of a domain controller."""
 MAX_GROUPS: Final = 1_100
 """Windows itself signs nobody in who is in more than 1,015 groups."""
 
@@ -126,6 +128,15 @@ class Account:
     """Why this account may not be used at present, as far as it can be told without its password."""
 
 
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """What a directory shows of some subjects; who is in neither is gone."""
+
+    found: Mapping[str, Account]
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Whose account can't be read whole, and why."""
+
+
 class Directory(Protocol):
     """One domain. Every method raises `DirectoryAway`."""
 
@@ -142,8 +153,8 @@ class Directory(Protocol):
         """Let the directory check a password; raises `DirectoryRefused`."""
         ...
 
-    async def look_up(self, subjects: Collection[str]) -> Mapping[str, Account]:
-        """Show the accounts of these subjects as they are now; who is gone is left out."""
+    async def look_up(self, subjects: Collection[str]) -> LookedUp:
+        """Show the accounts of these subjects, at most `BATCH`, as they are now."""
         ...
 
     def close(self) -> None:

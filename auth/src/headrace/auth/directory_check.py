@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from ldap3 import Connection
@@ -31,7 +31,11 @@ def check_directory(
     """Ask every server of a domain everything that a sign-in asks; with `name`, show who that is. Blocks."""
     answered = None
     for server in config.servers:
-        directory = LdapDirectory(replace(config, servers=(server,)), clock)
+        try:
+            directory = LdapDirectory(replace(config, servers=(server,)))
+        except OSError as error:
+            yield Finding(good=False, said=f"`ca`: `{config.ca}` can't be used (a file in PEM): {error}")
+            return
         try:
             with directory.as_service() as connection:
                 tls = connection.socket.version()
@@ -48,12 +52,13 @@ def check_directory(
 
 
 def _clock(directory: LdapDirectory, connection: Connection, now: datetime) -> Finding:
-    [(_, root)] = directory.search(connection, "(objectClass=*)", ("currentTime",), of="")
-    theirs = datetime.strptime(text_of(root, "currentTime")[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    skew = abs(theirs - now)
+    skew = abs(directory.time(connection) - now)
     said = f"its clock and this one are {int(skew.total_seconds())} s apart"
     if skew > MAX_SKEW:
-        return Finding(good=False, said=f"{said}: when accounts expire is read from this one; set the wrong one right")
+        return Finding(
+            good=False,
+            said=f"{said}: accounts end by its clock, sessions and tickets by this one; set the wrong one right",
+        )
     return Finding(good=True, said=said)
 
 
@@ -61,7 +66,13 @@ def _lockout(directory: LdapDirectory, connection: Connection) -> Finding:
     config = directory.config
     root = ",".join(f"DC={part}" for part in config.domain.split("."))
     [(_, rule)] = directory.search(connection, "(objectClass=*)", ("lockoutThreshold",), of=root)
-    threshold = int(one_of(rule, "lockoutThreshold") or b"0")
+    if "lockoutThreshold" not in rule:
+        said = (
+            f"{config.account} can't read after how many wrong passwords the domain locks accounts (lockoutThreshold "
+            f"of {root}): let it, or compare that with `attempts`, which is {config.attempts}, yourself"
+        )
+        return Finding(good=False, said=said)
+    threshold = int(one_of(rule, "lockoutThreshold"))
     if 0 < threshold <= config.attempts:
         said = (
             f"the domain locks accounts after {threshold} wrong passwords, and `attempts` is {config.attempts}: "

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import ssl
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ from headrace.auth.directory import (
     DirectoryAway,
     DirectoryConfig,
     DirectoryRefused,
+    LookedUp,
     Refusal,
     TypedName,
     escaped,
@@ -34,10 +36,10 @@ from headrace.auth.passwords import check_name
 T = TypeVar("T")
 P = ParamSpec("P")
 
-BATCH: Final = 50
-"""People in one search; a filter of that many ids is within every limit of a domain controller."""
 SLOWEST: Final = 4
 """An answer takes at most this many times the limit of one step."""
+REFUSED_FOR_S: Final = 900
+"""After a wrong password of the service's own account, so that its tries don't get that account locked out."""
 _ATTRIBUTES: Final = (
     "objectGUID", "userPrincipalName", "sAMAccountName", "mail", "userAccountControl", "accountExpires",
 )  # fmt: skip
@@ -47,6 +49,8 @@ _DISABLED: Final = 0x2
 _TICKS_A_SECOND: Final = 10_000_000
 _UNIX_EPOCH_TICKS: Final = 116_444_736_000_000_000
 _NEVER: Final = {0, 0x7FFF_FFFF_FFFF_FFFF}
+
+_WRONG_PASSWORD: Final = f"{Refusal.PASSWORD}; the one in `secret_file` is wrong: write it and restart"
 
 _BROKEN: Final = (LDAPException, PyAsn1Error, OSError, LookupError, ValueError)
 """What ldap3 raises, also for answers that it can't read."""
@@ -61,16 +65,17 @@ class LdapDirectory:
     password goes only to servers that the site names, under certificates of the authority that it names.
     """
 
-    def __init__(self, config: DirectoryConfig, clock: Callable[[], datetime]) -> None:
+    def __init__(self, config: DirectoryConfig) -> None:
         """Read the authority's certificate; raises `OSError` (`ssl.SSLError` is one) when that can't be done."""
         self._config = config
-        self._clock = clock
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._context.minimum_version = ssl.TLSVersion.TLSv1_2
         self._context.load_verify_locations(config.ca)
         self._servers = config.servers
         self._threads = ThreadPoolExecutor(config.connections, thread_name_prefix=config.domain)
         self._asked = 0
+        self._no_bind_before = 0.0
+        """By the monotonic clock."""
 
     @property
     def config(self) -> DirectoryConfig:
@@ -94,13 +99,10 @@ class LdapDirectory:
             raise DirectoryRefused(Refusal.PASSWORD) from error
         await self._ask(self._check, account.dn, secret)
 
-    async def look_up(self, subjects: Collection[str]) -> Mapping[str, Account]:
+    async def look_up(self, subjects: Collection[str]) -> LookedUp:
         """See `Directory`."""
-        found: dict[str, Account] = {}
         wanted = sorted(filter(_is_guid, subjects))
-        for start in range(0, len(wanted), BATCH):
-            found |= await self._ask(self._look_up, wanted[start : start + BATCH])
-        return found
+        return await self._ask(self._look_up, wanted) if wanted else LookedUp({})
 
     def close(self) -> None:
         """See `Directory`."""
@@ -138,33 +140,43 @@ class LdapDirectory:
         with self._opened(dn, password):
             pass
 
-    def _look_up(self, subjects: Sequence[str]) -> dict[str, Account]:
+    def _look_up(self, subjects: Sequence[str]) -> LookedUp:
         ids = "".join(f"(objectGUID={escaped(uuid.UUID(one).bytes_le)})" for one in subjects)
         with self.as_service() as connection:
-            entries = self.search(connection, f"(&(objectClass=user)(|{ids}))")
-            accounts = [self._account(connection, *entry) for entry in entries]
-        return {account.subject: account for account in accounts}
+            found: dict[str, Account] = {}
+            unknown: dict[str, str] = {}
+            for dn, entry in self.search(connection, f"(&(objectClass=user)(|{ids}))"):
+                subject = _subject(entry)
+                try:
+                    found[subject] = self._account(connection, dn, entry)
+                except (DirectoryAway, LookupError, ValueError) as error:
+                    unknown[subject] = str(error)
+        return LookedUp(found, unknown)
 
     def _account(self, connection: Connection, dn: str, entry: Entry) -> Account:
-        [(_, shown)] = self.search(connection, "(objectClass=*)", ("tokenGroups",), of=dn)
+        _, shown = next(iter(self.search(connection, "(objectClass=*)", ("tokenGroups",), of=dn)), (dn, {}))
         if "tokenGroups" not in shown:
             message = f"{self._config.account} may not read the groups (tokenGroups) of {dn}"
             raise DirectoryAway(message)
-        subject = str(uuid.UUID(bytes_le=one_of(entry, "objectGUID")))
+        subject = _subject(entry)
         groups = frozenset(sid_text(sid) for sid in shown["tokenGroups"])
-        refusal = self._refusal(entry)
+        refusal = self._refusal(connection, entry)
         if len(groups) > MAX_GROUPS:
             groups, refusal = frozenset(), Refusal.GROUPS
         return Account(subject=subject, dn=dn, name=self._name(entry) or subject, groups=groups, refusal=refusal)
 
-    def _refusal(self, entry: Entry) -> Refusal | None:
+    def _refusal(self, connection: Connection, entry: Entry) -> Refusal | None:
         if int(one_of(entry, "userAccountControl") or b"0") & _DISABLED:
             return Refusal.DISABLED
         ends = int(one_of(entry, "accountExpires") or b"0")
-        now = self._clock() - datetime.fromtimestamp(0, UTC)
-        if ends not in _NEVER and ends <= _UNIX_EPOCH_TICKS + int(now.total_seconds()) * _TICKS_A_SECOND:
+        if ends not in _NEVER and ends <= _ticks(self.time(connection)):
             return Refusal.ENDED
         return None
+
+    def time(self, connection: Connection) -> datetime:
+        """Return what time the domain has: its accounts end by its clock, however this host's is set. Blocks."""
+        [(_, root)] = self.search(connection, "(objectClass=*)", ("currentTime",), of="")
+        return datetime.strptime(text_of(root, "currentTime")[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
 
     def _name(self, entry: Entry) -> str | None:
         """Return a name that nobody else has in this domain, when it keeps to the rule of people's names."""
@@ -198,11 +210,17 @@ class LdapDirectory:
     @contextmanager
     def as_service(self) -> Iterator[Connection]:
         """Open a connection of the account that looks people up; raises `DirectoryAway`. Blocks."""
+        if time.monotonic() < self._no_bind_before:
+            message = f"{self._config.domain} refuses {self._config.account}: {_WRONG_PASSWORD}"
+            raise DirectoryAway(message)
         try:
             with self._opened(self._config.account, self._config.secret.encode()) as connection:
                 yield connection
         except DirectoryRefused as error:
-            message = f"{self._config.domain} refuses {self._config.account}: {error.reason}"
+            said: str = error.reason
+            if error.reason is Refusal.PASSWORD:
+                said, self._no_bind_before = _WRONG_PASSWORD, time.monotonic() + REFUSED_FOR_S
+            message = f"{self._config.domain} refuses {self._config.account}: {said}"
             raise DirectoryAway(message) from error
 
     @contextmanager
@@ -303,6 +321,15 @@ def _meant(
     if not names and typed.domain.casefold() == config.domain.casefold():
         names = [one for one in entries if text_of(one[1], "sAMAccountName").casefold() == typed.user.casefold()]
     return names or entries
+
+
+def _subject(entry: Entry) -> str:
+    return str(uuid.UUID(bytes_le=one_of(entry, "objectGUID")))
+
+
+def _ticks(moment: datetime) -> int:
+    """Write a moment as Windows does: in steps of 100 ns since 1601."""
+    return _UNIX_EPOCH_TICKS + int((moment - datetime.fromtimestamp(0, UTC)).total_seconds()) * _TICKS_A_SECOND
 
 
 def _is_guid(subject: str) -> bool:

@@ -95,7 +95,10 @@ class DirectorySignIn:
         issuer = directory.config.issuer
         mine = [one.subject for one in await self._identities.identities_of(by.id) if one.issuer == issuer]
         async with self._answered(directory):
-            found = await directory.look_up(mine)
+            looked = await directory.look_up(mine)
+            if not looked.found and looked.unknown:
+                raise DirectoryAway(*looked.unknown.values())
+        found = looked.found
         if not found:
             raise AuthError(AuthCode.PROOF_REFUSED, f"{issuer}: person {by.id} is there no longer", person=by.id)
         account = found[min(found)]

@@ -64,7 +64,16 @@ from headrace.api.transfers.retention import Retention
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.submit import Submissions
 from headrace.api.transfers.throughput import Throughput
-from headrace.auth import Authenticator, Directory, Issuer, IssuerError, Lifetimes, Pepper, read_issuers
+from headrace.auth import (
+    Authenticator,
+    Directory,
+    DirectoryConfig,
+    Issuer,
+    IssuerError,
+    Lifetimes,
+    Pepper,
+    read_issuers,
+)
 from headrace.auth.directory_ldap import LdapDirectory
 from headrace.engine import Hub
 from headrace.guardrails import seal
@@ -129,7 +138,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         steady=steady,
         issuers=_issuers(settings),
         public_url=public_url,
-        directories=_directories(settings, clock),
+        directories=_directories(settings),
     )
     proofs = Proofs(core, authenticator, public_url)
     health = Health(nodes, endpoints, halts, signer, core)
@@ -167,10 +176,9 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     jobs.every("remove old changes", _HOUR_S, partial(outbox.remove_old, settings.outbox_kept_s))
     jobs.every("forget old uses of quotas", _HOUR_S, quotas.remove_old)
     jobs.every("remove what is kept no longer", _DAY_S, Retention(core).sweep)
-    if use_cases.people.has_directories:
-        jobs.every("look for people who have left", settings.directory_poll_s, use_cases.people.look_for_leavers)
-    if use_cases.people.watches_providers:
-        jobs.every("ask providers who has left", settings.directory_poll_s, use_cases.people.ask_providers)
+    # Each question of a look has a limit; how many there are is how many people there are.
+    for issuer, look in use_cases.people.looks_for_leavers():
+        jobs.every(f"look who has left {issuer}", settings.directory_poll_s, look, limit_s=None)
     return Whole(core, use_cases, HubEvents(core, use_cases), key_notes)
 
 
@@ -218,10 +226,14 @@ def _issuers(settings: Settings) -> tuple[Issuer, ...]:
         raise SettingError(message) from error
 
 
-def _directories(settings: Settings, clock: Clock) -> list[Directory]:
+def _directories(settings: Settings) -> list[Directory]:
     """Return the site's directories, whom nobody has asked anything yet; raises `SettingError`."""
+    return [_directory(config, settings.directories) for config in read_directories(settings.directories)]
+
+
+def _directory(config: DirectoryConfig, file: str) -> Directory:
     try:
-        return [LdapDirectory(config, clock) for config in read_directories(settings.directories)]
+        return LdapDirectory(config)
     except OSError as error:
-        message = f"`HEADRACE_DIRECTORIES`: `{settings.directories}`: a file of `ca` can't be used: {error}"
+        message = f"`HEADRACE_DIRECTORIES`: `{file}`: `ca` of `{config.domain}`, `{config.ca}`, can't be used: {error}"
         raise SettingError(message) from error

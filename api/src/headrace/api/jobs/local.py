@@ -94,14 +94,16 @@ class LocalJobs:
         """As in the port."""
         self._rooms[task.name] = _Room(task)
 
-    def every(self, name: str, period_s: float, run: Callable[[], Awaitable[None]]) -> None:
+    def every(
+        self, name: str, period_s: float, run: Callable[[], Awaitable[None]], *, limit_s: float | None = 120
+    ) -> None:
         """As in the port."""
 
         async def duty(_subject: str) -> datetime:
             await run()
             return self._clock() + timedelta(seconds=period_s)
 
-        self.add(Task(name, duty))
+        self.add(Task(name, duty, limit_s=limit_s))
         self._duties.append(name)
 
     async def defer(self, tx: Tx, task: str, subject: str, *, at: datetime | None = None) -> None:

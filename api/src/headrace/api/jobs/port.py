@@ -29,7 +29,7 @@ class Task:
     name: str
     run: Handler
     at_once: int = 16
-    limit_s: float = 120
+    limit_s: float | None = 120
     retry_s: float = 0.5
     """First wait after a failure; doubles each time."""
     max_retry_s: float = 30
@@ -42,8 +42,13 @@ class Jobs(Protocol):
         """Make a task known; before `start`."""
         ...
 
-    def every(self, name: str, period_s: float, run: Callable[[], Awaitable[None]]) -> None:
-        """Do `run` at the start and then every `period_s` seconds, never twice at the same time; before `start`."""
+    def every(
+        self, name: str, period_s: float, run: Callable[[], Awaitable[None]], *, limit_s: float | None = 120
+    ) -> None:
+        """Do `run` at the start and then every `period_s` seconds, never twice at the same time; before `start`.
+
+        `limit_s` is for one run; `None` for work that has limits of its own and grows with the site.
+        """
         ...
 
     async def defer(self, tx: Tx, task: str, subject: str, *, at: datetime | None = None) -> None:

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -154,37 +155,34 @@ class People:
         """Write which sessions and tokens were used, and end."""
         await self._auth.close()
 
-    @property
-    def has_directories(self) -> bool:
-        """Whether people come from a directory."""
-        return bool(self._auth.directory_watch)
+    def looks_for_leavers(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]]]]:
+        """Name each directory and watched provider, with what looks there for who has left: none waits for another."""
+        for issuer in self._auth.directory_watch.issuers:
+            yield issuer, partial(self.look_for_leavers, issuer)
+        for issuer in self._auth.oidc_watch.issuers:
+            yield issuer, partial(self.ask_provider, issuer)
 
-    async def look_for_leavers(self) -> None:
+    async def look_for_leavers(self, issuer: str) -> None:
         """See who has left a directory or its groups; what they have running is looked at again.
 
-        Raises `DirectoryAway` when a directory could not be asked, after the others were: health tells it.
+        Raises `DirectoryAway` when something is not known or was not done, after the rest was: health tells it.
         """
-        looked = await self._auth.directory_watch.look()
+        looked = await self._auth.directory_watch.look(issuer)
         if looked.changed:
             self._core.reactions.tell()
-        if looked.away:
-            raise DirectoryAway(*looked.away)
+        if looked.troubles:
+            raise DirectoryAway(*looked.troubles)
 
-    @property
-    def watches_providers(self) -> bool:
-        """Whether a provider is asked who has left."""
-        return bool(self._auth.oidc_watch)
-
-    async def ask_providers(self) -> None:
+    async def ask_provider(self, issuer: str) -> None:
         """See who has left a provider or its groups; what they have running is looked at again.
 
-        Raises `ProviderFailed` when it is not known of somebody, after the others were asked for: health tells it.
+        Raises `ProviderFailed` when something is not known or was not done, after the rest was: health tells it.
         """
-        looked = await self._auth.oidc_watch.look()
+        looked = await self._auth.oidc_watch.look(issuer)
         if looked.changed:
             self._core.reactions.tell()
-        if looked.away:
-            raise ProviderFailed("; ".join(looked.away))
+        if looked.troubles:
+            raise ProviderFailed("; ".join(looked.troubles))
 
     async def of_session(self, secret: str) -> Principal:
         """Return whose session this is."""
