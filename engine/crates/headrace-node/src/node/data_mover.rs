@@ -202,6 +202,10 @@ impl Moving for DataMoving {
 
 impl DataMoving {
     fn statement(&self, role: Role, outcome: Outcome, fields: &StatementFields) -> Statement {
+        if let (Role::Source, Some(first)) = (role, fields.sources_kept.first()) {
+            let (transfer, kept) = (&self.ticket.transfer, fields.sources_kept.len());
+            tracing::warn!(%transfer, kept, first, "sources of a move stay although they have arrived");
+        }
         let totals = &fields.totals;
         let mut room = MAX_CHANGED_BYTES;
         let fits = |name: &&String| {
